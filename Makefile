@@ -1,0 +1,64 @@
+# Tasks of the project; `make` alone lists them. Python 3.11 or later with pip is all that must be there.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV := .venv
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+PYTEST := $(PY) -m pytest
+
+# PySpark trusts these from the environment: only the one in $(VENV) will do.
+unexport SPARK_HOME PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON PYTHONPATH PYTHONHOME
+
+# Prefix of what runs Spark: asked every time, so that a JDK that has come or gone is noticed.
+WITH_JAVA = JAVA_HOME="$$($(PY) scripts/java_home.py)"; export JAVA_HOME;
+
+.PHONY: help
+help: ## List the targets
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+.PHONY: setup
+setup: $(STAMP) ## Create .venv with everything needed, Java included (the others do this by themselves)
+
+$(STAMP): pyproject.toml scripts/setup.sh
+	@scripts/setup.sh $(VENV)
+	@touch $@
+
+.PHONY: demo
+demo: $(STAMP) ## Show what tamis does, on the data in examples/
+	@$(WITH_JAVA) PATH="$(CURDIR)/$(VENV)/bin:$$PATH" scripts/demo.sh
+
+.PHONY: test
+test: lint ## Everything: lint, all tests with Spark, documentation examples, each benchmark once
+	$(WITH_JAVA) TAMIS_REQUIRE_JAVA=1 $(PYTEST) -n 2 --dist loadgroup $(ARGS)
+
+.PHONY: check
+check: lint ## The quick loop: lint and the tests that need neither Java nor patience
+	$(PYTEST) -n 2 -m "not spark and not slow" $(ARGS)
+
+.PHONY: lint
+lint: $(STAMP) ## Style, formatting and types
+	$(PY) -m ruff check
+	$(PY) -m ruff format --check
+	$(PY) -m mypy
+
+.PHONY: format
+format: $(STAMP) ## Rewrite the code in the project's format
+	$(PY) -m ruff check --fix-only
+	$(PY) -m ruff format
+
+.PHONY: bench
+bench: $(STAMP) ## Run benchmarks: make bench NAME=... ARGS=--quick
+	@$(WITH_JAVA) $(PY) -m benchmarks $(NAME) $(ARGS)
+
+.PHONY: docs-check
+docs-check: $(STAMP) ## Run the examples of the documentation
+	$(WITH_JAVA) $(PYTEST) tests/test_docs.py $(ARGS)
+
+.PHONY: clean
+clean: ## Remove caches and builds (.venv stays)
+	rm -rf build dist artifacts spark-warehouse metastore_db derby.log
+	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -path ./$(VENV) -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Seeded benchmarks: `python -m benchmarks NAME [--quick]`."""

@@ -1,0 +1,46 @@
+"""The application: its commands, by name."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tamis._version import __version__
+from tamis.cli.explain import explain
+from tamis.cli.lint import lint
+from tamis.cli.match import match
+from tamis.cli.show import show
+from tamis.cli.test import test
+
+app = typer.Typer(
+    name="tamis",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # help is plain text, the same on a terminal and in a pipe
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tamis {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _tamis(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Standing conditions, written as SQL WHERE clauses, matched exactly against events.
+
+    Exit codes: 0 all is well; 1 a condition was refused or a test case failed; 2 the command itself could not
+    be carried out: a wrong option, a file that is missing or malformed.
+    """
+
+
+for _command in (match, lint, show, explain, test):
+    app.command()(_command)

@@ -1,0 +1,107 @@
+"""`tamis explain`: why an event satisfies a subscription, or why not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tamis.cli.options import EventId, EventsFile, EventsFormat, EventTypeFile, Json, SubscriptionsFile
+
+if TYPE_CHECKING:
+    from tamis.cli.inputs import Names
+    from tamis.cli.subscriptions import Entry
+    from tamis.events.batch import EventBatch
+    from tamis.events.reading import Reading
+
+# An explanation makes whole columns of its batch, of which it shows one row.
+_BATCH_ROWS = 1_024
+
+
+def explain(
+    subscriptions: SubscriptionsFile,
+    id: Annotated[str, typer.Option("--id", metavar="ID", help="The subscription.")],
+    events: EventsFile,
+    event: Annotated[
+        str,
+        typer.Option("--event", metavar="NAME", help="The event: its id or row number, as match writes it."),
+    ],
+    event_type: EventTypeFile = None,
+    event_id: EventId = None,
+    format: EventsFormat = None,
+    json: Json = False,
+) -> None:
+    """Explain why an event satisfies a subscription, or why not.
+
+    Prints one sentence, then every part of the condition with its verdict and the values that it read. If an
+    event has NAME as its id, it is that one, else the one in row NAME, counted from 0.
+
+    \b
+    Examples:
+      tamis explain --subscriptions cameras.jsonl --id bargain --events events.jsonl --event e3
+      tamis explain --subscriptions alerts.txt --id 7 --events log.csv --event 1200 --json
+
+    Exit code 0 whether it matches or not; 1 if the subscription is refused; 2 if there is no such subscription
+    or event, or a file cannot be read.
+    """
+    from tamis.cli.inputs import Names, check_sources, load_event_type, open_events, source_name
+    from tamis.cli.output import JsonLines, Screen, fail, note, reported_errors
+    from tamis.cli.problems import refusal_text
+    from tamis.cli.subscriptions import read_subscriptions
+    from tamis.cli.trees import explanation_tree
+    from tamis.errors import ConditionError
+    from tamis.explain import explain as explained
+    from tamis.language.condition import compile_condition
+
+    with reported_errors():
+        check_sources(subscriptions, events)
+        type_ = load_event_type(event_type)
+        name = None if event_type is None else type_.name
+        entry = _entry(read_subscriptions(subscriptions, event_type=name), id, source_name(subscriptions))
+        try:
+            condition = None if entry.problems else compile_condition(entry.condition, type_)
+        except ConditionError as error:
+            note(refusal_text(entry, error))
+            raise typer.Exit(1) from error
+        if condition is None:
+            note(refusal_text(entry, None))
+            raise typer.Exit(1)
+        reading = open_events(events, type_, format, batch_rows=_BATCH_ROWS)
+        found = _find(reading, Names.of(event_id, type_), event)
+        if found is None:
+            fail(f"{source_name(events)}: there is no event {event!r}")
+        batch, row = found
+        explanation = explained(condition, batch, row=row, subscription_id=id)
+        if json:
+            JsonLines().write(explanation.to_dict())
+        else:
+            screen = Screen()
+            screen.say(explanation.reason, style="bold")
+            screen.print(explanation_tree(explanation))
+
+
+def _entry(entries: list[Entry], id: str, file: str) -> Entry:
+    from difflib import get_close_matches
+
+    from tamis.cli.output import fail
+
+    for entry in entries:
+        if entry.id == id:
+            return entry
+    close = get_close_matches(id, [entry.id for entry in entries], 3)
+    fail(
+        f"{file}: there is no subscription {id!r}"
+        + (f"; did you mean {' or '.join(map(repr, close))}?" if close else "")
+    )
+
+
+def _find(reading: Reading, names: Names, event: str) -> tuple[EventBatch, int] | None:
+    """The batch and row of the event: by its id, if any event has it, else by its row number."""
+    by_number = None
+    for batch in reading:
+        for row, (name, number) in enumerate(zip(names.own(batch), batch.ids.to_pylist(), strict=True)):
+            if name is not None and str(name) == event:
+                return batch, row
+            if str(number) == event:
+                by_number = batch, row
+    return by_number

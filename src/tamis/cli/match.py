@@ -1,0 +1,231 @@
+"""`tamis match`: the pairs of an event and a subscription that it satisfies.
+
+Events stream through in batches and pairs are written as they are found. A subscription that is refused, or a
+line that is no event, is reported and never stops the others.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tamis.cli.options import EventId, EventsFile, EventsFormat, EventTypeFile, Quiet, SubscriptionsFile
+
+if TYPE_CHECKING:
+    from tamis.cli.inputs import Names
+    from tamis.cli.output import JsonLines
+    from tamis.cli.subscriptions import Entry
+    from tamis.errors import TamisError
+    from tamis.events.batch import EventBatch
+    from tamis.events.reading import BadEvent
+    from tamis.matcher import Matcher
+
+_SHOWN_BAD_EVENTS = 100
+_LINES_AT_ONCE = 1 << 16
+
+
+def match(
+    subscriptions: SubscriptionsFile,
+    events: EventsFile,
+    event_type: EventTypeFile = None,
+    event_id: EventId = None,
+    engine: Annotated[
+        str, typer.Option("--engine", metavar="NAME", help="How to match; all engines find the same pairs.")
+    ] = "auto",
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Where pairs go; - for standard output.")
+    ] = "-",
+    format: EventsFormat = None,
+    batch_rows: Annotated[
+        int,
+        typer.Option(
+            "--batch-rows", min=1, metavar="N", help="Most events matched at a time; 1 answers each line at once."
+        ),
+    ] = 65_536,
+    json: Annotated[bool, typer.Option("--json", help="Write what goes to standard error as JSON, too.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find every pair of an event and a subscription that it satisfies.
+
+    Writes JSON lines: {"event_id": ..., "subscription_id": ...}.
+
+    \b
+    Examples:
+      tamis match --subscriptions cameras.jsonl --events events.jsonl --event-type camera.json
+      tail -f log.jsonl | tamis match --subscriptions alerts.txt --events - --batch-rows 1
+      tamis match --subscriptions s.parquet --events e.parquet --event-id order -o pairs.jsonl
+
+    Exit code 0 if all subscriptions were good, 1 if some were refused (the others are matched), 2 if nothing
+    could be matched. Bad events are reported and counted; they do not change the exit code.
+    """
+    from tamis.cli.inputs import Names, check_sources, load_event_type, open_events, source_name
+    from tamis.cli.output import JsonLines, fail, note, reported_errors
+    from tamis.cli.subscriptions import read_subscriptions
+    from tamis.matcher import Matcher
+
+    start = time.perf_counter()
+    with reported_errors():
+        check_sources(subscriptions, events)
+        type_ = load_event_type(event_type)
+        try:
+            matcher = Matcher(type_, engine)
+        except ValueError as error:
+            fail(str(error))
+        reading = open_events(events, type_, format, batch_rows=batch_rows)
+        report = _Report(JsonLines(sys.stderr.buffer) if json else None, source_name(events))
+        entries = read_subscriptions(subscriptions, event_type=None if event_type is None else type_.name)
+        report.refusals(_register(matcher, entries), len(entries))
+        names = Names.of(event_id, type_)
+        with (
+            _opened(output) as out,
+            _progress(report.totals, shown=output != "-" and not quiet and not json) as step,
+        ):
+            for batch in reading:
+                report.bad_events(reading.bad)
+                report.totals.events += batch.rows
+                report.totals.pairs += _write_pairs(out, matcher, batch, names)
+                step()
+                if out.closed:
+                    break
+        report.bad_events(reading.bad)
+        if event_id is not None and not names.found and report.totals.events:
+            note(f"tamis: warning: no event has the attribute {event_id!r}; events are named by row number")
+        report.totals.seconds = round(time.perf_counter() - start, 3)
+        if not quiet and not out.closed:
+            report.summary()
+    raise typer.Exit(1 if report.totals.refused else 0)
+
+
+@contextmanager
+def _opened(output: str) -> Iterator[JsonLines]:
+    from tamis.cli.output import JsonLines
+
+    if output == "-":
+        yield JsonLines()
+    else:
+        with Path(output).open("wb") as file:
+            yield JsonLines(file)
+
+
+def _register(matcher: Matcher, entries: list[Entry]) -> Iterator[tuple[Entry, TamisError | None]]:
+    """Add what can be added; gives the others, with the error of their condition if it is that."""
+    from tamis.matcher import Subscription
+
+    good = {entry.id: entry for entry in entries if not entry.problems}
+    given = (Subscription(each.id, each.condition, each.priority, each.owner) for each in good.values())
+    errors = {refusal.id: refusal.error for refusal in matcher.add_many(given)}
+    for entry in entries:
+        if entry.problems:
+            yield entry, None
+        elif entry.id in errors:
+            yield entry, errors[entry.id]
+
+
+def _write_pairs(out: JsonLines, matcher: Matcher, batch: EventBatch, names: Names) -> int:
+    """Write the pairs of a batch; gives their number."""
+    import numpy as np
+
+    from tamis.cli.output import as_json
+
+    event_names = names.of_rows(batch)
+    pairs = matcher.pairs(batch)
+    # Row numbers grow within a batch, so they can be turned back into rows.
+    rows = np.searchsorted(batch.ids.to_numpy(), pairs["event_id"].to_numpy())
+    encoded = pairs["subscription_id"].combine_chunks().dictionary_encode()
+    ends = [b', "subscription_id": ' + as_json(id) + b"}\n" for id in encoded.dictionary.to_pylist()]
+    starts = {int(row): b'{"event_id": ' + as_json(event_names[row]) for row in np.unique(rows)}
+    places = encoded.indices.to_numpy()
+    for first in range(0, len(rows), _LINES_AT_ONCE):
+        part = slice(first, first + _LINES_AT_ONCE)
+        chosen = zip(rows[part].tolist(), places[part].tolist(), strict=True)
+        out.write_bytes(b"".join([starts[row] + ends[place] for row, place in chosen]))
+    out.flush()
+    return len(rows)
+
+
+@contextmanager
+def _progress(totals: _Totals, *, shown: bool) -> Iterator[Any]:
+    """A function to call after each batch; draws on terminals only."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from tamis.cli.output import Screen
+
+    screen = Screen(stderr=True)
+    if not shown or not screen.is_terminal:
+        yield lambda: None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=screen, transient=True) as progress:
+        task = progress.add_task("matching")
+        yield lambda: progress.update(task, description=f"{totals.events:,} events, {totals.pairs:,} pairs")
+
+
+@dataclass(slots=True)
+class _Totals:
+    events: int = 0
+    pairs: int = 0
+    subscriptions: int = 0
+    refused: int = 0
+    bad_events: int = 0
+    seconds: float = 0.0
+
+
+class _Report:
+    """What is said on standard error, in words or as JSON."""
+
+    def __init__(self, json: JsonLines | None, events: str) -> None:
+        self.totals = _Totals()
+        self.json = json
+        self.events = events
+
+    def refusals(self, refused: Iterator[tuple[Entry, TamisError | None]], given: int) -> None:
+        """Name the subscriptions that were not taken, with everything that is wrong with them."""
+        from tamis.cli.output import note
+        from tamis.cli.problems import entry_problems, refusal_text
+
+        for entry, error in refused:
+            self.totals.refused += 1
+            if self.json is not None:
+                place = {"file": entry.file, "line": entry.line, "subscription_id": entry.id or None}
+                self.json.write({"kind": "refused", **place, "problems": entry_problems(entry, error)})
+            else:
+                note(refusal_text(entry, error))
+        self.totals.subscriptions = given - self.totals.refused
+
+    def bad_events(self, bad: list[BadEvent]) -> None:
+        """Report lines that are no events, then forget them."""
+        from tamis.cli.output import note
+
+        for each in bad:
+            self.totals.bad_events += 1
+            if self.json is not None:
+                where = {"file": self.events, "line": each.line_number}
+                self.json.write({"kind": "bad-event", **where, "reason": each.reason})
+            elif self.totals.bad_events <= _SHOWN_BAD_EVENTS:
+                note(f"{self.events}:{each.line_number}: bad event: {each.reason}")
+            elif self.totals.bad_events == _SHOWN_BAD_EVENTS + 1:
+                note("tamis: further bad events are only counted")
+        bad.clear()
+
+    def summary(self) -> None:
+        """One line with all totals."""
+        from tamis.cli.output import counted, note
+
+        totals = self.totals
+        if self.json is not None:
+            self.json.write({"kind": "summary", **asdict(totals)})
+            return
+        refused = f" ({totals.refused} refused)" if totals.refused else ""
+        bad = f" ({totals.bad_events} bad)" if totals.bad_events else ""
+        note(
+            f"tamis: {counted(totals.events, 'event')}{bad}, "
+            f"{counted(totals.subscriptions, 'subscription')}{refused}, "
+            f"{counted(totals.pairs, 'pair')} in {totals.seconds:.2f} s"
+        )

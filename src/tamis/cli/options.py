@@ -1,0 +1,46 @@
+"""Options that several commands have, said once."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import typer
+
+EventTypeFile: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--event-type",
+        metavar="FILE",
+        help="The event type, a JSON file; without it, events bring their own attributes.",
+    ),
+]
+SubscriptionsFile: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--subscriptions",
+        metavar="FILE",
+        help="JSON lines, CSV, Parquet, or a text with one condition a line; - for standard input.",
+    ),
+]
+EventsFile: TypeAlias = Annotated[
+    str,
+    typer.Option("--events", metavar="FILE", help="JSON lines, CSV or Parquet; - for standard input."),
+]
+EventsFormat: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="Of the events: json, csv or parquet. By default by the file's suffix; standard input is json.",
+    ),
+]
+EventId: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--event-id",
+        metavar="NAME",
+        help="The attribute that names events. By default `id` where there is one, else the row number.",
+    ),
+]
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]
+Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No summary and no progress.")]

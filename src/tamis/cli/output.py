@@ -1,0 +1,119 @@
+"""Output: results to standard output, everything else to standard error.
+
+Nothing here writes an escape code, breaks a line or draws progress unless a terminal shows it. A reader that
+closes the pipe is no error: the rest of the output is dropped without a word.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from tamis.errors import TamisError
+
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_PIPE_WIDTH = 1_000_000
+
+
+class Screen(Console):
+    """A rich console that wraps and colours on terminals only."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
+        if not self.is_terminal:
+            self.width = _PIPE_WIDTH
+
+    def say(self, text: str, style: str = "") -> None:
+        """Print a text, control characters made visible."""
+        self.print(Text(visible(text), style=style))
+
+    def on_broken_pipe(self) -> None:
+        """Drop the rest; rich would exit with an error."""
+        self.quiet = True
+        discard(self.file)
+
+
+class JsonLines:
+    """JSON lines on standard output or into a file, as UTF-8 whatever the locale.
+
+    Attributes:
+        closed: Has the reader gone? Then nothing is written any more.
+    """
+
+    def __init__(self, file: IO[bytes] | None = None) -> None:
+        self.closed = False
+        self._file = file if file is not None else sys.stdout.buffer
+
+    def write(self, value: Any) -> None:
+        """Write one line."""
+        self.write_bytes(as_json(value) + b"\n")
+        self.flush()
+
+    def write_bytes(self, lines: bytes) -> None:
+        """Write lines that are JSON already."""
+        self._unless_closed(lambda: self._file.write(lines))
+
+    def flush(self) -> None:
+        """Hand over what was written."""
+        self._unless_closed(self._file.flush)
+
+    def _unless_closed(self, action: Any) -> None:
+        if not self.closed:
+            try:
+                action()
+            except BrokenPipeError:
+                self.closed = True
+                discard(self._file)
+
+
+def as_json(value: Any) -> bytes:
+    """The value as JSON in UTF-8."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def discard(stream: IO[Any]) -> None:
+    """Send what is still in the stream's buffer nowhere, or Python would complain when it exits."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def visible(text: str) -> str:
+    """The text with control characters escaped, so that no input can steer the terminal."""
+    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def note(text: str) -> None:
+    """Say something on standard error."""
+    typer.echo(visible(text), err=True)
+
+
+def fail(message: str) -> NoReturn:
+    """Say what is wrong and exit with 2."""
+    note(f"tamis: error: {message}")
+    raise typer.Exit(2)
+
+
+@contextmanager
+def reported_errors() -> Iterator[None]:
+    """Turn what a user can cause into one message and exit code 2."""
+    try:
+        yield
+    except TamisError as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 event`, `2 events`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,196 @@
+"""`tamis test`: the cases that people keep beside their conditions.
+
+Verdicts come from the reference evaluator, and lists of matched subscriptions from a matcher.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tamis.cli.options import Json, Quiet
+
+if TYPE_CHECKING:
+    from tamis.cli.cases import Case, CaseFile
+    from tamis.cli.output import Screen
+    from tamis.explain import Explanation
+
+_WORDS = {True: "true", False: "false", None: "unknown"}
+
+
+def test(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="YAML files of test cases.")],
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name the cases that pass, too.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run test cases of conditions.
+
+    A failing case is shown with the tree of its condition: every part with its verdict and the values it read.
+
+    \b
+    A file of cases:
+      event_type: camera.json       # a file beside this one, or inline; may be left out
+      subscriptions: cameras.jsonl  # a file beside this one, or a mapping of ids to conditions
+      cases:
+        - name: a cheap Sony
+          condition: bargain        # the id of a subscription, or else a condition
+          event: {brand: Sony, price: 199}
+          expected: true            # true, false, or null for unknown
+        - events: [{price: 8000}, {price: 9000}]
+          expected: [premium]       # exactly these subscriptions match each of the events
+
+    \b
+    Examples:
+      tamis test cameras_test.yaml
+      tamis test --verbose rules/*_test.yaml
+
+    Exit code 0 if all cases pass, 1 if some fail or a subscription is refused, 2 if a file is malformed; the
+    cases of the other files are run all the same.
+    """
+    from tamis.cli.cases import read_cases
+    from tamis.cli.output import JsonLines, Screen, counted, note, visible
+    from tamis.errors import TamisError
+
+    read: list[CaseFile] = []
+    malformed = False
+    for path in files:
+        try:
+            read.append(read_cases(path))
+        except (TamisError, OSError) as error:
+            malformed = True
+            note(f"{path}: {error.strerror}" if isinstance(error, OSError) else str(error))
+    screen, lines = Screen(), JsonLines() if json else None
+    passed = failed = refused = 0
+    for file in read:
+        run = _Run(file)
+        for text in run.refusals():
+            refused += 1
+            note(text)
+        for case in file.cases:
+            results = list(run.results(case))
+            good = all(result.passed for result in results)
+            passed, failed = passed + good, failed + (not good)
+            if lines is not None:
+                lines.write(_case_json(file, case, results))
+            elif not good:
+                screen.say(f"✗ {file.path}:{case.line}: {case.name}", style="bold red")
+                _print_failures(screen, case, results)
+            elif verbose:
+                screen.say(f"✓ {file.path}:{case.line}: {visible(case.name)}", style="green")
+    if not quiet:
+        note(f"tamis: {counted(passed + failed, 'case')}, {passed} passed, {failed} failed")
+    raise typer.Exit(2 if malformed else 1 if failed or refused else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """What one event of a case gave; `problem` says why there is no answer."""
+
+    passed: bool
+    actual: bool | list[str] | None = None
+    explanations: tuple[Explanation, ...] = ()
+    problem: str | None = None
+
+
+class _Run:
+    """A file's cases, with its subscriptions compiled once."""
+
+    def __init__(self, file: CaseFile) -> None:
+        from tamis.matcher import Matcher, Subscription
+
+        self.file = file
+        self.entries = {entry.id: entry for entry in file.subscriptions if not entry.problems}
+        self.matcher = Matcher(file.event_type)
+        given = (Subscription(entry.id, entry.condition) for entry in self.entries.values())
+        self.errors = {refusal.id: refusal.error for refusal in self.matcher.add_many(given)}
+
+    def refusals(self) -> Iterator[str]:
+        from tamis.cli.problems import refusal_text
+
+        for entry in self.file.subscriptions:
+            if entry.problems or entry.id in self.errors:
+                yield refusal_text(entry, None if entry.problems else self.errors[entry.id])
+
+    def results(self, case: Case) -> Iterator[_Result]:
+        if isinstance(case.expected, frozenset):
+            for event in case.events:
+                yield self._matched(event, case.expected)
+            return
+        for event in case.events:
+            yield self._verdict(case, event)
+
+    def _matched(self, event: Any, expected: frozenset[str]) -> _Result:
+        actual = self.matcher.match(event)
+        wrong = sorted(expected.symmetric_difference(actual))
+        explanations = tuple(self.matcher.explain(id, event) for id in wrong if id in self.matcher)
+        refused = [id for id in wrong if id not in self.matcher]
+        problem = f"refused: {', '.join(refused)}" if refused else None
+        return _Result(not wrong, sorted(actual), explanations, problem)
+
+    def _verdict(self, case: Case, event: Any) -> _Result:
+        from tamis.errors import ConditionError
+        from tamis.events.batch import EventBatch
+        from tamis.explain import explain
+        from tamis.language.condition import compile_condition
+
+        assert case.condition is not None
+        entry = self.entries.get(case.condition)
+        text = case.condition if entry is None else entry.condition
+        try:
+            condition = compile_condition(text, self.file.event_type)
+        except ConditionError as error:
+            return _Result(False, problem=f"the condition is refused:\n{error}")
+        batch = EventBatch.of(event, self.file.event_type)
+        explanation = explain(condition, batch, subscription_id=None if entry is None else entry.id)
+        verdict = explanation.tree.verdict
+        return _Result(verdict is case.expected, verdict, (explanation,))
+
+
+def _shown(answer: bool | frozenset[str] | list[str] | None) -> str:
+    if isinstance(answer, (frozenset, list)):
+        return ", ".join(sorted(answer)) or "no subscription"
+    return _WORDS[answer]
+
+
+def _print_failures(screen: Screen, case: Case, results: list[_Result]) -> None:
+    from rich.padding import Padding
+
+    from tamis.cli.trees import explanation_tree
+
+    for place, result in enumerate(results):
+        if result.passed:
+            continue
+        which = f"event {place}: " if len(results) > 1 else ""
+        if result.problem is not None:
+            screen.print(Padding.indent(result.problem, 2))
+        if result.problem is None or result.explanations:
+            screen.say(f"  {which}expected {_shown(case.expected)}, found {_shown(result.actual)}")
+        for explanation in result.explanations:
+            screen.say(f"  {explanation.reason}")
+            screen.print(Padding.indent(explanation_tree(explanation), 2))
+
+
+def _case_json(file: CaseFile, case: Case, results: list[_Result]) -> dict[str, Any]:
+    expected = sorted(case.expected) if isinstance(case.expected, frozenset) else case.expected
+    return {
+        "file": file.path,
+        "line": case.line,
+        "name": case.name,
+        "passed": all(result.passed for result in results),
+        "expected": expected,
+        "results": [_result_json(result) for result in results],
+    }
+
+
+def _result_json(result: _Result) -> dict[str, Any]:
+    explanations = [] if result.passed else [one.to_dict() for one in result.explanations]
+    return {
+        "passed": result.passed,
+        "actual": result.actual,
+        **({"problem": result.problem} if result.problem else {}),
+        **({"explanations": explanations} if explanations else {}),
+    }

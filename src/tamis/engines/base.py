@@ -1,0 +1,61 @@
+"""What an engine is: something that finds the formulas which a batch of events satisfies.
+
+An index answers for slots, small integers that its owner hands out; it knows nothing of subscription ids. All
+engines return the same pairs and differ in time and memory only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.events.batch import EventBatch
+from tamis.language.formula import Formula
+
+
+class Matches(NamedTuple):
+    """Pairs of a row of the batch and a slot: `rows[i]` satisfies the formula in `slots[i]`."""
+
+    rows: npt.NDArray[np.int32]
+    slots: npt.NDArray[np.int32]
+
+
+class Stats(NamedTuple):
+    """What an index holds: counts by name, and bytes by structure."""
+
+    counts: dict[str, int]
+    bytes: dict[str, int]
+
+
+class Index(Protocol):
+    """Formulas in slots, ready to be matched."""
+
+    def match(self, batch: EventBatch) -> Matches:
+        """All pairs, in the order of rows and, within a row, of slots."""
+
+    def stats(self) -> Stats:
+        """What it holds."""
+
+
+class DynamicIndex(Index, Protocol):
+    """An index that changes in place."""
+
+    def insert(self, slot: int, formula: Formula) -> None:
+        """Put a formula into an empty slot."""
+
+    def delete(self, slot: int) -> None:
+        """Empty a slot."""
+
+
+class Engine(Protocol):
+    """A way of matching, by name."""
+
+    @property
+    def name(self) -> str:
+        """As users write it."""
+
+    def build(self, formulas: Sequence[Formula]) -> DynamicIndex:
+        """An index with formula i in slot i."""

@@ -1,0 +1,81 @@
+"""`scan`: every formula on every batch, whole columns at a time.
+
+The simplest engine that is exact on the whole language: a mask over the events for each distinct predicate and
+each distinct sub-formula, shared by all who use it. Time grows with subscriptions times events, so this is what
+other engines are measured against, and what serves a small matcher well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tamis.engines.base import Matches, Stats
+from tamis.events.batch import EventBatch
+from tamis.events.compute import BatchFrame
+from tamis.language.formula import Formula
+from tamis.values.column import Mask
+
+_MASK_BYTES = 1 << 26
+_LEAST_ROWS = 64
+
+
+class Scan:
+    """The engine."""
+
+    name = "scan"
+
+    def build(self, formulas: Sequence[Formula]) -> ScanIndex:
+        """An index with formula i in slot i."""
+        index = ScanIndex()
+        for slot, formula in enumerate(formulas):
+            index.insert(slot, formula)
+        return index
+
+
+class ScanIndex:
+    """Formulas by slot."""
+
+    def __init__(self) -> None:
+        self._formulas: dict[int, Formula] = {}
+
+    def insert(self, slot: int, formula: Formula) -> None:
+        """Put a formula into an empty slot."""
+        self._formulas[slot] = formula
+
+    def delete(self, slot: int) -> None:
+        """Empty a slot."""
+        del self._formulas[slot]
+
+    def match(self, batch: EventBatch) -> Matches:
+        """All pairs; the batch is cut so that the masks of all sub-formulas stay within some 64 MB."""
+        frame = BatchFrame(batch)
+        step = max(_LEAST_ROWS, _MASK_BYTES // max(1, len(self._formulas)))
+        found = [
+            self._match_part(frame, start, min(start + step, batch.rows))
+            for start in range(0, batch.rows, step)
+        ]
+        empty = np.empty(0, np.int32)
+        rows = np.concatenate([part.rows for part in found]) if found else empty
+        slots = np.concatenate([part.slots for part in found]) if found else empty
+        order = np.lexsort((slots, rows))
+        return Matches(rows[order], slots[order])
+
+    def _match_part(self, frame: BatchFrame, start: int, stop: int) -> Matches:
+        part = frame if (start, stop) == (0, frame.rows) else frame.part(start, stop)
+        memory: dict[Formula, Mask] = {}
+        rows, slots = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for slot, formula in self._formulas.items():
+            here = np.flatnonzero(formula.mask(part, memory))
+            if len(here):
+                rows.append(here + start)
+                slots.append(np.full(len(here), slot))
+        return Matches(np.concatenate(rows).astype(np.int32), np.concatenate(slots).astype(np.int32))
+
+    def stats(self) -> Stats:
+        """Subscriptions, and their distinct predicates and nodes."""
+        nodes = {node for formula in self._formulas.values() for node in formula.nodes()}
+        leaves = sum(1 for node in nodes if node.predicate is not None)
+        counts = {"subscriptions": len(self._formulas), "predicates": leaves, "nodes": len(nodes)}
+        return Stats(counts, {})

@@ -1,0 +1,8 @@
+"""Events: their types, how they are read, and how a batch of them becomes columns."""
+
+from tamis.events.batch import EventBatch
+from tamis.events.event_type import Attribute, EventType
+from tamis.events.reading import read_events
+from tamis.events.validation import validate
+
+__all__ = ["Attribute", "EventBatch", "EventType", "read_events", "validate"]

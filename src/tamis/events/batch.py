@@ -1,0 +1,224 @@
+"""A batch: the events of one call as columns, whatever they came from.
+
+What a row holds never depends on the other rows: an event alone and in company match the same conditions. A
+batch never changes; columns are made when asked for and kept.
+
+Names are exact, as in Spark's JSON reader: `{"Price": 1}` has no `price`. (The names in a condition are
+resolved without regard to case, against the event type.) Of two columns with one name the last counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.errors import EventError, EventTypeError
+from tamis.events.arrow import (
+    any_column,
+    arrow_column,
+    python_column,
+    python_values,
+    simple_array,
+    struct_child,
+)
+from tamis.events.conversion import converter, plain
+from tamis.events.event_type import EventType
+from tamis.values.column import Column
+from tamis.values.types import STRING, Type
+
+Path: TypeAlias = tuple[str, ...]
+Values: TypeAlias = "pa.Array | Sequence[Any]"
+"""One attribute of all rows as it came: an Arrow array or Python values; see `simple_array`."""
+
+
+class EventBatch:
+    """The events of one call.
+
+    Attributes:
+        event_type: Of all of them.
+        rows: How many there are.
+        ids: One a row, to name the event in results: its number, counted from 0, or a column of the events.
+    """
+
+    __slots__ = ("_columns", "_events", "_made", "event_type", "ids", "rows")
+
+    def __init__(
+        self,
+        event_type: EventType,
+        rows: int,
+        *,
+        events: Sequence[Mapping[str, Any]] | None = None,
+        columns: Mapping[str, Values] | None = None,
+        event_id: str | None = None,
+        numbers: npt.NDArray[np.int64] | None = None,
+    ) -> None:
+        """Use `of`."""
+        self.event_type = event_type
+        self.rows = rows
+        self._events = events
+        self._columns = columns if columns is not None else {}
+        self._made: dict[Path, Column] = {}
+        if event_id is not None:
+            self.ids: pa.Array = self._named_ids(event_id)
+        else:
+            self.ids = pa.array(np.arange(rows) if numbers is None else numbers, pa.int64())
+
+    @classmethod
+    def of(
+        cls,
+        events: Any,
+        event_type: Any = None,
+        event_id: str | None = None,
+        *,
+        numbers: npt.NDArray[np.int64] | None = None,
+    ) -> EventBatch:
+        """The batch of these events.
+
+        Args:
+            events: One event (a dict), an iterable of dicts, a pyarrow Table, RecordBatch, StructArray or
+                RecordBatchReader, a pandas DataFrame, or anything with Arrow's C interface.
+            event_type: Whatever `EventType.of` takes; None for schemaless.
+            event_id: Name of the column that holds the events' ids.
+            numbers: Ids of the rows, instead of 0, 1, 2...
+
+        Raises:
+            EventError: These are no events.
+        """
+        if isinstance(events, EventBatch):
+            return events
+        type_ = EventType.of(event_type)
+        if isinstance(events, Mapping):
+            return cls(type_, 1, events=[events], event_id=event_id, numbers=numbers)
+        columns, rows = _arrow_columns(events)
+        if columns is not None:
+            return cls(type_, rows, columns=columns, event_id=event_id, numbers=numbers)
+        if isinstance(events, (str, bytes)) or not isinstance(events, Iterable):
+            msg = f"expected events as dicts, Arrow data or a DataFrame, found {type(events).__name__}"
+            raise EventError(msg)
+        listed = events if isinstance(events, (list, tuple)) else list(events)
+        for row, event in enumerate(listed):
+            if not isinstance(event, Mapping):
+                msg = f"event {row}: expected a dict, found {type(event).__name__}"
+                raise EventError(msg)
+        return cls(type_, len(listed), events=listed, event_id=event_id, numbers=numbers)
+
+    def __len__(self) -> int:
+        """Number of events."""
+        return self.rows
+
+    def column(self, path: Path) -> Column:
+        """The values of an attribute, or of a field within it, names exact.
+
+        A column of the declared type, NULL where an event has no such value; of type `any` if schemaless.
+        """
+        made = self._made.get(path)
+        if made is None:
+            made = self._made[path] = self._make(path)
+        return made
+
+    def _make(self, path: Path) -> Column:
+        zone = self.event_type.time_zone
+        values = self.raw(path)
+        if self.event_type.is_schemaless:
+            return any_column(python_values(values) if isinstance(values, pa.Array) else values)
+        type_ = self._declared(path)
+        if isinstance(values, pa.Array):
+            return arrow_column(values, type_, zone)
+        return python_column(values, type_, zone)
+
+    def _declared(self, path: Path) -> Type:
+        named = [attribute.type for attribute in self.event_type.find(path[0]) if attribute.name == path[0]]
+        for step in path[1:]:
+            named = [inner for type_ in named for name, inner in type_.fields if name == step]
+        if not named:
+            msg = f"event type {self.event_type.name} has no attribute {'.'.join(path)}"
+            raise EventTypeError(msg)
+        return named[-1]
+
+    def raw(self, path: Path) -> Values:
+        """The values at a path as they came, None where there is none."""
+        if self._events is not None:
+            return _steps([event.get(path[0]) for event in self._events], path[1:])
+        values = self._columns.get(path[0])
+        if values is None:
+            return [None] * self.rows
+        for place, step in enumerate(path[1:], 1):
+            if not isinstance(values, pa.Array):
+                return _steps(values, path[place:])
+            if not pa.types.is_struct(values.type):
+                return [None] * self.rows
+            child = struct_child(values, step)
+            if child is None:
+                return [None] * self.rows
+            values = simple_array(child)
+        return values
+
+    def names(self) -> Iterable[tuple[int | None, str]]:
+        """The name of every attribute that is there, with its row; without where all rows have it."""
+        if self._events is None:
+            return ((None, name) for name in self._columns)
+        return ((row, name) for row, event in enumerate(self._events) for name in event)
+
+    def _named_ids(self, name: str) -> pa.Array:
+        """The values of a column as ids, as strings if they are not all integers."""
+        if self._events is None and name not in self._columns:
+            msg = f"there is no column {name!r} to take event ids from"
+            raise EventError(msg)
+        values = self.raw((name,))
+        if isinstance(values, pa.Array):
+            return values
+        text = converter(STRING, self.event_type.time_zone)
+        simple = [plain(value) for value in values]
+        if {type(value) for value in simple} <= {int, type(None)}:
+            return pa.array(simple, pa.int64())
+        return pa.array([None if value is None else text(value) for value in simple], pa.string())
+
+
+def _steps(values: Sequence[Any], path: Path) -> Sequence[Any]:
+    for step in path:
+        values = [value.get(step) if isinstance(value, Mapping) else None for value in values]
+    return values
+
+
+def _arrow_columns(events: Any) -> tuple[dict[str, Values] | None, int]:
+    """Columns and number of rows of columnar data; no columns if these are none."""
+    if type(events).__module__.partition(".")[0] == "pandas" and hasattr(events, "columns"):
+        return _pandas_columns(events), len(events)
+    if isinstance(events, pa.RecordBatchReader):
+        events = events.read_all()
+    elif isinstance(events, (pa.StructArray, pa.ChunkedArray)):
+        pass
+    elif hasattr(events, "__arrow_c_stream__"):
+        events = events if isinstance(events, pa.Table) else pa.RecordBatchReader.from_stream(events).read_all()
+    elif hasattr(events, "__arrow_c_array__"):
+        events = pa.array(events)
+    else:
+        return None, 0
+    if isinstance(events, (pa.Table, pa.RecordBatch)):
+        names, columns = events.schema.names, events.columns
+        return {name: simple_array(column) for name, column in zip(names, columns, strict=True)}, events.num_rows
+    array = simple_array(events)
+    if not pa.types.is_struct(array.type):
+        msg = f"expected an array of structs, found one of {array.type}"
+        raise EventError(msg)
+    names = [array.type.field(place).name for place in range(array.type.num_fields)]
+    children = [simple_array(child) for child in array.flatten()]
+    return dict(zip(names, children, strict=True)), len(array)
+
+
+def _pandas_columns(frame: Any) -> dict[str, Values]:
+    """A DataFrame's columns: missing values are NULL, as Spark takes them."""
+    columns: dict[str, Values] = {}
+    for place, name in enumerate(frame.columns):
+        series = frame.iloc[:, place]
+        if series.dtype == np.object_:  # each value has its own kind, and keeps it
+            missing = series.isna().tolist()
+            pairs = zip(series.tolist(), missing, strict=True)
+            columns[str(name)] = [None if null is True else value for value, null in pairs]
+        else:
+            columns[str(name)] = simple_array(pa.array(series, from_pandas=True))
+    return columns

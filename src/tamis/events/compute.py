@@ -1,0 +1,115 @@
+"""Values of expressions over a batch: plain attributes, computed ones, and elements of arrays.
+
+A frame computes each distinct expression once, whoever asks for it, and remembers the column. Nothing here
+looks at a single row, except functions that have no batch form.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.events.batch import EventBatch
+from tamis.functions import FUNCTIONS
+from tamis.language.expression import Apply, Constant, Path, Quantifier, Typed, Variable, walk
+from tamis.predicates.base import Frame
+from tamis.values.column import Column, Mask, constant_column
+from tamis.values.types import BOOLEAN
+
+
+class BatchFrame:
+    """The rows of a batch."""
+
+    def __init__(self, batch: EventBatch) -> None:
+        self.batch = batch
+        self.rows = batch.rows
+        self._known: dict[Typed, Column] = {}
+
+    def column(self, expression: Typed) -> Column:
+        """The expression's value in every row."""
+        known = self._known.get(expression)
+        if known is None:
+            if isinstance(expression, Path):
+                known = self.batch.column(expression.steps)
+            else:
+                known = _computed(expression, self)
+            self._known[expression] = known
+        return known
+
+    def elements(self, array: Typed, variable: Variable) -> tuple[Frame, Column]:
+        """A frame with one row an element of the array, and the array's own column."""
+        return _elements(self, array, variable)
+
+    def part(self, start: int, stop: int) -> Frame:
+        """Some consecutive rows."""
+        return _Rows(self, np.arange(start, stop))
+
+
+class _Rows:
+    """Rows of another frame, chosen by number, perhaps repeatedly; `own` holds the columns it has itself."""
+
+    def __init__(self, parent: Frame, rows: npt.NDArray[np.int64], own: dict[Typed, Column] | None = None) -> None:
+        self.parent = parent
+        self.parent_rows = rows
+        self.rows = len(rows)
+        self._variables = frozenset(own or ())
+        self._known: dict[Typed, Column] = dict(own or {})
+
+    def column(self, expression: Typed) -> Column:
+        """The expression's value in every row."""
+        known = self._known.get(expression)
+        if known is None:
+            if self._variables.isdisjoint(_variables(expression)):
+                known = self.parent.column(expression).take(self.parent_rows)
+            else:
+                known = _computed(expression, self)
+            self._known[expression] = known
+        return known
+
+    def elements(self, array: Typed, variable: Variable) -> tuple[Frame, Column]:
+        """A frame with one row an element of the array, and the array's own column."""
+        return _elements(self, array, variable)
+
+
+def _elements(frame: Frame, array: Typed, variable: Variable) -> tuple[Frame, Column]:
+    column = frame.column(array)
+    offsets = column.values.offsets
+    rows = np.repeat(np.arange(frame.rows), offsets[1:] - offsets[:-1])
+    return _Rows(frame, rows, {variable: column.values.items}), column
+
+
+@lru_cache(maxsize=4096)
+def _variables(expression: Typed) -> frozenset[Typed]:
+    return frozenset(part for part in walk(expression) if isinstance(part, Variable))
+
+
+def _computed(expression: Typed, frame: Frame) -> Column:
+    match expression:
+        case Constant(type=type_, value=value):
+            return constant_column(type_, value, frame.rows)
+        case Apply(function=function, arguments=arguments, signature=signature):
+            columns = [frame.column(argument) for argument in arguments]
+            return FUNCTIONS[function].apply(signature, columns, frame.rows)
+        case Quantifier():
+            return _quantified(expression, frame)
+        case _:
+            msg = f"{expression} has no value here"
+            raise LookupError(msg)
+
+
+def _quantified(expression: Quantifier, frame: Frame) -> Column:
+    """exists: TRUE if some element is true, else NULL if some is NULL, else FALSE; forall the other way round."""
+    elements, arrays = frame.elements(expression.array, expression.variable)
+    body = elements.column(expression.body)
+    offsets = arrays.values.offsets
+    wanted = expression.function == "exists"
+    decided = _some(body.valid & (body.values == wanted), offsets)
+    unknown = _some(~body.valid, offsets)
+    return Column(BOOLEAN, np.where(decided, wanted, not wanted), arrays.valid & (decided | ~unknown))
+
+
+def _some(found: Mask, offsets: npt.NDArray[np.int64]) -> Mask:
+    sums = np.concatenate([np.zeros(1, np.int64), np.cumsum(found)])
+    return np.asarray(sums[offsets[1:]] > sums[offsets[:-1]])

@@ -1,0 +1,386 @@
+"""Events from files and streams, a batch at a time: JSON lines, CSV, Parquet.
+
+Memory holds one batch, however long the input. What is broken in one line becomes a `BadEvent` and never
+stops the rest; what makes the whole source unreadable is an EventError that names it.
+
+JSON is read strictly, one object a line. As in Spark: NaN, Infinity and -Infinity are numbers, of a key
+written twice the last counts, a lone surrogate is '?', blank lines are skipped. Unlike in Spark, which is
+lenient there, text after the object, single quotes and arrays of objects are bad events.
+
+CSV has a header and quotes as RFC 4180 has them. An empty cell is NULL. With an event type a cell is cast to
+its attribute's type as Spark casts strings (lists and objects are JSON); without one a cell is what it looks
+like by itself: `12` an integer, `1.5` a double, `true` a boolean, anything else a string.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from decimal import Context, Decimal, InvalidOperation
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tamis.errors import EventError
+from tamis.events.batch import EventBatch
+from tamis.events.conversion import MAX_DEPTH
+from tamis.events.event_type import EventType
+from tamis.values.casts import caster
+from tamis.values.column import Value
+from tamis.values.types import DOUBLE, FLOAT, INTEGER_BITS, MAX_PRECISION, STRING, Type
+
+Source: TypeAlias = "str | os.PathLike[str] | bytes | IO[bytes]"
+
+BATCH_ROWS = 65_536
+MAX_LINE_BYTES = 16 << 20
+_KEPT_BYTES = 1 << 10
+_BOM = b"\xef\xbb\xbf"
+_SUFFIXES = {".jsonl": "json", ".ndjson": "json", ".json": "json", ".csv": "csv", ".parquet": "parquet"}
+
+
+@dataclass(frozen=True, slots=True)
+class BadEvent:
+    """A line that is no event.
+
+    Attributes:
+        line_number: Counted from 1.
+        reason: One sentence.
+        original: The line as it came; of a line that is too long, its beginning.
+    """
+
+    line_number: int
+    reason: str
+    original: bytes
+
+
+@dataclass(slots=True)
+class Reading:
+    """The batches of one source, to be iterated once.
+
+    Attributes:
+        batches: Also what iterating the reading gives.
+        bad: Bad events met so far. The reader may clear it between batches.
+    """
+
+    batches: Iterator[EventBatch] = field(init=False, repr=False)
+    bad: list[BadEvent] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[EventBatch]:
+        """The batches not read yet."""
+        return self.batches
+
+
+def read_events(
+    source: Source,
+    event_type: Any = None,
+    *,
+    format: str | None = None,
+    event_id: str | None = None,
+    batch_rows: int = BATCH_ROWS,
+) -> Reading:
+    """The events of a file or stream.
+
+    Args:
+        source: A path, `-` for standard input, a binary file, or bytes.
+        event_type: Whatever `EventType.of` takes; None for schemaless.
+        format: `json`, `csv` or `parquet`; by default by the suffix of the path, JSON lines without one.
+        event_id: Name of the attribute that holds the events' ids. By default the id is the position in the
+            source, counted from 0; in JSON lines that of the line, bad and blank ones included.
+        batch_rows: Most events of a batch.
+
+    Raises:
+        EventError: The format is unknown. While iterating: the source cannot be read.
+    """
+    read = {"json": read_json_lines, "csv": read_csv, "parquet": read_parquet}.get(format or _format(source))
+    if read is None:
+        msg = f"{_name(source)}: unknown format {format or ''}; expected json, csv or parquet"
+        raise EventError(msg)
+    return read(source, event_type, event_id=event_id, batch_rows=batch_rows)
+
+
+def _format(source: Source) -> str:
+    if isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-":
+        return _SUFFIXES.get(Path(source).suffix.lower(), "")
+    return "json"
+
+
+def _name(source: Source) -> str:
+    if isinstance(source, (str, os.PathLike)):
+        return "standard input" if os.fspath(source) == "-" else os.fspath(source)
+    return "bytes" if isinstance(source, bytes) else str(getattr(source, "name", "stream"))
+
+
+@contextmanager
+def _opened(source: Source) -> Iterator[IO[bytes]]:
+    """The source as a binary file, closed in the end if we opened it."""
+    if isinstance(source, bytes):
+        yield io.BytesIO(source)
+    elif not isinstance(source, (str, os.PathLike)):
+        yield source
+    elif os.fspath(source) == "-":
+        yield sys.stdin.buffer
+    else:
+        with Path(source).open("rb") as file:
+            yield file
+
+
+def _reading(source: Source, batches: Callable[[list[BadEvent]], Iterator[EventBatch]]) -> Reading:
+    reading = Reading()
+
+    def run() -> Iterator[EventBatch]:
+        try:
+            yield from batches(reading.bad)
+        except (OSError, pa.ArrowException, csv.Error) as error:
+            msg = f"{_name(source)}: {error}"
+            raise EventError(msg) from error
+
+    reading.batches = run()
+    return reading
+
+
+def read_json_lines(
+    source: Source,
+    event_type: Any = None,
+    *,
+    event_id: str | None = None,
+    batch_rows: int = BATCH_ROWS,
+    max_line_bytes: int = MAX_LINE_BYTES,
+) -> Reading:
+    """Events from JSON lines; see `read_events`."""
+    type_ = EventType.of(event_type)
+    parse = json_parser(type_)
+
+    def events_of(file: IO[bytes], bad: list[BadEvent]) -> Iterator[tuple[int, dict[str, Any]]]:
+        for number, line, too_long in _lines(file, max_line_bytes):
+            if too_long:
+                bad.append(BadEvent(number, f"the line is longer than {max_line_bytes} bytes", line))
+                continue
+            text = line.removeprefix(_BOM).strip(b" \t\r\n")
+            if not text:
+                continue
+            event = parse(text)
+            if isinstance(event, str):
+                bad.append(BadEvent(number, event, line))
+            else:
+                yield number - 1, event
+
+    def batches(bad: list[BadEvent]) -> Iterator[EventBatch]:
+        with _opened(source) as file:
+            yield from _batched(events_of(file, bad), type_, event_id, batch_rows)
+
+    return _reading(source, batches)
+
+
+def _batched(
+    events: Iterator[tuple[int, dict[str, Any]]], type_: EventType, event_id: str | None, batch_rows: int
+) -> Iterator[EventBatch]:
+    """Batches of numbered events."""
+    while part := list(itertools.islice(events, batch_rows)):
+        numbers = np.fromiter((number for number, _ in part), np.int64, len(part))
+        yield EventBatch.of([event for _, event in part], type_, event_id, numbers=numbers)
+
+
+def _lines(file: IO[bytes], limit: int) -> Iterator[tuple[int, bytes, bool]]:
+    """Each line with its number, without holding more than `limit` bytes of it."""
+    number = 0
+    while line := file.readline(limit + 1):
+        number += 1
+        too_long = len(line) > limit and not line.endswith(b"\n")
+        if too_long:
+            kept, rest = line[:_KEPT_BYTES], line
+            while rest and not rest.endswith(b"\n"):
+                rest = file.readline(limit)
+            line = kept
+        yield number, line.rstrip(b"\r\n"), too_long
+
+
+def json_parser(event_type: EventType) -> Callable[[bytes], dict[str, Any] | str]:
+    """The function from the text of an event to the event, or to what is wrong with it."""
+    exact = any(_needs_text(attribute.type) for attribute in event_type.attributes or ())
+    quick = json.JSONDecoder(parse_float=_decimal) if exact else json.JSONDecoder()
+    # Python refuses integers of thousands of digits; only they are worth a call for each number.
+    patient = json.JSONDecoder(parse_float=_decimal if exact else None, parse_int=_integer)
+
+    def parse(text: bytes) -> dict[str, Any] | str:
+        try:
+            line = text.decode()
+            try:
+                event = quick.decode(line)
+            except json.JSONDecodeError:
+                raise
+            except ValueError:
+                event = patient.decode(line)
+        except UnicodeDecodeError as error:
+            return f"not UTF-8: {error.reason} at byte {error.start}"
+        except json.JSONDecodeError as error:
+            return f"not JSON: {error.msg} at character {error.pos}"
+        except RecursionError:
+            return f"nested more than {MAX_DEPTH} deep"
+        if not isinstance(event, dict):
+            return f"expected a JSON object, found {_kind(event)}"
+        if text.count(b"[") + text.count(b"{") > MAX_DEPTH and _is_deep(event):
+            return f"nested more than {MAX_DEPTH} deep"
+        return event
+
+    return parse
+
+
+def _needs_text(type_: Type) -> bool:
+    """Does a number lose by a detour over double? Then its text is kept, as a Decimal."""
+    if type_.name == "decimal" or type_ == FLOAT:
+        return True
+    if type_.name == "array":
+        return _needs_text(type_.item)
+    return any(_needs_text(inner) for _, inner in type_.fields)
+
+
+def _decimal(text: str) -> Decimal | float:
+    try:
+        return Decimal(text)
+    except InvalidOperation:  # an exponent beyond Decimal's
+        return float(text)
+
+
+def _integer(text: str) -> int | float:
+    try:
+        return int(text)
+    except ValueError:  # more digits than Python converts
+        return float(text)
+
+
+def _is_deep(event: dict[str, Any]) -> bool:
+    level: list[Any] = [event]
+    for _ in range(MAX_DEPTH):
+        inner = (value.values() if isinstance(value, dict) else value for value in level)
+        level = [item for items in inner for item in items if isinstance(item, (dict, list))]
+        if not level:
+            return False
+    return True
+
+
+def _kind(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    return "a list" if isinstance(value, list) else "a string" if isinstance(value, str) else "a number"
+
+
+def read_csv(
+    source: Source, event_type: Any = None, *, event_id: str | None = None, batch_rows: int = BATCH_ROWS
+) -> Reading:
+    """Events from CSV; see `read_events`."""
+    type_ = EventType.of(event_type)
+
+    def batches(bad: list[BadEvent]) -> Iterator[EventBatch]:
+        with _opened(source) as file:
+            text = io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline="")
+            try:
+                yield from _batched(_csv_events(text, type_, bad), type_, event_id, batch_rows)
+            finally:
+                text.detach()  # the file is not ours to close
+
+    return _reading(source, batches)
+
+
+def _csv_events(
+    text: io.TextIOWrapper, type_: EventType, bad: list[BadEvent]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    rows = csv.reader(text)
+    header = next(rows, [])
+    twice = sorted({name for name in header if header.count(name) > 1})
+    if twice:
+        msg = f"the header names {', '.join(map(repr, twice))} twice"
+        raise csv.Error(msg)
+    cells = [_cell_reader(type_, name) for name in header]
+    number = -1
+    while True:
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            number += 1
+            bad.append(BadEvent(rows.line_num, f"not CSV: {error}", b""))
+            continue
+        if row:
+            number += 1
+            pairs = zip(header, cells, row, strict=False)
+            yield number, {name: read(cell) if cell else None for name, read, cell in pairs}
+
+
+def _cell_reader(event_type: EventType, name: str) -> Callable[[str], Any]:
+    """The function from a cell to the Python value that means the same as an event's."""
+    if event_type.is_schemaless:
+        return loose_value
+    declared = [attribute.type for attribute in event_type.find(name) if attribute.name == name]
+    if not declared:
+        return str
+    type_ = declared[0]
+    if type_ in INTEGER_BITS or type_.name == "boolean" or type_ in (FLOAT, DOUBLE):
+        return caster(STRING, type_, event_type.time_zone)
+    if type_.name == "decimal":
+        cast = caster(STRING, type_, event_type.time_zone)
+        return lambda cell: _scaled(cast(cell), type_.scale)
+    if type_.name == "binary":
+        return str.encode
+    return _nested if type_.name in ("array", "struct") else str
+
+
+_EXACT = Context(prec=MAX_PRECISION)
+
+
+def _scaled(unscaled: Value, scale: int) -> Decimal | None:
+    return None if unscaled is None else Decimal(unscaled).scaleb(-scale, _EXACT)
+
+
+def _nested(cell: str) -> Any:
+    parsed = json_parser(EventType())(b'{"cell":' + cell.encode() + b"}")
+    return None if isinstance(parsed, str) else parsed["cell"]
+
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+|(?P<fraction>[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][+-]?[0-9]+)?)")
+
+
+def loose_value(cell: str) -> bool | int | float | str:
+    """What a cell of a schemaless CSV looks like, by itself."""
+    found = _NUMBER.fullmatch(cell)
+    if found is None:
+        return {"true": True, "false": False}.get(cell.lower(), cell)
+    return float(cell) if found["fraction"] is not None else _integer(cell)
+
+
+def read_parquet(
+    source: Source, event_type: Any = None, *, event_id: str | None = None, batch_rows: int = BATCH_ROWS
+) -> Reading:
+    """Events from a Parquet file, or a directory of them; see `read_events`."""
+    type_ = EventType.of(event_type)
+
+    def found() -> Iterator[pa.RecordBatch]:
+        if isinstance(source, (str, os.PathLike)) and Path(source).is_dir():
+            import pyarrow.dataset as pds  # brings pandas with it, which takes longer than most inputs
+
+            yield from pds.dataset(source, format="parquet").to_batches(batch_size=batch_rows)
+            return
+        with _opened(source) as file:
+            seekable = file if file.seekable() else io.BytesIO(file.read())
+            yield from pq.ParquetFile(seekable).iter_batches(batch_rows)
+
+    def batches(_: list[BadEvent]) -> Iterator[EventBatch]:
+        first = 0
+        for records in found():
+            if records.num_rows:
+                numbers = np.arange(first, first + records.num_rows)
+                yield EventBatch.of(records, type_, event_id, numbers=numbers)
+                first += records.num_rows
+
+    return _reading(source, batches)

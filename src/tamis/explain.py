@@ -1,0 +1,184 @@
+"""Why an event satisfies a condition, or why not: every part of the condition with its verdict and its values.
+
+The verdicts come from the reference evaluator, so an explanation is right even if an engine were wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tamis.events.batch import EventBatch
+from tamis.language.condition import Condition
+from tamis.language.expression import Apply, Constant, Path, Typed, Variable, parts, to_syntax, walk
+from tamis.language.printing import to_text
+from tamis.reference import Event, evaluator
+from tamis.values.casts import to_text as value_text
+from tamis.values.column import Value
+from tamis.values.types import BOOLEAN, STRING, Type
+
+_CONNECTIVES = (
+    *("and", "or", "not", "xor", "at_least", "is_true", "is_not_true", "is_false", "is_not_false"),
+    *("coalesce", "case", "if"),
+)
+_WORDS = {True: "true", False: "false", None: "unknown"}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a condition.
+
+    Attributes:
+        text: As a condition would write it.
+        verdict: TRUE, FALSE or NULL (None) for this event.
+        operator: What joins its parts (`and`, `or`, ...), or None for a predicate.
+        values: The attributes that a predicate reads, and their values in the event.
+        parts: Its operands.
+    """
+
+    text: str
+    verdict: bool | None
+    operator: str | None = None
+    values: dict[str, str] = field(default_factory=dict)
+    parts: tuple[Part, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        inner = [part.to_dict() for part in self.parts]
+        return {
+            "text": self.text,
+            "verdict": self.verdict,
+            **({"operator": self.operator} if self.operator else {}),
+            **({"values": self.values} if self.values else {}),
+            **({"parts": inner} if inner else {}),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """An explanation; print it, or walk its `tree`.
+
+    Attributes:
+        subscription_id: Whose condition it is, if it has an owner.
+        condition: The text.
+        matched: Does the event satisfy it?
+        reason: One sentence that says why.
+        tree: Every part with its verdict.
+    """
+
+    subscription_id: str | None
+    condition: str
+    matched: bool
+    reason: str
+    tree: Part
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "subscription_id": self.subscription_id,
+            "condition": self.condition,
+            "matched": self.matched,
+            "reason": self.reason,
+            "tree": self.tree.to_dict(),
+        }
+
+    def __str__(self) -> str:
+        """The reason and the tree as plain text."""
+        return "\n".join([self.reason, *_lines(self.tree, "")])
+
+
+def explain(
+    condition: Condition, batch: EventBatch, *, row: int = 0, subscription_id: str | None = None
+) -> Explanation:
+    """Explain a condition for one event of a batch."""
+    tree = _Explainer(condition, batch, row).part(condition.expression)
+    subject = "the condition" if subscription_id is None else f"subscription {subscription_id!r}"
+    matched = tree.verdict is True
+    verb = "matches" if matched else "does not match"
+    reason = f"The event {verb} {subject} because {_because(tree)}."
+    return Explanation(subscription_id, condition.text, matched, reason, tree)
+
+
+class _Explainer:
+    def __init__(self, condition: Condition, batch: EventBatch, row: int) -> None:
+        self.sources = condition.sources
+        self.zone = condition.schema.time_zone
+        self.batch = batch
+        self.row = row
+
+    def value(self, expression: Typed) -> Value:
+        columns: dict[tuple[str, ...], list[Value]] = {}
+        return evaluator(expression, self.batch, columns)(Event(columns, self.row))
+
+    def text(self, expression: Typed) -> str:
+        """As it was written, as far as that is known."""
+        return to_text(self.sources.get(id(expression)) or to_syntax(expression, self.zone))
+
+    def part(self, expression: Typed) -> Part:
+        verdict = self.value(expression)
+        if isinstance(expression, Apply) and expression.function in _CONNECTIVES:
+            operands = [one for one in expression.arguments if one.type == BOOLEAN]
+            inner = tuple(self.part(one) for one in operands)
+            return Part(self.text(expression), verdict, expression.function, {}, inner)
+        return Part(self.text(expression), verdict, None, dict(self.values(expression)))
+
+    def values(self, expression: Typed) -> Iterator[tuple[str, str]]:
+        """What the predicate reads: its operands that are not constants, and the paths inside them."""
+        operands = [self.written(one) for one in parts(expression)]
+        for one in [*operands, *(part for part in walk(expression) if isinstance(part, Path))]:
+            if not isinstance(one, Constant) and not any(isinstance(part, Variable) for part in walk(one)):
+                yield self.text(one), _shown(self.value(one), one.type, self.zone)
+
+    def written(self, expression: Typed) -> Typed:
+        """The expression without the casts that the analyser put around it."""
+        while id(expression) not in self.sources and isinstance(expression, Apply):
+            expression = expression.arguments[0]
+        return expression
+
+
+def _shown(value: Value, type_: Type, zone: str) -> str:
+    if value is None:
+        return "NULL"
+    if type_ == STRING or isinstance(value, str):
+        return repr(value)
+    if type_.name in ("any", "number", "binary"):
+        return repr(value)
+    return value_text(value, type_, zone)
+
+
+def _because(part: Part) -> str:
+    """The shortest part of the tree that settles the verdict, in words."""
+    if part.operator is None or not part.parts:
+        return _statement(part)
+    if part.operator == "not":
+        return _because(part.parts[0])
+    if part.operator in ("and", "or"):
+        decisive = part.operator == "or"
+        deciding = [one for one in part.parts if one.verdict is decisive]
+        if part.verdict is decisive:
+            return _because(deciding[0])
+        if part.operator == "and" and part.verdict is True:
+            return f"all {len(part.parts)} operands of its AND hold"
+        open_ = [one for one in part.parts if one.verdict is None]
+        if part.verdict is None:
+            return _because(open_[0])
+        return f"none of the {len(part.parts)} operands of its OR holds: {_because(part.parts[0])}"
+    return _statement(part)
+
+
+def _statement(part: Part) -> str:
+    values = ", ".join(f"{name} is {value}" for name, value in part.values.items())
+    return f"{part.text} is {_WORDS[part.verdict]}" + (f" ({values})" if values else "")
+
+
+def _lines(part: Part, indent: str) -> Iterator[str]:
+    mark = {True: "✓", False: "✗", None: "?"}[part.verdict]
+    label = part.operator.upper().replace("_", " ") if part.operator and part.parts else part.text
+    values = ", ".join(f"{name} = {value}" for name, value in part.values.items() if name != value)
+    yield f"{indent}{mark} {label}" + (f"   [{values}]" if values else "")
+    for inner in part.parts:
+        yield from _lines(inner, indent + "  ")
+
+
+__all__ = ["Explanation", "Part", "explain"]

@@ -1,0 +1,19 @@
+"""Every operator and function of the language; a new one registers itself in the file of its subject."""
+
+from tamis.functions import (  # noqa: F401  (importing registers)
+    arithmetic,
+    arrays,
+    casts,
+    comparison,
+    conditional,
+    dates,
+    logic,
+    numbers,
+    patterns,
+    schemaless,
+    strings,
+    structs,
+)
+from tamis.functions.registry import FUNCTIONS
+
+__all__ = ["FUNCTIONS"]

@@ -1,0 +1,466 @@
+"""Arithmetic: + - * / % div, pmod, signs, abs, and the bitwise operators.
+
+Each result has the width that Spark gives it, and is NULL where Spark would raise: overflow of that width,
+division by zero. `try_add` and its kin are therefore the same functions as the operators. Schemaless numbers:
+two integers give an integer of 64 bits, anything else a double.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tamis.functions import kernels
+from tamis.functions.registry import (
+    Argument,
+    ArgumentError,
+    Function,
+    Scalar,
+    Signature,
+    Vector,
+    always,
+    check_count,
+    register,
+)
+from tamis.functions.unify import all_valid, refusal, strict_rows
+from tamis.values.coercion import arithmetic_type
+from tamis.values.column import SHORT_DECIMAL, Column, Numbers
+from tamis.values.text import as_float
+from tamis.values.types import (
+    ANY,
+    BIGINT,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    INTEGER_BITS,
+    MAX_PRECISION,
+    NULL,
+    NUMBER,
+    STRING,
+    Type,
+    integer_bounds,
+    is_decimal,
+    is_fractional,
+    is_integral,
+    is_numeric,
+)
+
+_VERBS = {"+": "added", "-": "subtracted", "*": "multiplied"}
+_LONG = integer_bounds(BIGINT)
+_JAVA_DIGITS = 39
+_JAVA_QUOTIENT = 10**_JAVA_DIGITS
+
+
+def _resolve(name: str) -> Callable[[Sequence[Argument], str], Signature]:
+    def resolve(arguments: Sequence[Argument], zone: str) -> Signature:
+        check_count(arguments, 2, 2)
+        found = arithmetic_type(name, *arguments)
+        if found is None:
+            raise refusal(arguments, _VERBS.get(name, "divided"))
+        return Signature(found[:2], found[2], zone)
+
+    return resolve
+
+
+def remainder(left: int, right: int) -> int | None:
+    """The remainder with the sign of the dividend; NULL by zero."""
+    if right == 0:
+        return None
+    rest = abs(left) % abs(right)
+    return -rest if left < 0 else rest
+
+
+def quotient(left: int, right: int) -> int | None:
+    """The quotient without its fraction; NULL by zero."""
+    if right == 0:
+        return None
+    whole = abs(left) // abs(right)
+    return whole if (left < 0) == (right < 0) else -whole
+
+
+def half_up(dividend: int, divisor: int) -> int:
+    """The quotient rounded to the nearest integer, ties away from zero."""
+    whole = (2 * abs(dividend) + abs(divisor)) // (2 * abs(divisor))
+    return whole if (dividend < 0) == (divisor < 0) else -whole
+
+
+def rescaled(unscaled: int, scale: int, to: int) -> int:
+    """A decimal's unscaled value at another scale, ties away from zero."""
+    return unscaled * 10 ** (to - scale) if to >= scale else half_up(unscaled, 10 ** (scale - to))
+
+
+def wrapped(value: int, bits: int) -> int:
+    """The low bits of `value`, as a signed integer."""
+    half = 1 << (bits - 1)
+    return (value + half) % (1 << bits) - half
+
+
+_WHOLE: dict[str, Callable[[int, int], int | None]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "%": remainder,
+    "div": quotient,
+}
+
+
+def _integers(name: str, type_: Type) -> Scalar:
+    if name == "pmod":
+        return _positive_remainder(type_)
+    compute = _WHOLE[name]
+    least, greatest = integer_bounds(type_)
+
+    def scalar(left: int, right: int) -> int | None:
+        result = compute(left, right)
+        return result if result is not None and least <= result <= greatest else None
+
+    return scalar
+
+
+def _positive_remainder(type_: Type) -> Scalar:
+    # Java adds bytes and shorts as ints; ints and longs wrap, silently.
+    bits = max(32, INTEGER_BITS[type_])
+
+    def scalar(left: int, right: int) -> int | None:
+        rest = remainder(left, right)
+        return rest if rest is None or rest >= 0 else remainder(wrapped(rest + right, bits), right)
+
+    return scalar
+
+
+def _double_remainder(left: float, right: float) -> float | None:
+    if right == 0:
+        return None
+    return math.nan if math.isinf(left) else math.fmod(left, right)
+
+
+def _double_quotient(left: float, right: float) -> float | None:
+    return None if right == 0 else left / right
+
+
+def _double_pmod(left: float, right: float) -> float | None:
+    rest = _double_remainder(left, right)
+    return rest if rest is None or not rest < 0 else _double_remainder(rest + right, right)
+
+
+def _float_pmod(left: float, right: float) -> float | None:
+    rest = _double_remainder(left, right)
+    return rest if rest is None or not rest < 0 else _double_remainder(as_float(rest + right), right)
+
+
+_DOUBLES: dict[str, Callable[[float, float], float | None]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": _double_quotient,
+    "%": _double_remainder,
+    "pmod": _double_pmod,
+}
+
+
+def _floats(name: str) -> Scalar:
+    if name == "pmod":
+        return _float_pmod
+    compute = _DOUBLES[name]
+
+    def scalar(left: float, right: float) -> float | None:
+        # A double holds the exact sum, product or remainder of floats well enough to be rounded once more.
+        result = compute(left, right)
+        return None if result is None else as_float(result)
+
+    return scalar
+
+
+def _decimals(name: str, left: Type, right: Type, returns: Type) -> Scalar:
+    if name == "div":
+        return _decimal_quotient(left, right)
+    compute = _DECIMALS[name]
+    greatest = 10**returns.precision - 1
+
+    def scalar(first: int, second: int) -> int | None:
+        result = compute(first, left.scale, second, right.scale, returns.scale)
+        return result if result is not None and abs(result) <= greatest else None
+
+    return scalar
+
+
+def _aligned(first: int, first_scale: int, second: int, second_scale: int) -> tuple[int, int, int]:
+    scale = max(first_scale, second_scale)
+    return first * 10 ** (scale - first_scale), second * 10 ** (scale - second_scale), scale
+
+
+def _decimal_sum(first: int, first_scale: int, second: int, second_scale: int, to: int) -> int:
+    first, second, scale = _aligned(first, first_scale, second, second_scale)
+    return rescaled(first + second, scale, to)
+
+
+def _decimal_difference(first: int, first_scale: int, second: int, second_scale: int, to: int) -> int:
+    return _decimal_sum(first, first_scale, -second, second_scale, to)
+
+
+def _decimal_product(first: int, first_scale: int, second: int, second_scale: int, to: int) -> int:
+    return rescaled(first * second, first_scale + second_scale, to)
+
+
+def _decimal_ratio(first: int, first_scale: int, second: int, second_scale: int, to: int) -> int | None:
+    if second == 0:
+        return None
+    shift = to - first_scale + second_scale
+    return half_up(first * 10 ** max(shift, 0), second * 10 ** max(-shift, 0))
+
+
+def _decimal_remainder(first: int, first_scale: int, second: int, second_scale: int, to: int) -> int | None:
+    first, second, scale = _aligned(first, first_scale, second, second_scale)
+    rest = _java_remainder(first, second)
+    return None if rest is None else rescaled(rest, scale, to)
+
+
+def _java_remainder(left: int, right: int) -> int | None:
+    """The remainder, if Java finds it: the quotient may have 39 digits, and zeros after them."""
+    if right == 0:
+        return None
+    whole = abs(left) // abs(right)
+    if whole >= _JAVA_QUOTIENT and len(str(whole).rstrip("0")) > _JAVA_DIGITS:
+        return None
+    return remainder(left, right)
+
+
+def _decimal_pmod(first: int, first_scale: int, second: int, second_scale: int, to: int) -> int | None:
+    first, second, scale = _aligned(first, first_scale, second, second_scale)
+    rest = _java_remainder(first, second)
+    if rest is not None and rest < 0:
+        rest = remainder(rest + second, second)
+    return None if rest is None else rescaled(rest, scale, to)
+
+
+_DECIMALS: dict[str, Callable[[int, int, int, int, int], int | None]] = {
+    "+": _decimal_sum,
+    "-": _decimal_difference,
+    "*": _decimal_product,
+    "/": _decimal_ratio,
+    "%": _decimal_remainder,
+    "pmod": _decimal_pmod,
+}
+
+
+def _decimal_quotient(left: Type, right: Type) -> Scalar:
+    limit = 10 ** min(MAX_PRECISION, max(1, left.precision - left.scale + right.scale))
+
+    def scalar(first: int, second: int) -> int | None:
+        first, second, _ = _aligned(first, left.scale, second, right.scale)
+        whole = quotient(first, second)
+        # As Spark: the quotient must be a decimal, but that it is a bigint is not checked.
+        return None if whole is None or abs(whole) >= limit else wrapped(whole, 64)
+
+    return scalar
+
+
+def _numbers(name: str) -> Scalar:
+    whole = None if name == "/" else _integers(name, BIGINT)
+    double = _DOUBLES.get(name)
+
+    def scalar(left: float, right: float) -> float | None:
+        if whole is not None and isinstance(left, int) and isinstance(right, int):
+            result: float | None = whole(left, right)
+            return result
+        return None if double is None else double(float(left), float(right))
+
+    return scalar
+
+
+def _dates(name: str) -> Scalar:
+    def scalar(left: int, right: int) -> int:
+        return wrapped(left + right if name == "+" else left - right, 32)
+
+    return scalar
+
+
+def _bind(name: str) -> Callable[[Signature], Scalar]:
+    def bind(signature: Signature) -> Scalar:
+        left, right = signature.parameters
+        if signature.returns == DATE:
+            return _dates(name)
+        if left == NUMBER:
+            return _numbers(name)
+        if is_decimal(left):
+            return _decimals(name, left, right, signature.returns)
+        if left == FLOAT:
+            return _floats(name)
+        if is_integral(left):
+            return _integers(name, left) if name != "/" else _double_quotient_of_integers
+        return _DOUBLES[name]
+
+    return bind
+
+
+def _double_quotient_of_integers(left: int, right: int) -> float | None:
+    return _double_quotient(float(left), float(right))
+
+
+def _vector(name: str, bind: Callable[[Signature], Scalar]) -> Vector:
+    def vector(signature: Signature, columns: Sequence[Column]) -> Column:
+        left, right = columns
+        returns = signature.returns
+        values: Any
+        if is_fractional(left.type):
+            values, fits = kernels.floats(name, left.values, right.values)
+        elif left.type == NUMBER and name in ("+", "-", "*", "%"):
+            values, fits = kernels.numbers(name, left.values, right.values)
+        elif left.type == NUMBER and name == "/":
+            values, fits = kernels.floats(name, kernels.as_doubles(left.values), kernels.as_doubles(right.values))
+        elif is_integral(left.type) and name in _WHOLE and returns != DATE:
+            values, fits = kernels.integers(name, left.type, left.values, right.values)
+        elif is_decimal(returns) and returns.precision <= SHORT_DECIMAL and name in ("+", "-", "*"):
+            # Not more than 18 digits in the result: nothing on the way there is wider, nothing is rounded.
+            first, second = left.values, right.values
+            if name != "*":
+                first = first * 10 ** (returns.scale - left.type.scale)
+                second = second * 10 ** (returns.scale - right.type.scale)
+            values, fits = kernels.integers(name, BIGINT, first, second)
+        else:
+            return strict_rows(bind(signature), returns, columns)
+        return Column(returns, values, fits & all_valid(columns))
+
+    return vector
+
+
+def numeric_parameter(arguments: Sequence[Argument], place: int) -> Type:
+    """What a function of one number casts its argument to; raises ArgumentError."""
+    argument = arguments[place]
+    if is_numeric(argument.type):
+        return argument.type
+    if argument.type == ANY:
+        return NUMBER
+    if argument.type == NULL or (argument.type == STRING and argument.is_constant):
+        return DOUBLE
+    msg = f"expected a number, found {argument.type}"
+    raise ArgumentError(msg, place, "try_cast(x AS double)" if argument.type == STRING else None)
+
+
+def _resolve_unary(arguments: Sequence[Argument], zone: str) -> Signature:
+    check_count(arguments, 1, 1)
+    parameter = numeric_parameter(arguments, 0)
+    return Signature((parameter,), parameter, zone)
+
+
+_NEGATED_DIGITS = 34
+
+
+def _negated(value: int, result: int, precision: int) -> int | None:
+    """The result of a sign change of a decimal: Spark rounds it half even to 34 digits, which may overflow."""
+    digits = len(str(abs(value)))
+    if result == value or digits <= _NEGATED_DIGITS:
+        return result
+    unit = 10 ** (digits - _NEGATED_DIGITS)
+    whole, rest = divmod(abs(result), unit)
+    whole += 2 * rest > unit or (2 * rest == unit and whole % 2 == 1)
+    rounded: int = whole * unit
+    if rounded >= 10**precision:
+        return None
+    return rounded if result > 0 else -rounded
+
+
+def _bounded(compute: Callable[[Any], Any]) -> Callable[[Signature], Scalar]:
+    """A function of one number that overflows at the least integer, and in the last of 38 digits, only."""
+
+    def bind(signature: Signature) -> Scalar:
+        type_ = signature.returns
+        if is_fractional(type_) or (is_decimal(type_) and type_.precision <= _NEGATED_DIGITS):
+            return compute
+        if is_decimal(type_):
+            return lambda value: _negated(value, compute(value), type_.precision)
+        greatest = _LONG[1] if type_ == NUMBER else integer_bounds(type_)[1]
+
+        def scalar(value: float) -> float | None:
+            result: float = compute(value)
+            return None if isinstance(value, int) and result > greatest else result
+
+        return scalar
+
+    return bind
+
+
+def _vector_bounded(compute: Callable[[Any], Any]) -> Vector:
+    bind = _bounded(compute)
+
+    def vector(signature: Signature, columns: Sequence[Column]) -> Column:
+        (column,) = columns
+        if is_integral(column.type):
+            fits = column.values != integer_bounds(column.type)[0]
+            return Column(column.type, compute(np.where(fits, column.values, 0)), column.valid & fits)
+        if isinstance(column.values, Numbers) or column.values.dtype == np.object_:
+            return strict_rows(bind(signature), column.type, columns)
+        return Column(column.type, compute(column.values), column.valid)
+
+    return vector
+
+
+def _positive(value: Any) -> Any:
+    return value
+
+
+def _vector_positive(_: Signature, columns: Sequence[Column]) -> Column:
+    return columns[0]
+
+
+def _resolve_bits(arguments: Sequence[Argument], zone: str) -> Signature:
+    check_count(arguments, 2, 2)
+    for place, argument in enumerate(arguments):
+        constant = argument.type == STRING and argument.is_constant
+        if not (is_integral(argument.type) or argument.type == NULL or constant):
+            msg = f"expected a whole number, found {argument.type}"
+            raise ArgumentError(msg, place, "cast(x AS bigint)")
+    types = [argument.type for argument in arguments if argument.type != NULL]
+    if STRING in types:
+        both = BIGINT
+        if not any(is_integral(type_) for type_ in types):
+            raise refusal(arguments, "combined")
+    else:
+        both = max(types, key=lambda type_: INTEGER_BITS[type_], default=INT)
+    return Signature((both, both), both, zone)
+
+
+def _resolve_not(arguments: Sequence[Argument], zone: str) -> Signature:
+    check_count(arguments, 1, 1)
+    found = arguments[0].type
+    if not (is_integral(found) or found == NULL):
+        msg = f"expected a whole number, found {found}"
+        raise ArgumentError(msg, 0, "cast(x AS bigint)")
+    parameter = INT if found == NULL else found
+    return Signature((parameter,), parameter, zone)
+
+
+def _elementwise(compute: Callable[..., Any]) -> Vector:
+    def vector(signature: Signature, columns: Sequence[Column]) -> Column:
+        return Column(signature.returns, compute(*(column.values for column in columns)), all_valid(columns))
+
+    return vector
+
+
+def _register() -> None:
+    names = {
+        "+": ("try_add",),
+        "-": ("try_subtract",),
+        "*": ("try_multiply",),
+        "/": ("try_divide",),
+        "%": ("mod", "try_mod"),
+        "div": (),
+        "pmod": (),
+    }
+    for name, others in names.items():
+        bind = _bind(name)
+        register(Function(name, _resolve(name), bind, _vector(name, bind)), *others)
+    for name, compute in (("negative", operator.neg), ("abs", operator.abs)):
+        register(Function(name, _resolve_unary, _bounded(compute), _vector_bounded(compute)))
+    register(Function("positive", _resolve_unary, always(_positive), _vector_positive))
+    for name, bits in (("&", operator.and_), ("|", operator.or_), ("^", operator.xor)):
+        register(Function(name, _resolve_bits, always(bits), _elementwise(bits)))
+    register(Function("~", _resolve_not, always(operator.invert), _elementwise(operator.invert)))
+
+
+_register()

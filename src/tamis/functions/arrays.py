@@ -1,0 +1,256 @@
+"""Functions of arrays: size, the constructor, membership, overlap, elements, extremes.
+
+NULL elements are unknown for membership and overlap (three-valued, as in Spark), and skipped by extremes. An
+index that is out of range gives NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.functions.comparison import compare_columns
+from tamis.functions.registry import (
+    Argument,
+    ArgumentError,
+    Function,
+    Scalar,
+    Signature,
+    always,
+    check_count,
+    register,
+)
+from tamis.functions.unify import refusal, unified
+from tamis.values.coercion import contained_type, tightest_type
+from tamis.values.column import Column, Lists, constant_column
+from tamis.values.order import Compare, compare, order_key
+from tamis.values.types import (
+    ANY,
+    BIGINT,
+    BOOLEAN,
+    INT,
+    INTEGER_BITS,
+    NULL,
+    Type,
+    array,
+    is_integral,
+    is_ordered,
+)
+
+
+def _array(arguments: Sequence[Argument], place: int) -> Type:
+    """The array type of an argument; a path of a schemaless event is read as one."""
+    found = arguments[place].type
+    if found == ANY:
+        return array(ANY)
+    if found.name != "array":
+        msg = f"expected an array, found {found}"
+        raise ArgumentError(msg, place)
+    return found
+
+
+def _resolve_size(arguments: Sequence[Argument], zone: str) -> Signature:
+    check_count(arguments, 1, 1)
+    parameter = array(NULL) if arguments[0].type == NULL else _array(arguments, 0)
+    return Signature((parameter,), INT, zone)
+
+
+def _vector_size(_: Signature, columns: Sequence[Column]) -> Column:
+    (column,) = columns
+    return Column(INT, np.diff(column.values.offsets), column.valid)
+
+
+def _resolve_array(arguments: Sequence[Argument], zone: str) -> Signature:
+    element = unified(arguments) if arguments else NULL
+    return Signature((element,) * len(arguments), array(element), zone)
+
+
+def _construct(*values: Any) -> list[Any]:
+    return list(values)
+
+
+def _resolve_contains(arguments: Sequence[Argument], zone: str) -> Signature:
+    check_count(arguments, 2, 2)
+    if arguments[1].type == NULL:
+        msg = "expected a value, found NULL"
+        raise ArgumentError(msg, 1)
+    found = contained_type(_array(arguments, 0).item, arguments[1].type)
+    if found is None:
+        raise refusal(arguments)
+    return Signature((array(found), found), BOOLEAN, zone)
+
+
+def _bind_contains(signature: Signature) -> Scalar:
+    compared = compare(signature.parameters[1])
+
+    def scalar(items: list[Any], value: Any) -> bool | None:
+        unknown = False
+        for item in items:
+            found = None if item is None else compared(item, value)
+            if found == 0:
+                return True
+            unknown = unknown or found is None
+        return None if unknown else False
+
+    return scalar
+
+
+def _vector_contains(_: Signature, columns: Sequence[Column]) -> Column:
+    lists, value = columns
+    items, rows = _items(lists)
+    truth, known = compare_columns("=", items, value.take(rows))
+    found = np.bincount(rows[truth], minlength=len(value)) > 0
+    unknown = np.bincount(rows[~known], minlength=len(value)) > 0
+    return Column(BOOLEAN, found, lists.valid & value.valid & (found | ~unknown))
+
+
+def _items(column: Column) -> tuple[Column, npt.NDArray[np.int64]]:
+    """All elements of an array column, and the row of each."""
+    lists: Lists = column.values
+    lengths = np.diff(lists.offsets)
+    items = lists.items
+    if lists.offsets[0] != 0 or lists.offsets[-1] != len(items):
+        items = items.take(np.arange(lists.offsets[0], lists.offsets[-1]))
+    return items, np.repeat(np.arange(len(column)), lengths)
+
+
+def _resolve_overlap(arguments: Sequence[Argument], zone: str) -> Signature:
+    check_count(arguments, 2, 2)
+    found = tightest_type(_array(arguments, 0).item, _array(arguments, 1).item)
+    if found is None:
+        raise refusal(arguments)
+    return Signature((array(found), array(found)), BOOLEAN, zone)
+
+
+def _bind_overlap(signature: Signature) -> Scalar:
+    element = signature.parameters[0].item
+    shares = _shared_keys(order_key(element)) if is_ordered(element) else _shared_pairs(compare(element))
+
+    def scalar(left: list[Any], right: list[Any]) -> bool | None:
+        if not left or not right:
+            return False
+        found = shares(left, right)
+        return found or (None if found is None or None in left or None in right else False)
+
+    return scalar
+
+
+def _shared_keys(key: Callable[[Any], Any]) -> Callable[[list[Any], list[Any]], bool | None]:
+    def shares(left: list[Any], right: list[Any]) -> bool:
+        keys = {key(item) for item in left if item is not None}
+        return any(item is not None and key(item) in keys for item in right)
+
+    return shares
+
+
+def _shared_pairs(compared: Compare) -> Callable[[list[Any], list[Any]], bool | None]:
+    def shares(left: list[Any], right: list[Any]) -> bool | None:
+        signs = [compared(a, b) for a in left if a is not None for b in right if b is not None]
+        return True if 0 in signs else None if None in signs else False
+
+    return shares
+
+
+def _resolve_position(arguments: Sequence[Argument], zone: str) -> Signature:
+    check_count(arguments, 2, 2)
+    found = tightest_type(_array(arguments, 0).item, arguments[1].type)
+    if found is None:
+        raise refusal(arguments)
+    return Signature((array(found), found), BIGINT, zone)
+
+
+def _bind_position(signature: Signature) -> Scalar:
+    compared = compare(signature.parameters[1])
+
+    def scalar(items: list[Any], value: Any) -> int:
+        for place, item in enumerate(items, 1):
+            if item is not None and compared(item, value) == 0:
+                return place
+        return 0
+
+    return scalar
+
+
+def _resolve_index(widest: Type) -> Callable[[Sequence[Argument], str], Signature]:
+    def resolve(arguments: Sequence[Argument], zone: str) -> Signature:
+        check_count(arguments, 2, 2)
+        items = _array(arguments, 0)
+        index = arguments[1].type
+        if index != NULL and not (is_integral(index) and INTEGER_BITS[index] <= INTEGER_BITS[widest]):
+            msg = f"expected an index ({widest}), found {index}"
+            raise ArgumentError(msg, 1)
+        return Signature((items, widest), items.item, zone)
+
+    return resolve
+
+
+def _element_at(items: list[Any], index: int) -> Any:
+    if index == 0 or abs(index) > len(items):
+        return None
+    return items[index - 1 if index > 0 else index]
+
+
+def _get(items: list[Any], index: int) -> Any:
+    return items[index] if 0 <= index < len(items) else None
+
+
+def _vector_get(signature: Signature, columns: Sequence[Column]) -> Column:
+    lists, index = columns
+    lengths = np.diff(lists.values.offsets)
+    inside = lists.valid & index.valid & (index.values >= 0) & (index.values < lengths)
+    return _picked(signature, lists, index.values, inside)
+
+
+def _vector_element_at(signature: Signature, columns: Sequence[Column]) -> Column:
+    lists, index = columns
+    lengths = np.diff(lists.values.offsets)
+    place = np.where(index.values > 0, index.values - 1, index.values + lengths)
+    inside = lists.valid & index.valid & (index.values != 0) & (place >= 0) & (place < lengths)
+    return _picked(signature, lists, place, inside)
+
+
+def _picked(
+    signature: Signature, lists: Column, place: npt.NDArray[np.int64], inside: npt.NDArray[np.bool_]
+) -> Column:
+    """The element at `place` of each row, NULL where not `inside`."""
+    items = lists.values.items
+    if not len(items):
+        return constant_column(signature.returns, None, len(lists))
+    found: Column = items.take(np.where(inside, lists.values.offsets[:-1] + place, 0))
+    return found.masked(inside)
+
+
+def _resolve_extreme(arguments: Sequence[Argument], zone: str) -> Signature:
+    check_count(arguments, 1, 1)
+    items = _array(arguments, 0)
+    return Signature((items,), items.item, zone)
+
+
+def _bind_extreme(wanted: int) -> Callable[[Signature], Scalar]:
+    def bind(signature: Signature) -> Scalar:
+        compared = compare(signature.returns)
+
+        def scalar(items: list[Any]) -> Any:
+            best = None
+            for item in items:
+                if item is not None and (best is None or compared(item, best) == wanted):
+                    best = item
+            return best
+
+        return scalar
+
+    return bind
+
+
+register(Function("size", _resolve_size, always(len), _vector_size), "cardinality", "array_size")
+register(Function("array", _resolve_array, always(_construct), sees_null=True))
+register(Function("array_contains", _resolve_contains, _bind_contains, _vector_contains))
+register(Function("arrays_overlap", _resolve_overlap, _bind_overlap))
+register(Function("array_position", _resolve_position, _bind_position))
+register(Function("element_at", _resolve_index(INT), always(_element_at), _vector_element_at), "try_element_at")
+register(Function("[]", _resolve_index(BIGINT), always(_get), _vector_get), "get")
+register(Function("array_max", _resolve_extreme, _bind_extreme(1)))
+register(Function("array_min", _resolve_extreme, _bind_extreme(-1)))

@@ -1,0 +1,152 @@
+"""Logic of three values: AND, OR, NOT, XOR, AT LEAST, IS [NOT] TRUE, IS [NOT] FALSE.
+
+Works on boolean columns and values only; NULL stands for "unknown". The tests IS ... are never NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tamis.functions.registry import (
+    Argument,
+    ArgumentError,
+    Function,
+    Scalar,
+    Signature,
+    Vector,
+    always,
+    check_count,
+    register,
+)
+from tamis.functions.unify import all_valid, check_condition
+from tamis.values.column import Column
+from tamis.values.types import BOOLEAN, INT, NULL, STRING, is_integral
+
+Truth = bool | None
+
+
+def _resolve_junction(arguments: Sequence[Argument], zone: str) -> Signature:
+    check_count(arguments, 1)
+    for place in range(len(arguments)):
+        check_condition(arguments, place, allow=(NULL, STRING))
+    # As in Spark, a string is read as a boolean beside one, but two strings are a mistake.
+    if len(arguments) > 1 and all(argument.type == STRING for argument in arguments):
+        msg = "expected conditions (boolean), found strings"
+        raise ArgumentError(msg, 0)
+    return Signature((BOOLEAN,) * len(arguments), BOOLEAN, zone)
+
+
+def _resolve_conditions(arguments: Sequence[Argument], zone: str) -> Signature:
+    check_count(arguments, 2)
+    for place in range(len(arguments)):
+        check_condition(arguments, place, allow=(NULL,))
+    return Signature((BOOLEAN,) * len(arguments), BOOLEAN, zone)
+
+
+def _resolve_one(arguments: Sequence[Argument], zone: str) -> Signature:
+    check_count(arguments, 1, 1)
+    check_condition(arguments, 0, allow=(NULL, STRING))
+    return Signature((BOOLEAN,), BOOLEAN, zone)
+
+
+def _and(*values: Truth) -> Truth:
+    if False in values:
+        return False
+    return None if None in values else True
+
+
+def _or(*values: Truth) -> Truth:
+    if True in values:
+        return True
+    return None if None in values else False
+
+
+def _not(value: bool) -> bool:
+    return not value
+
+
+def _xor(*values: bool) -> bool:
+    return sum(values) % 2 == 1
+
+
+def _vector_and(_: Signature, columns: Sequence[Column]) -> Column:
+    true = columns[0].valid & columns[0].values
+    false = columns[0].valid & ~columns[0].values
+    for column in columns[1:]:
+        true = true & column.valid & column.values
+        false = false | (column.valid & ~column.values)
+    return Column(BOOLEAN, true, true | false)
+
+
+def _vector_or(_: Signature, columns: Sequence[Column]) -> Column:
+    true = columns[0].valid & columns[0].values
+    false = columns[0].valid & ~columns[0].values
+    for column in columns[1:]:
+        true = true | (column.valid & column.values)
+        false = false & column.valid & ~column.values
+    return Column(BOOLEAN, true, true | false)
+
+
+def _vector_not(_: Signature, columns: Sequence[Column]) -> Column:
+    return Column(BOOLEAN, ~columns[0].values, columns[0].valid)
+
+
+def _vector_xor(_: Signature, columns: Sequence[Column]) -> Column:
+    return Column(BOOLEAN, np.logical_xor.reduce([column.values for column in columns]), all_valid(columns))
+
+
+def _resolve_at_least(arguments: Sequence[Argument], zone: str) -> Signature:
+    check_count(arguments, 2)
+    least, *conditions = arguments
+    if not (least.is_constant and least.value is not None and is_integral(least.type)):
+        msg = f"expected a constant whole number first, found {least.type}"
+        raise ArgumentError(msg, 0)
+    if not 1 <= least.value <= len(conditions):
+        msg = f"expected a number from 1 to {len(conditions)}, the number of conditions, found {least.value}"
+        raise ArgumentError(msg, 0)
+    for place in range(1, len(arguments)):
+        check_condition(arguments, place, allow=(NULL,))
+    return Signature((INT,) + (BOOLEAN,) * len(conditions), BOOLEAN, zone)
+
+
+def _at_least(least: int, *values: Truth) -> Truth:
+    if values.count(True) >= least:
+        return True
+    return False if values.count(False) > len(values) - least else None
+
+
+def _vector_at_least(_: Signature, columns: Sequence[Column]) -> Column:
+    least, *conditions = columns
+    true = np.zeros(len(least), np.int64)
+    false = np.zeros(len(least), np.int64)
+    for column in conditions:
+        true += column.valid & column.values
+        false += column.valid & ~column.values
+    enough = true >= least.values
+    return Column(BOOLEAN, enough, enough | (false > len(conditions) - least.values))
+
+
+def _is(wanted: bool, *, negated: bool) -> tuple[Callable[[Signature], Scalar], Vector]:
+    def scalar(value: Any) -> bool:
+        return (value is wanted) != negated
+
+    def vector(_: Signature, columns: Sequence[Column]) -> Column:
+        (column,) = columns
+        found = column.valid & (column.values == wanted)
+        return Column(BOOLEAN, ~found if negated else found, np.ones(len(column), np.bool_))
+
+    return always(scalar), vector
+
+
+register(Function("and", _resolve_junction, always(_and), _vector_and, sees_null=True))
+register(Function("or", _resolve_junction, always(_or), _vector_or, sees_null=True))
+register(Function("not", _resolve_one, always(_not), _vector_not), "!")
+register(Function("xor", _resolve_conditions, always(_xor), _vector_xor))
+register(Function("at_least", _resolve_at_least, always(_at_least), _vector_at_least, sees_null=True))
+register(Function("is_true", _resolve_one, *_is(True, negated=False), sees_null=True))
+register(Function("is_not_true", _resolve_one, *_is(True, negated=True), sees_null=True))
+register(Function("is_false", _resolve_one, *_is(False, negated=False), sees_null=True))
+register(Function("is_not_false", _resolve_one, *_is(False, negated=True), sees_null=True))

@@ -1,0 +1,441 @@
+"""Functions of text: lengths, parts, search, padding, case; some of them take binary values as well.
+
+Text is counted in code points, never in bytes or UTF-16 units, and compared byte by byte: Spark's collation
+UTF8_BINARY. A result may be longer than the longest argument only up to `LONGEST`; beyond that it is NULL,
+where Spark would go on until it runs out of memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.functions.columnwise import Shortcut, is_ascii, text_vector
+from tamis.functions.registry import (
+    Argument,
+    ArgumentError,
+    Function,
+    Resolve,
+    Scalar,
+    Signature,
+    Vector,
+    always,
+    check_count,
+    register,
+    takes,
+)
+from tamis.functions.unify import strict_rows
+from tamis.values import letters
+from tamis.values.column import Column
+from tamis.values.edits import edit_distance
+from tamis.values.types import BIGINT, BINARY, BOOLEAN, INT, STRING, Type
+
+LONGEST = 1_000_000
+"""Characters of the longest text that a function makes out of shorter ones."""
+
+_MOST_CELLS = 1_000_000_000
+_INT_MAX = (1 << 31) - 1
+
+Text = TypeVar("Text", str, bytes)
+
+
+def _define(
+    name: str,
+    *other_names: str,
+    resolve: Resolve,
+    scalar: Scalar,
+    shortcut: Shortcut | None = None,
+    text: int = 0,
+    sees_null: bool = False,
+    vector: Vector | None = None,
+) -> None:
+    vector = vector or text_vector(scalar, text=text, shortcut=shortcut, sees_null=sees_null)
+    register(Function(name, resolve, always(scalar), vector, sees_null), *other_names)
+
+
+def _texts(count: int, *others: Type, optional: int = 0, returns: Type | None = None) -> Resolve:
+    """`resolve` of functions whose first `count` arguments are all text or all binary.
+
+    Args:
+        count: How many of them there are.
+        others: Types of the arguments after these.
+        optional: How many of the last arguments may be left out.
+        returns: Type of the result; None: the type of the texts.
+    """
+
+    def resolve(arguments: Sequence[Argument], zone: str) -> Signature:
+        check_count(arguments, count + len(others) - optional, count + len(others))
+        type_ = _text_type(arguments[:count])
+        parameters = (type_,) * count + others[: len(arguments) - count]
+        return Signature(parameters, returns or type_, zone)
+
+    return resolve
+
+
+def _text_type(arguments: Sequence[Argument], hint: str | None = None) -> Type:
+    for place, argument in enumerate(arguments):
+        if argument.type.name == "array":
+            msg = f"expected text, found {argument.type}"
+            raise ArgumentError(msg, place, hint)
+    return BINARY if all(argument.type == BINARY for argument in arguments) else STRING
+
+
+def _fits(length: int, *texts: Text) -> bool:
+    return length <= LONGEST or length <= max(map(len, texts))
+
+
+# Case
+
+
+def _lower_ascii(text: pa.Array) -> pa.Array | None:
+    return pc.ascii_lower(text) if is_ascii(text) else None
+
+
+def _upper_ascii(text: pa.Array) -> pa.Array | None:
+    return pc.ascii_upper(text) if is_ascii(text) else None
+
+
+_ONE = takes(STRING, returns=STRING)
+_define("lower", "lcase", resolve=_ONE, scalar=letters.lower, shortcut=_lower_ascii)
+_define("upper", "ucase", resolve=_ONE, scalar=letters.upper, shortcut=_upper_ascii)
+_define("initcap", resolve=_ONE, scalar=letters.title)
+
+# Lengths
+
+
+def _octets(text: str | bytes) -> int:
+    return len(text.encode("utf-8") if isinstance(text, str) else text)
+
+
+def _lengths(text: pa.Array) -> pa.Array:
+    return pc.binary_length(text) if pa.types.is_binary(text.type) else pc.utf8_length(text)
+
+
+_COUNT = _texts(1, returns=INT)
+_define("length", "char_length", "character_length", "len", resolve=_COUNT, scalar=len, shortcut=_lengths)
+_define("octet_length", resolve=_COUNT, scalar=_octets, shortcut=pc.binary_length)
+_define(
+    "bit_length",
+    resolve=_COUNT,
+    scalar=lambda text: 8 * _octets(text),
+    shortcut=lambda text: pc.multiply(pc.binary_length(text), 8),
+)
+
+# Trimming: only U+0020 goes unless characters are given, and then each of them does. The characters come
+# first in trim, ltrim and rtrim, and last in btrim.
+
+
+def _trim_both(text: pa.Array, characters: str = " ") -> pa.Array | None:
+    return pc.utf8_trim(text, characters=characters) if characters else text
+
+
+def _trim_left(text: pa.Array, characters: str = " ") -> pa.Array | None:
+    return pc.utf8_ltrim(text, characters=characters) if characters else text
+
+
+def _trim_right(text: pa.Array, characters: str = " ") -> pa.Array | None:
+    return pc.utf8_rtrim(text, characters=characters) if characters else text
+
+
+def _btrim(text: str, characters: str = " ") -> str:
+    return text.strip(characters)
+
+
+def _trim(*arguments: str) -> str:
+    return arguments[-1].strip(arguments[0] if len(arguments) > 1 else " ")
+
+
+def _ltrim(*arguments: str) -> str:
+    return arguments[-1].lstrip(arguments[0] if len(arguments) > 1 else " ")
+
+
+def _rtrim(*arguments: str) -> str:
+    return arguments[-1].rstrip(arguments[0] if len(arguments) > 1 else " ")
+
+
+_ONE_OR_TWO = takes(STRING, STRING, returns=STRING, optional=1)
+_define("btrim", resolve=_ONE_OR_TWO, scalar=_btrim, shortcut=_trim_both)
+_define("trim", resolve=_ONE_OR_TWO, scalar=_trim, shortcut=_trim_both, text=-1)
+_define("ltrim", resolve=_ONE_OR_TWO, scalar=_ltrim, shortcut=_trim_left, text=-1)
+_define("rtrim", resolve=_ONE_OR_TWO, scalar=_rtrim, shortcut=_trim_right, text=-1)
+
+# Parts
+
+
+def _substring(text: Text, start: int, length: int = _INT_MAX) -> Text:
+    first = start - 1 if start > 0 else len(text) + start if start < 0 else 0
+    return text[max(first, 0) : max(first + length, first, 0)]
+
+
+def _left(text: Text, length: int) -> Text:
+    return text[: max(length, 0)]
+
+
+def _right(text: str, length: int) -> str:
+    return text[-length:] if length > 0 else ""
+
+
+def _slices(text: pa.Array, start: int, length: int = _INT_MAX) -> pa.Array | None:
+    if start < 0 or length <= 0 or pa.types.is_binary(text.type):
+        return None
+    first = max(start - 1, 0)
+    return pc.utf8_slice_codeunits(text, first, min(first + length, _INT_MAX))
+
+
+def _split_part(text: str, delimiter: str, part: int) -> str | None:
+    if part == 0:
+        return None
+    parts = text.split(delimiter) if delimiter else [text]
+    place = part - 1 if part > 0 else len(parts) + part
+    return parts[place] if 0 <= place < len(parts) else ""
+
+
+def _substring_index(text: str, delimiter: str, count: int) -> str:
+    """What is before the `count`-th delimiter, or after it from the end; delimiters may overlap."""
+    if not delimiter or count == 0:
+        return ""
+    size = len(delimiter)
+    if count > 0:
+        at = -1
+        for _ in range(count):
+            at = text.find(delimiter, at + 1)
+            if at < 0:
+                return text
+        return text[:at]
+    at = len(text) - size + 1
+    for _ in range(-count):
+        at = text.rfind(delimiter, 0, at - 1 + size) if at > 0 else -1
+        if at < 0:
+            return text
+    return text[at + size :]
+
+
+_define(
+    "substring",
+    "substr",
+    resolve=_texts(1, INT, INT, optional=1),
+    scalar=_substring,
+    shortcut=_slices,
+)
+_define(
+    "left",
+    resolve=_texts(1, INT),
+    scalar=_left,
+    shortcut=lambda text, length: _slices(text, 1, length),
+)
+_define("right", resolve=takes(STRING, INT, returns=STRING), scalar=_right)
+_define("split_part", resolve=takes(STRING, STRING, INT, returns=STRING), scalar=_split_part)
+_define("substring_index", resolve=takes(STRING, STRING, INT, returns=STRING), scalar=_substring_index)
+
+# Search
+
+
+def _startswith(text: Text, part: Text) -> bool:
+    return text.startswith(part)
+
+
+def _endswith(text: Text, part: Text) -> bool:
+    return text.endswith(part)
+
+
+def _contains(text: Text, part: Text) -> bool:
+    return part in text
+
+
+def _instr(text: str, part: str) -> int:
+    return text.find(part) + 1
+
+
+def _found(text: pa.Array, part: str, *start: int) -> pa.Array | None:
+    # Arrow counts bytes.
+    if start or not is_ascii(text):
+        return None
+    return pc.add(pc.find_substring(text, pattern=part), 1)
+
+
+def _locate(part: str | None, text: str | None, *start: int | None) -> int | None:
+    first = start[0] if start else 1
+    if first is None:
+        return 0  # Spark looks at the start before it looks at the texts
+    if part is None or text is None:
+        return None
+    if first < 1:
+        return 0
+    return text.find(part, first - 1) + 1 if part else 1
+
+
+_HAS = _texts(2, returns=BOOLEAN)
+_define(
+    "startswith",
+    resolve=_HAS,
+    scalar=_startswith,
+    shortcut=lambda text, part: pc.starts_with(text, pattern=part),
+)
+_define(
+    "endswith",
+    resolve=_HAS,
+    scalar=_endswith,
+    shortcut=lambda text, part: pc.ends_with(text, pattern=part),
+)
+_define(
+    "contains",
+    resolve=_HAS,
+    scalar=_contains,
+    shortcut=lambda text, part: pc.match_substring(text, pattern=part),
+)
+_define("instr", resolve=takes(STRING, STRING, returns=INT), scalar=_instr, shortcut=_found)
+_define(
+    "locate",
+    "position",
+    resolve=takes(STRING, STRING, INT, returns=INT, optional=1),
+    scalar=_locate,
+    shortcut=_found,
+    text=1,
+    sees_null=True,
+)
+
+# Putting together
+
+
+def _concat(*texts: Any) -> Any:
+    if not texts:
+        return ""
+    return texts[0][:0].join(texts) if _fits(sum(map(len, texts)), *texts) else None
+
+
+def _concat_vector(signature: Signature, columns: Sequence[Column]) -> Column:
+    longest = sum(pc.max(pc.binary_length(column.values)).as_py() or 0 for column in columns)
+    if longest > LONGEST:
+        return strict_rows(_concat, signature.returns, columns)
+    empty = pa.scalar(b"" if signature.returns == BINARY else "", columns[0].values.type)
+    joined = pc.binary_join_element_wise(*(column.values for column in columns), empty)
+    return Column(signature.returns, joined, joined.is_valid().to_numpy(zero_copy_only=False))
+
+
+def _concat_ws(separator: str | None, *texts: str | None) -> str | None:
+    if separator is None:
+        return None
+    found = [text for text in texts if text is not None]
+    length = sum(map(len, found)) + len(separator) * max(len(found) - 1, 0)
+    return separator.join(found) if _fits(length, separator, *found) else None
+
+
+def _repeat(text: str, times: int) -> str | None:
+    return text * times if _fits(len(text) * times, text) else None
+
+
+def _padding(length: int, pad: Text) -> Text:
+    return (pad * (length // len(pad) + 1))[:length]
+
+
+def _lpad(text: Text, length: int, *pad: Text) -> Text | None:
+    missing = length - len(text)
+    filler = pad[0] if pad else _blank(text)
+    if missing <= 0 or not filler:
+        return text[: max(length, 0)]
+    return _padding(missing, filler) + text if length <= LONGEST else None
+
+
+def _rpad(text: Text, length: int, *pad: Text) -> Text | None:
+    missing = length - len(text)
+    filler = pad[0] if pad else _blank(text)
+    if missing <= 0 or not filler:
+        return text[: max(length, 0)]
+    return text + _padding(missing, filler) if length <= LONGEST else None
+
+
+def _blank(text: str | bytes) -> Any:
+    return " " if isinstance(text, str) else b"\0"
+
+
+def _resolve_concat(arguments: Sequence[Argument], zone: str) -> Signature:
+    type_ = _text_type(arguments) if arguments else STRING
+    return Signature((type_,) * len(arguments), type_, zone)
+
+
+def _resolve_concat_ws(arguments: Sequence[Argument], zone: str) -> Signature:
+    check_count(arguments, 1)
+    _text_type(arguments, "array_join joins the elements of an array")
+    return Signature((STRING,) * len(arguments), STRING, zone)
+
+
+def _resolve_pad(arguments: Sequence[Argument], zone: str) -> Signature:
+    check_count(arguments, 2, 3)
+    type_ = _text_type((arguments[0], *arguments[2:]))
+    return Signature((type_, INT, type_)[: len(arguments)], type_, zone)
+
+
+_define("concat", "||", resolve=_resolve_concat, scalar=_concat, vector=_concat_vector)
+_define("concat_ws", resolve=_resolve_concat_ws, scalar=_concat_ws, sees_null=True)
+_define("repeat", resolve=takes(STRING, INT, returns=STRING), scalar=_repeat)
+_define("lpad", resolve=_resolve_pad, scalar=_lpad)
+_define("rpad", resolve=_resolve_pad, scalar=_rpad)
+
+# Changing characters
+
+
+def _replace(text: str, search: str, replacement: str = "") -> str | None:
+    if not search:
+        return text
+    growth = len(replacement) - len(search)
+    if growth > 0 and not _fits(len(text) + growth * text.count(search), text):
+        return None
+    return text.replace(search, replacement)
+
+
+def _replaced(text: pa.Array, search: str, replacement: str = "") -> pa.Array | None:
+    if not search or len(replacement) > len(search):
+        return None
+    return pc.replace_substring(text, pattern=search, replacement=replacement)
+
+
+def _translate(text: str, matching: str, replacement: str) -> str:
+    table: dict[int, str] = {}
+    for place, letter in enumerate(matching):
+        table.setdefault(ord(letter), replacement[place : place + 1])
+    return text.translate(table)
+
+
+def _reverse(text: Text) -> Text:
+    return text[::-1]
+
+
+def _ascii(text: str) -> int:
+    return ord(text[0]) if text else 0
+
+
+def _chr(code: int) -> str:
+    return chr(code & 0xFF) if code >= 0 else ""
+
+
+_define(
+    "replace",
+    resolve=takes(STRING, STRING, STRING, returns=STRING, optional=1),
+    scalar=_replace,
+    shortcut=_replaced,
+)
+_define("translate", resolve=takes(STRING, STRING, STRING, returns=STRING), scalar=_translate)
+_define("reverse", resolve=_texts(1), scalar=_reverse)
+_define("ascii", resolve=takes(STRING, returns=INT), scalar=_ascii)
+_define("chr", "char", resolve=takes(BIGINT, returns=STRING), scalar=_chr)
+
+
+def _levenshtein(left: str, right: str, *most: int) -> int | None:
+    """Edit distance, -1 if it is more than `most`; NULL if the product of the lengths exceeds 10**9.
+
+    NULL for a `most` that is NULL, too: Spark's compiled form then reads whatever number stands there.
+    """
+    if len(left) * len(right) > _MOST_CELLS:
+        return None
+    distance = edit_distance(left, right)
+    return -1 if most and distance > most[0] else distance
+
+
+_define(
+    "levenshtein",
+    resolve=takes(STRING, STRING, INT, returns=INT, optional=1),
+    scalar=_levenshtein,
+)

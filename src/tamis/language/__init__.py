@@ -1,0 +1,1 @@
+"""The condition language: text to syntax tree, to typed expression, to formula."""

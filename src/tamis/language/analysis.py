@@ -1,0 +1,421 @@
+"""The analyser: what the names, types and constants of a syntax tree mean for an event type.
+
+It settles names, gives every part a type, makes Spark's implicit casts explicit, reads literals in the type of
+what they stand beside, and computes what is constant. It reports every problem it finds, with its place, and
+never raises for a bad condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Protocol
+
+from tamis.errors import Problem
+from tamis.functions import FUNCTIONS
+from tamis.functions.registry import Argument, ArgumentError, Function, Signature
+from tamis.functions.structs import field_type
+from tamis.language import syntax
+from tamis.language.expression import Apply, Constant, Path, Quantifier, Typed, Variable
+from tamis.language.implicit import may_cast
+from tamis.language.printing import quote_name, to_text
+from tamis.language.quirks import beyond_bigint, shortened
+from tamis.values.casts import can_cast, caster
+from tamis.values.datetimes import (
+    is_special_word,
+    is_time_alone,
+    literal_date,
+    literal_timestamp,
+    literal_timestamp_ntz,
+)
+from tamis.values.types import (
+    ANY,
+    BOOLEAN,
+    DATE,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    Type,
+    array,
+    parse_type,
+)
+
+_CLOCKS = (
+    *(
+        "now",
+        "current_date",
+        "current_timestamp",
+        "curdate",
+        "localtimestamp",
+        "current_time",
+        "rand",
+        "randn",
+    ),
+    *(
+        "random",
+        "uuid",
+        "current_user",
+        "user",
+        "session_user",
+        "current_timezone",
+        "monotonically_increasing_id",
+    ),
+)
+_CAST_FUNCTIONS = (
+    *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "string", "binary"),
+    *("date", "timestamp"),
+)
+
+
+class NamedType(Protocol):
+    """What the analyser asks of an event type's attribute."""
+
+    @property
+    def name(self) -> str:
+        """Its exact name."""
+
+    @property
+    def type(self) -> Type:
+        """Its type."""
+
+
+class Schema(Protocol):
+    """What the analyser asks of an event type."""
+
+    @property
+    def is_schemaless(self) -> bool:
+        """Are names and kinds known per event only?"""
+
+    @property
+    def time_zone(self) -> str:
+        """The zone of its timestamps."""
+
+    @property
+    def attributes(self) -> Sequence[NamedType] | None:
+        """Its attributes, None for a schemaless type."""
+
+    def find(self, name: str) -> Sequence[NamedType]:
+        """The attributes of that name, whatever its case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schemaless:
+    """The schema of events of which nothing is known."""
+
+    time_zone: str = "UTC"
+    is_schemaless: bool = True
+    attributes: None = None
+
+    def find(self, name: str) -> Sequence[NamedType]:
+        """Nothing."""
+        del name
+        return ()
+
+
+def analyse(
+    tree: syntax.Expression, schema: Schema, sources: dict[int, syntax.Expression] | None = None
+) -> tuple[Typed | None, list[Problem]]:
+    """The typed condition, None if there are problems, and the problems.
+
+    `sources`, if given, collects for every typed part the syntax that it came from, by identity.
+    """
+    analyser = _Analyser(schema, {} if sources is None else sources)
+    expression = analyser.typed(tree)
+    if expression is not None and not analyser.problems:
+        if expression.type == ANY:
+            expression = analyser.cast(expression, BOOLEAN, tree)
+        elif expression.type != BOOLEAN:
+            analyser.report(f"a condition must be Boolean, this is {_article(expression.type)}", tree)
+    return (None if analyser.problems else expression), analyser.problems
+
+
+def resolve_name(parts: tuple[str, ...], schema: Schema) -> Typed | None:
+    """The attribute, or field of one, of that name; None if there is no such thing."""
+    return _Analyser(schema, {}).name(syntax.Name(parts))
+
+
+class _Analyser:
+    def __init__(self, schema: Schema, sources: dict[int, syntax.Expression]) -> None:
+        self.schema = schema
+        self.sources = sources
+        self.problems: list[Problem] = []
+        self.variables: dict[str, Variable] = {}
+
+    def report(self, message: str, node: syntax.Expression, hint: str | None = None) -> None:
+        start, end = node.span
+        self.problems.append(Problem(message, start, max(end, start + 1), hint))
+
+    def typed(self, node: syntax.Expression) -> Typed | None:
+        """The typed form of a node, or None after a problem was reported."""
+        expression = self.meaning(node)
+        if expression is not None:
+            self.sources[id(expression)] = node
+        return expression
+
+    def meaning(self, node: syntax.Expression) -> Typed | None:
+        match node:
+            case syntax.Literal(type=type_, value=value):
+                return Constant(type_, value)
+            case syntax.TimeLiteral():
+                return self.time_literal(node)
+            case syntax.Name():
+                return self.name(node)
+            case syntax.Field(operand=operand, name=name):
+                inner = self.typed(operand)
+                return None if inner is None else self.field(inner, name, node)
+            case syntax.Cast():
+                return self.explicit_cast(node)
+            case syntax.Call():
+                return self.call(node)
+            case syntax.Lambda():
+                self.report("a lambda stands only in exists(array, x -> ...) and forall", node)
+                return None
+            case syntax.Missing():
+                return None
+
+    def time_literal(self, node: syntax.TimeLiteral) -> Typed | None:
+        if node.type == DATE:
+            value = literal_date(node.text)
+        elif node.type == TIMESTAMP:
+            value = literal_timestamp(node.text, self.schema.time_zone)
+        else:
+            value = literal_timestamp_ntz(node.text)
+        if value is None:
+            self.report(f"{node.text!r} is not a {node.type}", node, "write e.g. '2026-02-28 13:45:00'")
+            return None
+        return Constant(node.type, value)
+
+    # --- names -------------------------------------------------------------------------------------------
+
+    def name(self, node: syntax.Name) -> Typed | None:
+        first, rest = node.parts[0], node.parts[1:]
+        expression: Typed
+        variable = self.variables.get(first.lower())
+        if variable is not None:
+            expression = variable
+        elif self.schema.is_schemaless:
+            return Path(node.parts, ANY)
+        else:
+            found = self.schema.find(first)
+            if len(found) != 1:
+                self.unknown_name(first, found, node)
+                return None
+            expression = Path((found[0].name,), found[0].type)
+        for step in rest:
+            inner = self.field(expression, step, node)
+            if inner is None:
+                return None
+            expression = inner
+        return expression
+
+    def unknown_name(self, name: str, found: Sequence[NamedType], node: syntax.Name) -> None:
+        if found:
+            exact = ", ".join(quote_name(each.name) for each in found)
+            self.report(f"{name!r} is ambiguous: the event type has {exact}", node)
+            return
+        hint = _did_you_mean(name, [each.name for each in self.schema.attributes or ()])
+        self.report(f"the event type has no attribute {name!r}", node, hint)
+
+    def field(self, operand: Typed, name: str, node: syntax.Expression) -> Typed | None:
+        try:
+            found = field_type(operand.type, name)
+        except ArgumentError as error:
+            self.report(error.message, node)
+            return None
+        if found is None:
+            owner = operand.type.item if operand.type.element else operand.type
+            hint = _did_you_mean(name, [field for field, _ in owner.fields])
+            self.report(f"{_article(operand.type)} has no field {name!r}", node, hint)
+            return None
+        exact, type_ = found
+        if isinstance(operand, Path) and operand.type.name in ("struct", "any"):
+            return Path((*operand.steps, exact), type_)
+        signature = Signature((operand.type, STRING), type_, self.schema.time_zone)
+        return Apply("field", (operand, Constant(STRING, exact)), signature)
+
+    # --- casts -------------------------------------------------------------------------------------------
+
+    def explicit_cast(self, node: syntax.Cast) -> Typed | None:
+        operand = self.typed(node.operand)
+        if operand is None:
+            return None
+        if operand.type == node.type:
+            return operand
+        if operand.type != ANY and not can_cast(operand.type, node.type):
+            self.report(f"{_article(operand.type)} cannot be cast to {node.type}", node)
+            return None
+        if (
+            isinstance(operand, Constant)
+            and operand.type == STRING
+            and node.type in (DATE, TIMESTAMP, TIMESTAMP_NTZ)
+        ):
+            if operand.value is not None and (is_special_word(operand.value) or is_time_alone(operand.value)):
+                self.report(
+                    f"{operand.value!r} is refused: a match must not depend on when it is looked for", node
+                )
+                return None
+        return self.applied("cast", (operand,), Signature((operand.type,), node.type, self.schema.time_zone))
+
+    def cast(self, operand: Typed, target: Type, node: syntax.Expression) -> Typed | None:
+        """The operand as an argument of type `target`, by an implicit cast."""
+        if operand.type == target:
+            return operand
+        zone = self.schema.time_zone
+        if operand.type == NULL:
+            return Constant(target, None)
+        if operand.type == ANY:
+            return self.applied("read", (operand,), Signature((ANY,), target, zone))
+        is_literal = isinstance(node, syntax.Literal)
+        if not may_cast(operand.type, target, is_constant=isinstance(operand, Constant)):
+            hint = f"write TRY_CAST({to_text(node)} AS {target})" if can_cast(operand.type, target) else None
+            self.report(f"expected {target}, found {_article(operand.type)}", node, hint)
+            return None
+        if isinstance(operand, Constant) and is_literal and operand.type == STRING:
+            value = caster(STRING, target, zone)(operand.value)
+            if value is None:
+                self.report(f"{operand.value!r} is not {_article(target)}", node)
+                return None
+            return Constant(target, value)
+        return self.applied("cast", (operand,), Signature((operand.type,), target, zone))
+
+    # --- calls -------------------------------------------------------------------------------------------
+
+    def call(self, node: syntax.Call) -> Typed | None:
+        name = node.function
+        if name in ("exists", "forall"):
+            return self.quantifier(node)
+        function = FUNCTIONS.get(name)
+        if function is None or name in ("read", "field", "cast"):
+            return self.unknown_function(node)
+        arguments = [self.typed(argument) for argument in node.arguments]
+        known = [argument for argument in arguments if argument is not None]
+        if len(known) < len(arguments):
+            return None
+        if name == "[]" and known[0].type.name in ("struct", "any") and isinstance(known[1], Constant):
+            if known[1].type == STRING and known[1].value is not None:
+                return self.field(known[0], known[1].value, node)
+        always = beyond_bigint(name, node, known)
+        return always or self.resolved(function, known, node)
+
+    def resolved(self, function: Function, arguments: Sequence[Typed], node: syntax.Call) -> Typed | None:
+        try:
+            described = [_described(one, part) for one, part in zip(arguments, node.arguments, strict=True)]
+            signature = function.resolve(described, self.schema.time_zone)
+        except ArgumentError as error:
+            place = node if error.argument is None else node.arguments[error.argument]
+            prefix = "" if _is_operator(function.name) else f"{function.name}: "
+            self.report(prefix + error.message, place, error.hint)
+            return None
+        cast = [
+            self.cast(argument, target, part)
+            for argument, target, part in zip(arguments, signature.parameters, node.arguments, strict=True)
+        ]
+        ready = tuple(argument for argument in cast if argument is not None)
+        return self.applied(function.name, ready, signature) if len(ready) == len(cast) else None
+
+    def applied(self, name: str, arguments: tuple[Typed, ...], signature: Signature) -> Typed:
+        """The call, or its value if all arguments are constants."""
+        arguments, signature = shortened(name, arguments, signature)
+        constants = [argument.value for argument in arguments if isinstance(argument, Constant)]
+        if len(constants) == len(arguments):
+            return Constant(signature.returns, FUNCTIONS[name].scalar(signature)(*constants))
+        return Apply(name, arguments, signature)
+
+    def unknown_function(self, node: syntax.Call) -> Typed | None:
+        name = node.function
+        if name in _CAST_FUNCTIONS and len(node.arguments) == 1:
+            return self.explicit_cast(syntax.Cast(node.arguments[0], parse_type(name), node.span))
+        for argument in node.arguments:
+            if not isinstance(argument, syntax.Lambda):
+                self.typed(argument)
+        if name in _CLOCKS:
+            self.report(f"{name}() is refused: a match must not depend on when or where it is looked for", node)
+            return None
+        close = get_close_matches(name, [known for known in FUNCTIONS if known.isidentifier()], n=1)
+        self.report(f"there is no function {name!r}", node, f"did you mean {close[0]}?" if close else None)
+        return None
+
+    def quantifier(self, node: syntax.Call) -> Typed | None:
+        name = node.function
+        condition = node.arguments[-1] if len(node.arguments) == 2 else None
+        if not isinstance(condition, syntax.Lambda):
+            self.report(
+                f"{name} takes an array and a condition on its elements",
+                node,
+                f"{name}(tags, x -> x = 'new')",
+            )
+            return None
+        operand = node.arguments[0]
+        values = self.typed(operand)
+        if values is not None and values.type == ANY:
+            values = self.cast(values, array(ANY), operand)
+        if values is None:
+            return None
+        if values.type.name != "array":
+            self.report(f"{name}: expected an array, found {_article(values.type)}", operand)
+            return None
+        return self.over_elements(name, values, condition)
+
+    def over_elements(self, name: str, values: Typed, condition: syntax.Lambda) -> Typed | None:
+        variable = Variable(self.fresh(condition.variable), values.type.item)
+        outer, self.variables = self.variables, {**self.variables, condition.variable.lower(): variable}
+        body = self.typed(condition.body)
+        self.variables = outer
+        if body is None:
+            return None
+        if body.type == ANY:
+            body = self.cast(body, BOOLEAN, condition.body)
+        elif body.type == NULL:
+            body = Constant(BOOLEAN, None)
+        elif body.type != BOOLEAN:
+            self.report(f"{name}: the condition must be Boolean, this is {_article(body.type)}", condition.body)
+            return None
+        return None if body is None else Quantifier(name, values, variable, body)
+
+    def fresh(self, name: str) -> str:
+        """A variable's name, made different from those of the quantifiers around it."""
+        used = {variable.name for variable in self.variables.values()}
+        candidate, number = name, 1
+        while candidate in used:
+            number += 1
+            candidate = f"{name}_{number}"
+        return candidate
+
+
+def _did_you_mean(name: str, known: Sequence[str]) -> str | None:
+    exact = {each.lower(): each for each in known}
+    close = get_close_matches(name.lower(), exact, n=1)
+    return f"did you mean {quote_name(exact[close[0]])}?" if close else None
+
+
+def _described(expression: Typed, node: syntax.Expression) -> Argument:
+    if not isinstance(expression, Constant):
+        return Argument(expression.type)
+    literal = isinstance(node, syntax.Literal | syntax.TimeLiteral)
+    return Argument(expression.type, True, expression.value, folded=not literal)
+
+
+def _is_operator(name: str) -> bool:
+    return not name.isidentifier() or name in (
+        "and",
+        "or",
+        "not",
+        "xor",
+        "in",
+        "case",
+        "div",
+        "negative",
+        "positive",
+    )
+
+
+def _article(type_: Type) -> str:
+    if type_ == NULL:
+        return "NULL"
+    text = str(type_)
+    return f"an {text}" if text[0] in "aeiou" else f"a {text}"
+
+
+__all__ = ["Schema", "Schemaless", "analyse"]

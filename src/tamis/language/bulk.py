@@ -1,0 +1,241 @@
+"""Many conditions at once: a column of texts to a column of formulas.
+
+Most conditions differ in names and constants only. Kernels split the texts into atoms and read the constants of
+the common ones; names are resolved once each; whatever the kernels do not know goes, atom by atom and once per
+distinct text, through the ordinary parser and analyser. The outcome is the same as `compile_condition` gives for
+each text, and a text with any problem is compiled by it, so that errors are the same too.
+
+The result stays in columns: a formula becomes an object when somebody asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.errors import ConditionError, Problem
+from tamis.language.analysis import Schema, Schemaless, analyse, resolve_name
+from tamis.language.condition import compile_condition
+from tamis.language.expression import Typed
+from tamis.language.formula import Formula, conjunction, disjunction
+from tamis.language.operands import Operand, settled
+from tamis.language.parser import parse_leniently
+from tamis.language.skeleton import NODE_FALSE, NODE_OR, NODE_TRUE, Shapes, Skeletons, shapes, skeletons
+from tamis.language.tokens import TokenColumn, tokenise_column
+from tamis.language.truth import Truth
+from tamis.limits import DEFAULT_LIMITS, Limits
+
+_CHUNK_BYTES = 1 << 23
+
+
+def compile_conditions(
+    texts: Sequence[str] | pa.Array | pa.ChunkedArray,
+    event_type: Schema | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> FormulaColumn:
+    """Compile a column of conditions; what is refused comes back as its ConditionError.
+
+    >>> [str(each) for each in compile_conditions(["a < 3", "a < 5 OR b = 'x'"])]
+    ["Formula(a < 3)", "Formula(a < 5 OR b = 'x')"]
+    """
+    schema = event_type if event_type is not None else Schemaless()
+    return FormulaColumn([_chunk(part, schema, limits) for part in _parts(texts)])
+
+
+class FormulaColumn(Sequence[Formula | ConditionError]):
+    """Formulas, or the errors of refused conditions, in the order of the texts."""
+
+    def __init__(self, chunks: Sequence[_Chunk]) -> None:
+        self.chunks = tuple(chunks)
+        self._ends = np.cumsum([len(chunk) for chunk in chunks]).tolist()
+
+    def __len__(self) -> int:
+        """Number of conditions."""
+        return self._ends[-1] if self._ends else 0
+
+    @overload
+    def __getitem__(self, at: int) -> Formula | ConditionError: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Formula | ConditionError]: ...
+    def __getitem__(self, at: int | slice) -> Formula | ConditionError | list[Formula | ConditionError]:
+        """The formula of one condition, or its error."""
+        if isinstance(at, slice):
+            return [self[place] for place in range(*at.indices(len(self)))]
+        place = at + len(self) if at < 0 else at
+        if not 0 <= place < len(self):
+            raise IndexError(at)
+        chunk = int(np.searchsorted(self._ends, place, side="right"))
+        return self.chunks[chunk][place - (self._ends[chunk - 1] if chunk else 0)]
+
+    def __iter__(self) -> Iterator[Formula | ConditionError]:
+        """All of them, in order."""
+        for chunk in self.chunks:
+            yield from (chunk[place] for place in range(len(chunk)))
+
+    @property
+    def refused(self) -> list[int]:
+        """Which conditions were refused."""
+        found: list[int] = []
+        start = 0
+        for chunk in self.chunks:
+            found.extend(start + place for place in chunk.refused())
+            start += len(chunk)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """Some texts: those in `apart` were compiled one by one, the others are skeletons over operands.
+
+    `names[n]` answers for the shapes that read name n; `others[a]` is the Boolean expression of an atom of no
+    known shape.
+    """
+
+    skeletons: Skeletons
+    shapes: Shapes
+    text: npt.NDArray[np.uint8]
+    names: Sequence[Operand | None]
+    others: dict[int, _Atom]
+    apart: dict[int, Formula | ConditionError]
+
+    def __len__(self) -> int:
+        return len(self.skeletons.firsts) - 1
+
+    def refused(self) -> list[int]:
+        return sorted(text for text, found in self.apart.items() if isinstance(found, ConditionError))
+
+    def __getitem__(self, text: int) -> Formula | ConditionError:
+        found = self.apart.get(text)
+        if found is not None:
+            return found
+        kinds, atoms = self.skeletons.kinds, self.skeletons.atoms
+        # A run of one joint is collected and joined once; the last entry says which joint waits.
+        stack: list[tuple[int, list[Formula]]] = []
+        for node in range(self.skeletons.firsts[text], self.skeletons.firsts[text + 1]):
+            kind = kinds[node]
+            if kind <= NODE_FALSE:
+                stack.append((kind, [self.leaf(atoms[node], holds=kind == NODE_TRUE)]))
+            else:
+                right, left = stack.pop(), stack.pop()
+                stack.append((kind, [*_operands(left, kind), *_operands(right, kind)]))
+        return _joined(stack[0])
+
+    def leaf(self, atom: int, *, holds: bool) -> Formula:
+        """The formula that an atom is true, or that it is false."""
+        other = self.others.get(atom)
+        if other is not None:
+            return other.formula(holds=holds)
+        operand = self.names[int(self.shapes.names[atom])]
+        assert operand is not None, "an atom without an attribute is never settled"
+        first, last = self.shapes.constants[atom], self.shapes.constants[atom + 1]
+        return operand.formula(self.shapes, self.text, atom, range(first, last), holds=holds)
+
+
+def _operands(entry: tuple[int, list[Formula]], kind: int) -> list[Formula]:
+    return entry[1] if entry[0] == kind else [_joined(entry)]
+
+
+def _joined(entry: tuple[int, list[Formula]]) -> Formula:
+    kind, operands = entry
+    return operands[0] if kind <= NODE_FALSE else (disjunction if kind == NODE_OR else conjunction)(operands)
+
+
+class _Atom:
+    """A Boolean expression; equal texts share one."""
+
+    __slots__ = ("expression", "truth")
+
+    def __init__(self, expression: Typed) -> None:
+        self.expression = expression
+        self.truth = Truth()
+
+    def formula(self, *, holds: bool) -> Formula:
+        return self.truth.formula(self.expression, "T" if holds else "F")
+
+
+def _chunk(texts: pa.LargeStringArray, schema: Schema, limits: Limits) -> _Chunk:
+    offsets = np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    data = texts.buffers()[2]
+    text = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
+    tokens = tokenise_column(text, offsets)
+    found = skeletons(tokens, limits.depth)
+    asked = shapes(tokens, found)
+    names = [
+        _operand(text[start:end].tobytes().decode(), schema)
+        for start, end in zip(asked.name_starts, asked.name_ends, strict=True)
+    ]
+    fine = settled(asked, names, most_constants=limits.operands, longest_pattern=limits.pattern_characters)
+    others, unclear = _others(tokens, found, np.flatnonzero(~fine), schema, limits)
+    apart = {int(found.atom_texts[atom]) for atom in unclear}
+    apart.update(np.flatnonzero(found.firsts[1:] == found.firsts[:-1]).tolist())
+    # A text this short cannot have too many characters, nodes or operands, whatever it says.
+    long = np.diff(offsets) > min(limits.text_characters, limits.nodes, limits.operands)
+    apart.update(np.flatnonzero(long | texts.is_null().to_numpy(zero_copy_only=False)).tolist())
+    alone = {row: _alone(texts[row].as_py(), schema, limits) for row in sorted(apart)}
+    return _Chunk(found, asked, text, names, others, alone)
+
+
+def _operand(name: str, schema: Schema) -> Operand | None:
+    """The attribute of that name, None if there is a problem with it."""
+    attribute = resolve_name(tuple(name.split(".")), schema)
+    return None if attribute is None else Operand(attribute, schema.time_zone)
+
+
+def _others(
+    tokens: TokenColumn, found: Skeletons, atoms: npt.NDArray[np.int64], schema: Schema, limits: Limits
+) -> tuple[dict[int, _Atom], list[int]]:
+    """Atoms of no known shape, each distinct text analysed once; and those that are no conditions alone."""
+    known: dict[bytes, _Atom | None] = {}
+    others: dict[int, _Atom] = {}
+    unclear: list[int] = []
+    for atom in atoms.tolist():
+        base = tokens.offsets[found.atom_texts[atom]]
+        start = base + tokens.starts[found.atom_starts[atom]]
+        end = base + tokens.ends[found.atom_ends[atom] - 1]
+        source = tokens.text[start:end].tobytes()
+        if source not in known:
+            tree, problems = parse_leniently(source.decode(), limits)
+            expression, more = analyse(tree, schema)
+            known[source] = None if problems or more or expression is None else _Atom(expression)
+        settled_atom = known[source]
+        if settled_atom is None:
+            unclear.append(atom)
+        else:
+            others[atom] = settled_atom
+    return others, unclear
+
+
+def _alone(text: str | None, schema: Schema, limits: Limits) -> Formula | ConditionError:
+    if text is None:
+        return ConditionError("", [Problem("there is no condition", 0, 1)])
+    try:
+        return compile_condition(text, schema, limits).formula
+    except ConditionError as error:
+        return error
+
+
+def _parts(texts: Any) -> Iterator[pa.LargeStringArray]:
+    """The texts in pieces of some megabytes."""
+    if isinstance(texts, pa.ChunkedArray):
+        texts = texts.combine_chunks()
+    whole = texts.cast(pa.large_string()) if isinstance(texts, pa.Array) else _encoded(texts)
+    offsets = np.frombuffer(whole.buffers()[1], np.int64)[whole.offset : whole.offset + len(whole) + 1]
+    start = 0
+    while start < len(whole):
+        stop = int(np.searchsorted(offsets, offsets[start] + _CHUNK_BYTES, side="right")) - 1
+        stop = min(max(stop, start + 1), len(whole))
+        yield whole.slice(start, stop - start)
+        start = stop
+
+
+def _encoded(texts: Sequence[str]) -> pa.LargeStringArray:
+    try:
+        return pa.array(texts, pa.large_string())
+    except UnicodeEncodeError:
+        # Half a surrogate pair is no character; what stands for it here is refused by the tokeniser.
+        return pa.array([text.encode("utf-8", "replace").decode() for text in texts], pa.large_string())

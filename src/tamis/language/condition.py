@@ -1,0 +1,55 @@
+"""A condition from text to formula, in one call, with all of its problems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tamis.errors import ConditionError, Problem
+from tamis.language import syntax
+from tamis.language.analysis import Schema, Schemaless, analyse
+from tamis.language.expression import Typed
+from tamis.language.formula import Formula
+from tamis.language.parser import parse_leniently
+from tamis.language.truth import Truth
+from tamis.limits import DEFAULT_LIMITS, Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition that was accepted for an event type.
+
+    Attributes:
+        text: As it was written.
+        tree: What it says.
+        expression: What it means for the event type; three-valued.
+        formula: When it is true; two-valued. This is what engines match.
+        schema: The event type.
+        sources: The syntax that each part of the expression came from, by identity.
+    """
+
+    text: str
+    tree: syntax.Expression
+    expression: Typed
+    formula: Formula
+    schema: Schema = field(compare=False)
+    sources: dict[int, syntax.Expression] = field(compare=False, repr=False)
+
+
+def compile_condition(text: str, event_type: Schema | None = None, limits: Limits = DEFAULT_LIMITS) -> Condition:
+    """Parse, check and normalise a condition; raises ConditionError with everything that is wrong with it.
+
+    >>> compile_condition("price < 300 AND price >= 100").formula
+    Formula(price >= 100 AND price < 300)
+    """
+    schema = event_type if event_type is not None else Schemaless()
+    tree, problems = parse_leniently(text, limits)
+    sources: dict[int, syntax.Expression] = {}
+    expression, more = analyse(tree, schema, sources)
+    if problems or more or expression is None:
+        raise ConditionError(text, [*problems, *more])
+    formula = Truth().formula(expression)
+    size = sum(1 for _ in formula.nodes())
+    if size > limits.nodes:
+        message = f"its formula has {size} nodes, {limits.nodes} are allowed"
+        raise ConditionError(text, [Problem(message, 0, len(text))])
+    return Condition(text, tree, expression, formula, schema, sources)

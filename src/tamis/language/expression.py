@@ -1,0 +1,154 @@
+"""Typed expressions: a condition whose names, types and casts are settled.
+
+Immutable and hashable; equal expressions compute equal values, so that whoever evaluates them may share the
+work. Everything left of a comparison is such an expression, called an attribute wherever a predicate reads it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tamis.functions.registry import Signature
+from tamis.language import syntax
+from tamis.values.casts import to_text
+from tamis.values.column import Value
+from tamis.values.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    NULL,
+    NUMBER,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    Type,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A plain attribute, or a field inside one: the exact names from the outermost inwards."""
+
+    steps: tuple[str, ...]
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """The element that a quantifier is looking at; `name` is unique within a condition."""
+
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A constant of a type; None is NULL."""
+
+    type: Type
+    value: Value
+
+    def __eq__(self, other: object) -> bool:
+        """Same type and same value; NaN equals itself and 0.0 is not -0.0."""
+        return isinstance(other, Constant) and self.type == other.type and repr(self.value) == repr(other.value)
+
+    def __hash__(self) -> int:
+        """Agrees with equality."""
+        return hash((self.type, repr(self.value)))
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """A function of the registry, by its canonical name, on arguments of the signature's types."""
+
+    function: str
+    arguments: tuple[Typed, ...]
+    signature: Signature
+
+    @property
+    def type(self) -> Type:
+        """The type of the result."""
+        return self.signature.returns
+
+
+@dataclass(frozen=True, slots=True)
+class Quantifier:
+    """`exists(array, variable -> body)` or `forall`; three-valued, NULL for a NULL array."""
+
+    function: str
+    array: Typed
+    variable: Variable
+    body: Typed
+
+    @property
+    def type(self) -> Type:
+        """Always Boolean."""
+        return BOOLEAN
+
+
+Typed: TypeAlias = Path | Variable | Constant | Apply | Quantifier
+
+
+def parts(expression: Typed) -> tuple[Typed, ...]:
+    """The direct parts of an expression."""
+    match expression:
+        case Apply(arguments=arguments):
+            return arguments
+        case Quantifier(array=array, body=body):
+            return (array, body)
+        case _:
+            return ()
+
+
+def walk(expression: Typed) -> Iterator[Typed]:
+    """The expression and all its parts, parents first."""
+    stack = [expression]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(parts(node)))
+
+
+def to_syntax(expression: Typed, zone: str = "UTC") -> syntax.Expression:
+    """A syntax tree that says the same, for printing; what was read from schemaless events shows as its path."""
+    match expression:
+        case Path(steps=steps):
+            return syntax.Name(steps)
+        case Variable(name=name):
+            return syntax.Name((name,))
+        case Constant():
+            return _literal(expression, zone)
+        case Quantifier(function=function, array=array, variable=variable, body=body):
+            inner = syntax.Lambda(variable.name, to_syntax(body, zone))
+            return syntax.Call(function, (to_syntax(array, zone), inner))
+        case Apply(function="cast", arguments=(operand,), signature=signature):
+            return syntax.Cast(to_syntax(operand, zone), signature.returns)
+        case Apply(function="read", arguments=(operand,)):
+            return to_syntax(operand, zone)
+        case Apply(function="field", arguments=(operand, Constant(value=name))):
+            inner_syntax = to_syntax(operand, zone)
+            if isinstance(inner_syntax, syntax.Name):
+                return syntax.Name((*inner_syntax.parts, name))
+            return syntax.Field(inner_syntax, name)
+        case Apply(function=function, arguments=arguments):
+            return syntax.Call(function, tuple(to_syntax(argument, zone) for argument in arguments))
+
+
+def _literal(constant: Constant, zone: str) -> syntax.Expression:
+    type_, value = constant.type, constant.value
+    if value is None:
+        return syntax.Literal(NULL, None) if type_ == NULL else syntax.Cast(syntax.Literal(NULL, None), type_)
+    if type_ in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
+        return syntax.TimeLiteral(type_, to_text(value, type_, zone))
+    if type_.name == "array":
+        return syntax.Call("array", tuple(_literal(Constant(type_.item, item), zone) for item in value))
+    if type_ == NUMBER:
+        return _literal(Constant(DOUBLE if isinstance(value, float) else BIGINT, value), zone)
+    if type_ in (DOUBLE, FLOAT) and not math.isfinite(value):
+        return syntax.Cast(syntax.Literal(STRING, to_text(value, type_, zone)), type_)
+    return syntax.Literal(type_, value)

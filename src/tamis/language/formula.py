@@ -1,0 +1,242 @@
+"""Formulas: what matching is about once NULL has been dealt with.
+
+A formula is monotone and two-valued: predicates joined by AND, OR and "at least k of". It is a graph, not a
+tree: a node may have several parents, and whoever walks it must remember what it has seen. Nodes are made by
+`conjunction`, `disjunction` and `at_least` only, which keep them flat, free of duplicates and of constants, and
+with one `Within` an attribute; a node's digest identifies what it says whatever the order of its operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+
+import numpy as np
+
+from tamis.language.expression import Typed
+from tamis.predicates.base import Frame, Predicate
+from tamis.predicates.within import Within
+from tamis.values.column import Mask
+from tamis.values.ranges import ALL, NONE
+
+
+class Formula:
+    """A node: a predicate, or at least `least` of `operands`.
+
+    Attributes:
+        predicate: The leaf's predicate, or None for an inner node.
+        least: How many operands must hold: all for AND, one for OR. TRUE is 0 of none, FALSE 1 of none.
+        operands: Other nodes.
+    """
+
+    __slots__ = ("_digest", "_hash", "least", "operands", "predicate")
+
+    def __init__(self, predicate: Predicate | None, least: int = 0, operands: tuple[Formula, ...] = ()) -> None:
+        """For this module and the bulk compiler; others use the functions below."""
+        self.predicate = predicate
+        self.least = least
+        self.operands = operands
+        self._digest: bytes | None = None
+        self._hash: int | None = None
+
+    @property
+    def is_and(self) -> bool:
+        """Must all operands hold? Also true of TRUE."""
+        return self.predicate is None and self.least == len(self.operands)
+
+    @property
+    def is_or(self) -> bool:
+        """Is one operand enough? Also true of FALSE."""
+        return self.predicate is None and self.least == 1 and len(self.operands) != 1
+
+    @property
+    def digest(self) -> bytes:
+        """16 bytes that identify what the formula says."""
+        if self._digest is None:
+            if self.predicate is not None:
+                text = f"{self.predicate.attribute.type} {self.predicate.describe()}".encode()
+            else:
+                parts = sorted(operand.digest for operand in self.operands)
+                text = b"%d of " % self.least + b"".join(parts)
+            self._digest = blake2b(text, digest_size=16).digest()
+        return self._digest
+
+    def __eq__(self, other: object) -> bool:
+        """Do both say the same?"""
+        if self is other:
+            return True
+        if not isinstance(other, Formula) or hash(self) != hash(other):
+            return False
+        return self.digest == other.digest
+
+    def __hash__(self) -> int:
+        """Agrees with equality, and is much cheaper than a digest."""
+        if self._hash is None:
+            if self.predicate is not None:
+                self._hash = hash(self.predicate)
+            else:
+                # The order of operands does not matter, how often one stands there does.
+                self._hash = hash((self.least, sum(map(hash, self.operands))))
+        return self._hash
+
+    def __repr__(self) -> str:
+        """The formula as text."""
+        return f"Formula({self.describe()})"
+
+    def nodes(self) -> Iterator[Formula]:
+        """Every node once, operands before those that use them."""
+        seen: set[int] = set()
+        stack = [(self, False)]
+        while stack:
+            node, ready = stack.pop()
+            if ready:
+                yield node
+            elif id(node) not in seen:
+                seen.add(id(node))
+                stack.append((node, True))
+                stack.extend((operand, False) for operand in reversed(node.operands))
+
+    def predicates(self) -> list[Predicate]:
+        """Its distinct predicates, in the order of the condition."""
+        return [node.predicate for node in self.nodes() if node.predicate is not None]
+
+    @property
+    def cost(self) -> float:
+        """Rough cost for one event, in units of an integer comparison."""
+        return sum(node.predicate.cost if node.predicate is not None else 0.5 for node in self.nodes())
+
+    def mask(self, frame: Frame, memory: dict[Formula, Mask] | None = None) -> Mask:
+        """In which rows of the frame it holds; `memory` shares the masks of equal nodes between formulas."""
+        memory = {} if memory is None else memory
+        for node in self.nodes():
+            if node not in memory:
+                memory[node] = _mask_of(node, frame, memory)
+        return memory[self]
+
+    def describe(self) -> str:
+        """The formula as text; of a shared node, every use is written out (up to a length)."""
+        return _describe(self, 0)
+
+
+def _mask_of(node: Formula, frame: Frame, memory: dict[Formula, Mask]) -> Mask:
+    if node.predicate is not None:
+        return node.predicate.mask(frame)
+    masks = [memory[operand] for operand in node.operands]
+    if node.is_and:
+        return np.logical_and.reduce(masks) if masks else np.ones(frame.rows, np.bool_)
+    if node.is_or:
+        return np.logical_or.reduce(masks) if masks else np.zeros(frame.rows, np.bool_)
+    return np.asarray(np.sum(masks, axis=0, dtype=np.int32) >= node.least)
+
+
+_DESCRIBED_DEPTH = 20
+
+
+def _describe(node: Formula, depth: int) -> str:
+    if node.predicate is not None:
+        return node.predicate.describe()
+    if not node.operands:
+        return "TRUE" if node is TRUE else "FALSE"
+    if depth > _DESCRIBED_DEPTH:
+        return "..."
+    inner = [_describe(operand, depth + 1) for operand in node.operands]
+    if not (node.is_and or node.is_or):
+        return f"at_least({node.least}, {', '.join(inner)})"
+    grouped = [
+        f"({text})" if _needs_parenthesis(operand) else text
+        for operand, text in zip(node.operands, inner, strict=True)
+    ]
+    return (" AND " if node.is_and else " OR ").join(grouped)
+
+
+def _needs_parenthesis(node: Formula) -> bool:
+    return bool(node.operands) or " OR " in node.describe() or " AND " in node.describe()
+
+
+TRUE = Formula(None, 0)
+FALSE = Formula(None, 1)
+# There is one object of each, so they may be told by identity, which costs nothing.
+
+
+def leaf(predicate: Predicate) -> Formula:
+    """The formula that is one predicate."""
+    if isinstance(predicate, Within):
+        if predicate.ranges == NONE and not predicate.null:
+            return FALSE
+        if predicate.ranges == ALL and predicate.null:
+            return TRUE
+    return Formula(predicate)
+
+
+def conjunction(operands: Iterable[Formula]) -> Formula:
+    """AND of the operands."""
+    return _joined(list(operands), every=True)
+
+
+def disjunction(operands: Iterable[Formula]) -> Formula:
+    """OR of the operands."""
+    return _joined(list(operands), every=False)
+
+
+def _joined(operands: list[Formula], *, every: bool) -> Formula:
+    neutral, absorbing = (TRUE, FALSE) if every else (FALSE, TRUE)
+    withins: dict[Typed, int] = {}
+    found: list[Formula] = []
+    seen: set[Formula] = set()
+    for operand in _flattened(operands, every=every):
+        predicate = operand.predicate
+        if isinstance(predicate, Within):
+            place = withins.get(predicate.attribute)
+            if place is None:
+                withins[predicate.attribute] = len(found)
+                found.append(operand)
+            else:
+                previous = found[place].predicate
+                assert isinstance(previous, Within)
+                found[place] = leaf(_combined(previous, predicate, every=every))
+                if found[place] is absorbing:
+                    return absorbing
+        elif operand not in seen:
+            seen.add(operand)
+            found.append(operand)
+    found = [operand for operand in found if operand is not neutral]
+    if any(operand is absorbing for operand in found):
+        return absorbing
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        return neutral
+    return Formula(None, len(found) if every else 1, tuple(found))
+
+
+def _combined(a: Within, b: Within, *, every: bool) -> Within:
+    if every:
+        return Within(a.attribute, a.ranges & b.ranges, a.null and b.null)
+    return Within(a.attribute, a.ranges | b.ranges, a.null or b.null)
+
+
+def _flattened(operands: Iterable[Formula], *, every: bool) -> Iterator[Formula]:
+    for operand in operands:
+        if operand.operands and (operand.is_and if every else operand.is_or):
+            yield from operand.operands
+        else:
+            yield operand
+
+
+def at_least(least: int, operands: Iterable[Formula]) -> Formula:
+    """At least `least` of the operands; equal operands count each time."""
+    rest = []
+    for operand in operands:
+        if operand is TRUE:
+            least -= 1
+        elif operand is not FALSE:
+            rest.append(operand)
+    if least <= 0:
+        return TRUE
+    if least > len(rest):
+        return FALSE
+    if least == 1:
+        return disjunction(rest)
+    if least == len(rest):
+        return conjunction(rest)
+    return Formula(None, least, tuple(rest))

@@ -1,0 +1,67 @@
+"""What Spark's optimiser changes in the meaning of a condition; we follow it, because `df.filter` does.
+
+Each of these rewrites looks harmless and is not: a rounding, a case conversion or a NULL gets lost. They apply to
+expressions over attributes only; what is constant is computed before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tamis.functions.registry import Signature
+from tamis.language import syntax
+from tamis.language.expression import Apply, Constant, Typed
+from tamis.values.types import BIGINT, BOOLEAN, DOUBLE, FLOAT, integer_bounds, is_decimal, is_integral
+
+_ORDERINGS = ("<", "<=", ">", ">=")
+_CASE = ("lower", "upper")
+
+
+def shortened(
+    name: str, arguments: tuple[Typed, ...], signature: Signature
+) -> tuple[tuple[Typed, ...], Signature]:
+    """The arguments of a call without the inner calls that Spark drops."""
+    if name == "cast" and signature.returns == DOUBLE:
+        return _without_float(arguments, signature)
+    if name in (*_CASE, "ilike"):
+        # lower(upper(x)) becomes lower(x), and ILIKE compares lower(x): not the same for letters such as ß.
+        return (_without_case(arguments[0]), *arguments[1:]), signature
+    return arguments, signature
+
+
+def _without_float(arguments: tuple[Typed, ...], signature: Signature) -> tuple[tuple[Typed, ...], Signature]:
+    """An integer that is cast to float and then to double is cast to double at once, without rounding."""
+    inner = arguments[0]
+    if isinstance(inner, Apply) and inner.function == "cast" and inner.type == FLOAT:
+        source = inner.arguments[0].type
+        if is_integral(source):
+            return inner.arguments, Signature((source,), DOUBLE, signature.zone)
+    return arguments, signature
+
+
+def _without_case(operand: Typed) -> Typed:
+    while isinstance(operand, Apply) and operand.function in _CASE:
+        operand = operand.arguments[0]
+    return operand
+
+
+def beyond_bigint(operator: str, node: syntax.Call, arguments: Sequence[Typed]) -> Constant | None:
+    """Spark compares an integer with a decimal literal as a bigint, and decides at once if that is impossible.
+
+    The answer is then TRUE or FALSE even where the integer is NULL.
+    """
+    if operator not in _ORDERINGS:
+        return None
+    for mine, other in ((0, 1), (1, 0)):
+        literal, constant = node.arguments[other], arguments[other]
+        if not (is_integral(arguments[mine].type) and is_decimal(constant.type)):
+            continue
+        if not isinstance(literal, syntax.Literal) or not isinstance(constant, Constant):
+            continue
+        least, greatest = integer_bounds(BIGINT)
+        unit = 10**constant.type.scale
+        is_large, is_small = constant.value > greatest * unit, constant.value < least * unit
+        if is_large or is_small:
+            below = operator in ("<", "<=") if mine == 0 else operator in (">", ">=")
+            return Constant(BOOLEAN, below == is_large)
+    return None

@@ -1,0 +1,45 @@
+"""What a predicate is: a yes or no question about one attribute of an event.
+
+Predicates are two-valued: NULL has been dealt with when a condition became a formula, and a predicate says for
+itself whether it holds where its attribute is NULL. A kind is one file here: a frozen dataclass with these
+members, and a case in `tamis.language.truth` that makes it from an expression.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from tamis.language.expression import Typed, Variable
+from tamis.values.column import Column, Mask
+
+
+class Frame(Protocol):
+    """Rows to ask a predicate about, with the value of any expression in each of them."""
+
+    @property
+    def rows(self) -> int:
+        """How many."""
+
+    def column(self, expression: Typed) -> Column:
+        """The expression's value in every row; computed once, then shared."""
+
+    def elements(self, array: Typed, variable: Variable) -> tuple[Frame, Column]:
+        """A frame with one row an element of the array, and the array's own column."""
+
+
+class Predicate(Protocol):
+    """A kind of predicate."""
+
+    @property
+    def attribute(self) -> Typed:
+        """What it reads."""
+
+    @property
+    def cost(self) -> float:
+        """Rough cost of asking it of one event, in units of an integer comparison."""
+
+    def mask(self, frame: Frame) -> Mask:
+        """In which rows it holds."""
+
+    def describe(self) -> str:
+        """The predicate as a reader of conditions would write it; equal texts mean equal predicates."""

@@ -1,0 +1,396 @@
+"""Casts of single values: what `try_cast` gives in Spark, for every pair of types that Spark allows.
+
+A cast never raises: where Spark's ANSI cast would, the value is None. Which pairs exist is said by `can_cast`
+alone. Schemaless values are cast by their own kind: a bool as boolean, an int as bigint, a float as double,
+a str as string; an int beyond 64 bits counts as the nearest double.
+
+Spark rounds a decimal of more than 18 digits to a double on its way to int, smallint and tinyint, so that
+2147483646.9999999999999 becomes 2147483647; so do we. It does the same to narrower decimals that happen to
+be held in wide form (literals, and columns of some sources); those are truncated here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TypeAlias
+
+from tamis.values.column import SHORT_DECIMAL, Value
+from tamis.values.datetimes import (
+    DAY_MICROS,
+    GREATEST_MICROS,
+    LEAST_MICROS,
+    in_timestamp_range,
+    read_date,
+    read_timestamp,
+    read_timestamp_ntz,
+    write_date,
+    write_wall,
+)
+from tamis.values.text import (
+    as_float,
+    decimal_of_double,
+    nearest_float,
+    read_boolean,
+    read_decimal,
+    read_double,
+    read_float,
+    read_integer,
+    write_decimal,
+    write_double,
+    write_float,
+)
+from tamis.values.types import (
+    ANY,
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    NULL,
+    NUMBER,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    Type,
+    integer_bounds,
+    is_decimal,
+    is_fractional,
+    is_integral,
+)
+from tamis.values.zones import MICROS, zone_of
+
+Caster: TypeAlias = Callable[[Value], Value]
+
+_LEAST, _GREATEST = integer_bounds(BIGINT)
+_MICRO_PLACES = 6
+"""Scale of a timestamp, as a decimal number of seconds."""
+
+
+def can_cast(source: Type, target: Type) -> bool:
+    """Does Spark accept `CAST(source AS target)` in ANSI mode?"""
+    if source in (target, NULL):
+        return True
+    if target == NULL:
+        return False
+    if source == ANY:
+        return target.name != "struct"
+    if source == NUMBER:
+        return target == ANY or can_cast(BIGINT, target) or can_cast(DOUBLE, target)
+    if target == ANY:
+        return _is_json_kind(source)
+    if target == NUMBER:
+        return source in (BOOLEAN, STRING) or _is_number(source)
+    if source.name == "array" and target.name == "array":
+        return can_cast(source.item, target.item)
+    if source.name == "struct" and target.name == "struct":
+        return len(source.fields) == len(target.fields) and all(
+            can_cast(one, other) for (_, one), (_, other) in zip(source.fields, target.fields, strict=True)
+        )
+    return _can_cast_atom(source, target)
+
+
+def _can_cast_atom(source: Type, target: Type) -> bool:
+    if target == STRING:
+        return True
+    if _is_number(target):
+        return source in (BOOLEAN, STRING, TIMESTAMP) or _is_number(source)
+    if target == BOOLEAN:
+        return source == STRING or _is_number(source)
+    if target == TIMESTAMP:
+        return source in (STRING, DATE, TIMESTAMP_NTZ) or _is_number(source)
+    if target == TIMESTAMP_NTZ:
+        return source in (STRING, DATE, TIMESTAMP)
+    if target == DATE:
+        return source in (STRING, TIMESTAMP, TIMESTAMP_NTZ)
+    return (source, target) == (STRING, BINARY)
+
+
+def _is_number(type_: Type) -> bool:
+    return is_integral(type_) or is_fractional(type_) or is_decimal(type_)
+
+
+def _is_json_kind(type_: Type) -> bool:
+    """Are its values also values of `any`?"""
+    if type_.name == "array":
+        return type_.item == ANY or _is_json_kind(type_.item)
+    return type_ in (BOOLEAN, STRING, NUMBER) or is_integral(type_) or is_fractional(type_)
+
+
+def is_order_preserving(source: Type, target: Type) -> bool:
+    """Is the cast never NULL, and monotone, whatever the time zone?
+
+    From date to timestamp it is monotone but not total: see `defined_days`.
+    """
+    if source == target:
+        return source.name not in ("any", "null")
+    if source == BOOLEAN or is_integral(source):
+        digits = 1 if source == BOOLEAN else len(str(integer_bounds(source)[1]))
+        if is_integral(target):
+            return source == BOOLEAN or integer_bounds(source)[1] <= integer_bounds(target)[1]
+        if is_decimal(target):
+            return target.precision - target.scale >= digits
+        return is_fractional(target) or (target == TIMESTAMP and source != BOOLEAN)
+    if is_decimal(source):
+        room = (target.precision - target.scale) - (source.precision - source.scale)
+        return is_fractional(target) or (
+            # One digit more for the carry, if digits are rounded away.
+            is_decimal(target) and room >= (1 if target.scale < source.scale else 0)
+        )
+    return (source, target) in _MONOTONE
+
+
+_MONOTONE = frozenset(
+    {
+        (FLOAT, DOUBLE),
+        (DOUBLE, FLOAT),
+        (STRING, BINARY),
+        (TIMESTAMP_NTZ, DATE),
+        (TIMESTAMP, BIGINT),
+        (TIMESTAMP, DOUBLE),
+        (TIMESTAMP, FLOAT),
+    }
+)
+
+
+def defined_days(zone: str) -> tuple[int, int]:
+    """Least and greatest date that has a timestamp in this zone; between them the cast is monotone.
+
+    Dates of years beyond about -290308 and 294247 have none. In UTC, the same holds for timestamp_ntz.
+    """
+    cast = caster(DATE, TIMESTAMP, zone)
+    least, greatest = -(-LEAST_MICROS // DAY_MICROS), GREATEST_MICROS // DAY_MICROS
+    return least + (cast(least) is None), greatest - (cast(greatest) is None)
+
+
+@lru_cache(maxsize=4096)
+def caster(source: Type, target: Type, zone: str) -> Caster:
+    """The cast from `source` to `target` of one value that is not NULL; `can_cast` must allow it."""
+    if source == target:
+        return _same
+    if source == NULL:
+        return _nothing
+    if source in (ANY, NUMBER):
+        return _from_schemaless(target, zone)
+    if target in (ANY, NUMBER):
+        return _to_schemaless(source, target, zone)
+    if source.name == "array" and target.name == "array":
+        item = caster(source.item, target.item, zone)
+        return lambda values: [None if value is None else item(value) for value in values]
+    if source.name == "struct" and target.name == "struct":
+        fields = [
+            caster(one, other, zone) for (_, one), (_, other) in zip(source.fields, target.fields, strict=True)
+        ]
+        return lambda values: tuple(
+            None if value is None else field(value) for field, value in zip(fields, values, strict=True)
+        )
+    if target == STRING:
+        return _to_string(source, zone)
+    if is_integral(target):
+        return _to_integral(source, target)
+    if is_fractional(target):
+        return _to_fractional(source, target)
+    if is_decimal(target):
+        return _to_decimal(source, target)
+    if target == BOOLEAN:
+        return read_boolean if source == STRING else lambda value: value != 0
+    if target == BINARY:
+        return lambda value: value.encode("utf-8", "surrogatepass")
+    return _to_datetime(source, target, zone)
+
+
+def to_text(value: Value, type_: Type, zone: str) -> str:
+    """`CAST(value AS STRING)` of a value that is not NULL."""
+    text: str = caster(type_, STRING, zone)(value)
+    return text
+
+
+def _same(value: Value) -> Value:
+    return value
+
+
+def _nothing(_: Value) -> None:
+    return None
+
+
+# To numbers
+
+
+def _to_integral(source: Type, target: Type) -> Caster:
+    least, greatest = integer_bounds(target)
+
+    def checked(value: int) -> int | None:
+        return value if least <= value <= greatest else None
+
+    if source == STRING:
+        return lambda text: read_integer(text, least, greatest)
+    if source == BOOLEAN:
+        return int
+    if is_integral(source):
+        return checked
+    if is_fractional(source):
+        return _truncated if target == BIGINT else lambda value: _truncated_to(value, least, greatest)
+    if source == TIMESTAMP:
+        return lambda micros: checked(micros // MICROS)
+    unit = 10**source.scale
+    if source.precision > SHORT_DECIMAL and target != BIGINT:
+        return lambda unscaled: _truncated_to(unscaled / unit, least, greatest)
+    return lambda unscaled: checked(unscaled // unit if unscaled >= 0 else -(-unscaled // unit))
+
+
+def _truncated(value: float) -> int | None:
+    """A double as bigint: 2^63 itself passes Spark's check, and becomes the greatest bigint."""
+    return min(int(value), _GREATEST) if _LEAST <= value <= _GREATEST + 1 else None
+
+
+def _truncated_to(value: float, least: int, greatest: int) -> int | None:
+    return int(value) if least - 1 < value < greatest + 1 else None
+
+
+def _to_fractional(source: Type, target: Type) -> Caster:
+    if source == STRING:
+        return read_double if target == DOUBLE else read_float
+    if source == TIMESTAMP:
+        return _seconds if target == DOUBLE else lambda micros: as_float(_seconds(micros))
+    if is_fractional(source):
+        return _same if target == DOUBLE else as_float
+    if is_decimal(source):
+        unit = 10**source.scale  # a quotient of two ints is rounded once
+        if target == DOUBLE:
+            return lambda unscaled: unscaled / unit
+        return lambda unscaled: nearest_float(unscaled / unit, unscaled, unit)
+    return float if target == DOUBLE else lambda value: nearest_float(float(value), value)
+
+
+def _seconds(micros: int) -> float:
+    return float(micros) / 1e6
+
+
+def _to_decimal(source: Type, target: Type) -> Caster:
+    precision, scale = target.precision, target.scale
+    if source == STRING:
+        return lambda text: read_decimal(text, precision, scale)
+    if is_fractional(source):
+        return lambda value: decimal_of_double(value, precision, scale)
+    from_scale = source.scale if is_decimal(source) else _MICRO_PLACES if source == TIMESTAMP else 0
+    limit = 10**precision
+    up, down = 10 ** max(0, scale - from_scale), 10 ** max(0, from_scale - scale)
+
+    def rescaled(unscaled: int) -> int | None:
+        value = round_half_up(unscaled * up, down)
+        return value if -limit < value < limit else None
+
+    return rescaled
+
+
+def round_half_up(value: int, unit: int) -> int:
+    """`value / unit` to the nearest integer, halves away from zero."""
+    return (2 * value + unit) // (2 * unit) if value >= 0 else -((unit - 2 * value) // (2 * unit))
+
+
+# To dates and timestamps
+
+
+def _to_datetime(source: Type, target: Type, zone: str) -> Caster:
+    if source == STRING:
+        if target == DATE:
+            return read_date
+        return (lambda text: read_timestamp(text, zone)) if target == TIMESTAMP else read_timestamp_ntz
+    rules = zone_of(zone)
+    if target == DATE:
+        if source == TIMESTAMP_NTZ:
+            return lambda wall: wall // DAY_MICROS
+        return lambda micros: rules.to_wall(micros) // DAY_MICROS
+    if target == TIMESTAMP_NTZ:
+        if source == DATE:
+            return lambda day: in_timestamp_range(day * DAY_MICROS)
+        return lambda micros: in_timestamp_range(rules.to_wall(micros))
+    if source == DATE:
+        return lambda day: in_timestamp_range(rules.start_of_day(day))
+    if source == TIMESTAMP_NTZ:
+        return lambda wall: in_timestamp_range(rules.to_instant(wall))
+    if is_fractional(source):
+        return lambda value: _truncated(value * 1e6)
+    if is_decimal(source):
+        unit = 10**source.scale
+        return lambda unscaled: _decimal_seconds(unscaled, unit)
+    return lambda seconds: max(LEAST_MICROS, min(GREATEST_MICROS, seconds * MICROS))
+
+
+def _decimal_seconds(unscaled: int, unit: int) -> int:
+    """A decimal as timestamp: microseconds truncated, and wrapped into 64 bits."""
+    micros = unscaled * MICROS
+    whole = micros // unit if micros >= 0 else -(-micros // unit)
+    return (whole - LEAST_MICROS) % (1 << 64) + LEAST_MICROS
+
+
+# To strings
+
+
+def _to_string(source: Type, zone: str) -> Caster:
+    if source == BOOLEAN:
+        return lambda value: "true" if value else "false"
+    if is_integral(source):
+        return str
+    if is_fractional(source):
+        return write_double if source == DOUBLE else write_float
+    if is_decimal(source):
+        return lambda unscaled: write_decimal(unscaled, source.scale)
+    if source == BINARY:
+        return lambda value: value.decode("utf-8", "replace")
+    if source == DATE:
+        return write_date
+    if source == TIMESTAMP:
+        rules = zone_of(zone)
+        return lambda micros: write_wall(rules.to_wall(micros))
+    if source == TIMESTAMP_NTZ:
+        return write_wall
+    if source.name == "array":
+        item = caster(source.item, STRING, zone)
+        return lambda values: "[" + ", ".join(_written(item, value) for value in values) + "]"
+    fields = [caster(field, STRING, zone) for _, field in source.fields]
+    return lambda values: "{" + ", ".join(map(_written, fields, values)) + "}"
+
+
+def _written(write: Caster, value: Value) -> str:
+    text: str = "null" if value is None else write(value)
+    return text
+
+
+# Schemaless values
+
+
+def double_of(value: int) -> float:
+    """The double nearest to an integer of any size, infinite if it is beyond all doubles."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _from_schemaless(target: Type, zone: str) -> Caster:
+    if target == ANY:
+        return _same
+    kinds: dict[type, Caster] = {
+        kind: caster(type_, target, zone) if can_cast(type_, target) else _nothing
+        for kind, type_ in ((bool, BOOLEAN), (int, BIGINT), (float, DOUBLE), (str, STRING))
+    }
+    if target.name == "array":
+        kinds[list] = caster(Type("array", element=ANY), target, zone)
+    whole, real = kinds[int], kinds[float]
+
+    def cast(value: Value) -> Value:
+        kind = type(value)
+        if kind is int:
+            return whole(value) if _LEAST <= value <= _GREATEST else real(double_of(value))
+        return kinds.get(kind, _nothing)(value)
+
+    return cast
+
+
+def _to_schemaless(source: Type, target: Type, zone: str) -> Caster:
+    if target == ANY or is_integral(source) or is_fractional(source):
+        return _same
+    return int if source == BOOLEAN else caster(source, DOUBLE, zone)

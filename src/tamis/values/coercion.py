@@ -1,0 +1,357 @@
+"""Which type two or more operands are brought to, as Spark's ANSI rules find it.
+
+Knows types and whether an operand is a literal, never values of events. One deviation is deliberate: a string
+attribute beside a number is refused here, where Spark would cast every row and raise on the first that is no
+number. Every function returns None for operands that do not go together; the caller words the error.
+
+Spark has several rules, and functions differ in which one they use:
+
+| function here | used by |
+|---|---|
+| `common_type` | coalesce, CASE, IF, IN, array(...) |
+| `comparison_type` | = <> < <= > >= <=> |
+| `unpromoted_type` | least, greatest |
+| `contained_type`, `tightest_type` | array_contains; array_position, arrays_overlap |
+| `arithmetic_type` | + - * / % div pmod |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeAlias
+
+from tamis.values.types import (
+    ANY,
+    BIGINT,
+    BINARY,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    INTEGER_BITS,
+    MAX_PRECISION,
+    NULL,
+    NUMBER,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    TINYINT,
+    Type,
+    array,
+    decimal,
+    integral_as_decimal,
+    is_decimal,
+    is_fractional,
+    is_integral,
+    is_numeric,
+    struct,
+)
+
+Rule: TypeAlias = Callable[[Type, Type], Type | None]
+
+_DATETIMES = (DATE, TIMESTAMP_NTZ, TIMESTAMP)
+"""Each is cast to the ones after it."""
+_INTEGRALS = tuple(INTEGER_BITS)
+_MINIMUM_SCALE = 6
+"""Digits after the point that arithmetic keeps when precision runs out."""
+
+
+class Operand(Protocol):
+    """What is known of an operand: `tamis.functions.registry.Argument` is one."""
+
+    @property
+    def type(self) -> Type:
+        """Its type."""
+
+    @property
+    def is_constant(self) -> bool:
+        """Is its value known?"""
+
+    @property
+    def folded(self) -> bool:
+        """Was the constant computed, so that Spark sees an expression and no literal?"""
+
+    @property
+    def value(self) -> Any:
+        """Its value, if constant."""
+
+
+def common_type(operands: Sequence[Operand]) -> Type | None:
+    """The type of coalesce, CASE, IF, IN and array(...) over `operands`, which Spark finds left to right."""
+    return _checked(operands, _fold(_promoted, operands))
+
+
+def unpromoted_type(operands: Sequence[Operand]) -> Type | None:
+    """The type of least and greatest: as `common_type`, but strings go with strings only."""
+    return _fold(_wider, operands)
+
+
+def contained_type(element: Type, value: Type) -> Type | None:
+    """The type in which array_contains compares."""
+    legacy = tightest_type(element, value)
+    return legacy if legacy is not None else _wider_decimal(element, value)
+
+
+def tightest_type(left: Type, right: Type) -> Type | None:
+    """The element type of arrays_overlap and array_position: beside a float, integers become floats."""
+    if (is_integral(left) and right == FLOAT) or (left == FLOAT and is_integral(right)):
+        return FLOAT
+    return _tightest(left, right, tightest_type)
+
+
+def comparison_type(left: Operand, right: Operand, *, ordering: bool = False) -> Type | None:
+    """The type in which two operands are compared.
+
+    Args:
+        left: One operand.
+        right: The other one.
+        ordering: The comparison is one of < <= > >=. Spark then compares an integer with a decimal literal
+            exactly, so the type may be a decimal of more than 38 digits; no result has such a type.
+    """
+    if ordering and _integer_and_decimal_literal(left, right):
+        return _exact_decimal(_as_decimal(left), _as_decimal(right))
+    first, second = _tightened(left, right), _tightened(right, left)
+    if {first.name, second.name} & {"array", "struct"}:
+        return _tightest_ansi(first, second)
+    return _checked((left, right), _promoted(first, second))
+
+
+def is_refused_string(operands: Sequence[Operand]) -> bool:
+    """Is a string attribute beside a number, which Spark takes and tamis refuses?"""
+    return any(_is_number(operand.type) for operand in operands) and any(
+        operand.type == STRING and not operand.is_constant for operand in operands
+    )
+
+
+def arithmetic_type(operator: str, left: Operand, right: Operand) -> tuple[Type, Type, Type] | None:
+    """What both operands of + - * / % div pmod are cast to, and the type of the result.
+
+    Decimal operands keep their own scales: the operator aligns them, exactly.
+    """
+    if DATE in (left.type, right.type):
+        return _date_arithmetic(operator, left.type, right.type)
+    if left.type == right.type == NULL:
+        parameter = BIGINT if operator == "div" else DOUBLE
+        return parameter, parameter, parameter
+    if NULL in (left.type, right.type):
+        return _beside_null(operator, left.type, right.type)
+    if STRING in (left.type, right.type):
+        return _beside_string(operator, left, right)
+    if not (_is_number(left.type) and _is_number(right.type)):
+        return None
+    if {left.type, right.type} & {ANY, NUMBER}:
+        return NUMBER, NUMBER, {"/": DOUBLE, "div": BIGINT}.get(operator, NUMBER)
+    if is_fractional(left.type) or is_fractional(right.type):
+        if operator == "div":
+            return None
+        both = FLOAT if left.type == right.type == FLOAT and operator != "/" else DOUBLE
+        return both, both, both
+    if is_decimal(left.type) or is_decimal(right.type):
+        first, second = _as_decimal_beside(left, right), _as_decimal_beside(right, left)
+        return first, second, decimal_result(operator, first, second)
+    if operator == "/":
+        return DOUBLE, DOUBLE, DOUBLE
+    both = BIGINT if operator == "div" else _wider_integral(left.type, right.type)
+    return both, both, both
+
+
+def decimal_result(operator: str, left: Type, right: Type) -> Type:
+    """The type of an operator over two decimals, with Spark's loss of scale beyond 38 digits."""
+    whole = left.precision - left.scale, right.precision - right.scale
+    scale = max(left.scale, right.scale)
+    if operator in ("+", "-"):
+        return _adjusted(max(whole) + scale + 1, scale)
+    if operator == "*":
+        return _adjusted(left.precision + right.precision + 1, left.scale + right.scale)
+    if operator == "/":
+        scale = max(_MINIMUM_SCALE, left.scale + right.precision + 1)
+        return _adjusted(whole[0] + right.scale + scale, scale)
+    if operator == "div":
+        return BIGINT
+    return _adjusted(min(whole) + scale, scale)
+
+
+def _adjusted(precision: int, scale: int) -> Type:
+    if precision <= MAX_PRECISION:
+        return decimal(precision, scale)
+    whole = precision - scale
+    return decimal(MAX_PRECISION, max(MAX_PRECISION - whole, min(scale, _MINIMUM_SCALE)))
+
+
+def _fold(rule: Rule, operands: Sequence[Operand]) -> Type | None:
+    found: Type | None = NULL
+    for operand in operands:
+        found = None if found is None else rule(found, operand.type)
+    return found
+
+
+def _checked(operands: Sequence[Operand], found: Type | None) -> Type | None:
+    """`found`, unless that would cast a string attribute to a number."""
+    if found is not None and is_numeric(found) and is_refused_string(operands):
+        return None
+    return found
+
+
+def _is_number(type_: Type) -> bool:
+    return is_numeric(type_) or type_ == ANY
+
+
+def _wider_integral(left: Type, right: Type) -> Type:
+    return max(left, right, key=_INTEGRALS.index)
+
+
+def _tightest(left: Type, right: Type, inner: Rule) -> Type | None:
+    """A type that holds every value of both; `inner` is the rule for elements and fields."""
+    if left == right:
+        return left
+    if NULL in (left, right):
+        return right if left == NULL else left
+    if ANY in (left, right):
+        return _beside_any(right if left == ANY else left)
+    if NUMBER in (left, right):
+        return NUMBER if is_numeric(left) and is_numeric(right) else None
+    if is_integral(left) and is_integral(right):
+        return _wider_integral(left, right)
+    if is_decimal(left) and is_integral(right):
+        return left if _holds(left, integral_as_decimal(right)) else None
+    if is_integral(left) and is_decimal(right):
+        return right if _holds(right, integral_as_decimal(left)) else None
+    if all(is_integral(type_) or is_fractional(type_) for type_ in (left, right)):
+        return DOUBLE
+    if left in _DATETIMES and right in _DATETIMES:
+        return max(left, right, key=_DATETIMES.index)
+    return _complex(left, right, inner)
+
+
+def _tightest_ansi(left: Type, right: Type) -> Type | None:
+    return _tightest(left, right, _tightest_ansi)
+
+
+def _holds(wide: Type, narrow: Type) -> bool:
+    return wide.precision - wide.scale >= narrow.precision - narrow.scale and wide.scale >= narrow.scale
+
+
+def _beside_any(other: Type) -> Type | None:
+    """What a path of a schemaless event is read as beside a typed operand."""
+    if is_numeric(other):
+        return NUMBER
+    return None if other == BINARY or other.name == "struct" else other
+
+
+def _complex(left: Type, right: Type, inner: Rule) -> Type | None:
+    if left.name == right.name == "array":
+        element = inner(left.item, right.item)
+        return None if element is None else array(element)
+    if left.name == right.name == "struct" and len(left.fields) == len(right.fields):
+        fields: list[tuple[str, Type]] = []
+        same_types = [type_ for _, type_ in left.fields] == [type_ for _, type_ in right.fields]
+        for (name, first), (other, second) in zip(left.fields, right.fields, strict=True):
+            found = inner(first, second)
+            if found is None or (name.lower() != other.lower() and not same_types):
+                return None
+            fields.append((name, found))
+        return struct(*fields)
+    return None
+
+
+def _wider(left: Type, right: Type) -> Type | None:
+    """As `_tightest`, and decimals, which may lose scale."""
+    found = _tightest(left, right, _wider)
+    return found if found is not None else _wider_decimal(left, right)
+
+
+def _wider_decimal(left: Type, right: Type) -> Type | None:
+    if not (is_decimal(left) or is_decimal(right)) or not (is_numeric(left) and is_numeric(right)):
+        return None
+    if is_fractional(left) or is_fractional(right):
+        return DOUBLE
+    exact = _exact_decimal(
+        *(integral_as_decimal(type_) if is_integral(type_) else type_ for type_ in (left, right))
+    )
+    if exact.precision <= MAX_PRECISION:
+        return exact
+    return decimal(MAX_PRECISION, max(0, MAX_PRECISION - (exact.precision - exact.scale)))
+
+
+def _exact_decimal(left: Type, right: Type) -> Type:
+    scale = max(left.scale, right.scale)
+    return decimal(max(left.precision - left.scale, right.precision - right.scale) + scale, scale)
+
+
+def _promoted(left: Type, right: Type) -> Type | None:
+    """As `_wider`, and strings, which become what stands beside them."""
+    if STRING not in (left, right) or left == right or {left, right} & {ANY, NUMBER}:
+        found = _tightest(left, right, _promoted)
+        return found if found is not None else _wider_decimal(left, right)
+    other = right if left == STRING else left
+    if is_integral(other):
+        return BIGINT
+    if is_numeric(other):
+        return DOUBLE
+    return STRING if other == NULL else None if other.name in ("array", "struct") else other
+
+
+def _is_literal(operand: Operand) -> bool:
+    return operand.is_constant and not operand.folded and operand.value is not None
+
+
+def _tightened(operand: Operand, other: Operand) -> Type:
+    """Beside a decimal, a literal integer is as wide as its digits."""
+    tight = is_decimal(other.type) and operand.type in (INT, BIGINT) and _is_literal(operand)
+    return decimal(len(str(abs(operand.value))), 0) if tight else operand.type
+
+
+def _as_decimal_beside(operand: Operand, other: Operand) -> Type:
+    type_ = _tightened(operand, other)
+    return integral_as_decimal(type_) if is_integral(type_) else type_
+
+
+def _as_decimal(operand: Operand) -> Type:
+    return integral_as_decimal(operand.type) if is_integral(operand.type) else operand.type
+
+
+def _integer_and_decimal_literal(left: Operand, right: Operand) -> bool:
+    return any(
+        is_integral(one.type) and is_decimal(other.type) and _is_literal(other)
+        for one, other in ((left, right), (right, left))
+    )
+
+
+def _beside_null(operator: str, left: Type, right: Type) -> tuple[Type, Type, Type] | None:
+    other = right if left == NULL else left
+    if not _is_number(other):
+        return None
+    if left == NULL and operator == "/" and is_decimal(right):
+        return DOUBLE, DOUBLE, DOUBLE
+    twice = _Typed(other)
+    return arithmetic_type(operator, twice, twice)
+
+
+def _beside_string(operator: str, left: Operand, right: Operand) -> tuple[Type, Type, Type] | None:
+    string, other = (left, right) if left.type == STRING else (right, left)
+    if not string.is_constant or not is_numeric(other.type) or other.type == NUMBER:
+        return None
+    if is_integral(other.type):
+        return BIGINT, BIGINT, DOUBLE if operator == "/" else BIGINT
+    return None if operator == "div" else (DOUBLE, DOUBLE, DOUBLE)
+
+
+def _date_arithmetic(operator: str, left: Type, right: Type) -> tuple[Type, Type, Type] | None:
+    days = (TINYINT, SMALLINT, INT)
+    if operator in ("+", "-") and left == DATE and right in days:
+        return DATE, INT, DATE
+    if operator == "+" and left in days and right == DATE:
+        return INT, DATE, DATE
+    return None
+
+
+class _Typed:
+    """An operand of which the type alone is known."""
+
+    is_constant = False
+    folded = False
+    value = None
+
+    def __init__(self, type_: Type) -> None:
+        self.type = type_

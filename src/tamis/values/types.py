@@ -1,0 +1,245 @@
+"""The types of values: Spark's, plus the two that schemaless events need.
+
+A `Type` is a plain value; two equal types are the same type. Widths matter everywhere: nothing here or
+downstream may treat `int` as `bigint` or `float` as `double`.
+
+How a value of a type is held in Python, in every scalar function, constant and reference evaluation:
+
+| type | Python value |
+|---|---|
+| boolean | `bool` |
+| tinyint, smallint, int, bigint | `int` |
+| float, double | `float` (a float is already rounded to 32 bits) |
+| decimal(p,s) | `int`, the unscaled value: 12.30 in decimal(8,2) is 1230 |
+| string, binary | `str`, `bytes` |
+| date | `int`, days since 1970-01-01 (proleptic Gregorian) |
+| timestamp, timestamp_ntz | `int`, microseconds since 1970-01-01T00:00:00 (UTC; wall clock for ntz) |
+| array, struct | `list` of values; `tuple` of values in the order of the fields |
+| any (schemaless) | what JSON gave: `bool`, `int`, `float`, `str`, `list`, `dict` |
+| number (schemaless) | `int` within 64 bits, or `float` |
+
+NULL is `None` in all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tamis.errors import EventTypeError
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A type; use the constants and the functions below to make one."""
+
+    name: str
+    precision: int = 0
+    scale: int = 0
+    element: Type | None = None
+    fields: tuple[tuple[str, Type], ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        """Same type; most types are one object, or differ in name."""
+        if self is other:
+            return True
+        if not isinstance(other, Type) or self.name != other.name:
+            return False
+        mine = (self.precision, self.scale, self.element, self.fields)
+        return mine == (other.precision, other.scale, other.element, other.fields)
+
+    def __hash__(self) -> int:
+        """Cheap, because types are hashed wherever expressions are; structures differ in their text anyway."""
+        return hash((self.name, self.precision, self.scale))
+
+    def __str__(self) -> str:
+        """The type as Spark's DDL writes it."""
+        if self.name == "decimal":
+            return f"decimal({self.precision},{self.scale})"
+        if self.name == "array":
+            return f"array<{self.element}>"
+        if self.name == "struct":
+            inner = ",".join(f"{_quoted(name)}:{type_}" for name, type_ in self.fields)
+            return f"struct<{inner}>"
+        return self.name
+
+    @property
+    def item(self) -> Type:
+        """The element type of an array; `any` for an array found in a schemaless event."""
+        return self.element if self.element is not None else ANY
+
+
+def _quoted(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", name) else "`" + name.replace("`", "``") + "`"
+
+
+BOOLEAN = Type("boolean")
+TINYINT = Type("tinyint")
+SMALLINT = Type("smallint")
+INT = Type("int")
+BIGINT = Type("bigint")
+FLOAT = Type("float")
+DOUBLE = Type("double")
+STRING = Type("string")
+BINARY = Type("binary")
+DATE = Type("date")
+TIMESTAMP = Type("timestamp")
+TIMESTAMP_NTZ = Type("timestamp_ntz")
+NULL = Type("null")
+"""The type of the literal NULL."""
+ANY = Type("any")
+"""A path of a schemaless event: its kind is known per event only."""
+NUMBER = Type("number")
+"""bigint or double, per event, compared by exact value."""
+
+MAX_PRECISION = 38
+
+INTEGER_BITS = {TINYINT: 8, SMALLINT: 16, INT: 32, BIGINT: 64}
+"""Integral types, narrowest first."""
+# Types are asked for their kind all the time; names of strings are compared faster than types.
+_INTEGRAL_NAMES = frozenset(type_.name for type_ in INTEGER_BITS)
+_NUMERIC_NAMES = _INTEGRAL_NAMES | {"float", "double", "decimal", "number"}
+
+
+def decimal(precision: int, scale: int) -> Type:
+    """decimal(precision, scale)."""
+    return Type("decimal", precision, scale)
+
+
+def array(element: Type) -> Type:
+    """array<element>."""
+    return Type("array", element=element)
+
+
+def struct(*fields: tuple[str, Type]) -> Type:
+    """struct<name: type, ...>."""
+    return Type("struct", fields=fields)
+
+
+def is_integral(type_: Type) -> bool:
+    """Is it one of tinyint, smallint, int, bigint?"""
+    return type_.name in _INTEGRAL_NAMES
+
+
+def is_decimal(type_: Type) -> bool:
+    """Is it a decimal of any precision?"""
+    return type_.name == "decimal"
+
+
+def is_fractional(type_: Type) -> bool:
+    """Is it float or double?"""
+    return type_.name in ("float", "double")
+
+
+def is_numeric(type_: Type) -> bool:
+    """Is it a number of any type, the schemaless `number` included?"""
+    return type_.name in _NUMERIC_NAMES
+
+
+def is_ordered(type_: Type) -> bool:
+    """Does a constant of this type cut its values in two, so that a comparison is an interval?"""
+    return type_.name not in ("array", "struct", "null", "any")
+
+
+def integer_bounds(type_: Type) -> tuple[int, int]:
+    """Least and greatest value of an integral type."""
+    bits = INTEGER_BITS[type_]
+    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+
+
+def integral_as_decimal(type_: Type) -> Type:
+    """The narrowest decimal that holds every value of an integral type, as Spark widens it."""
+    return decimal({TINYINT: 3, SMALLINT: 5, INT: 10, BIGINT: 20}[type_], 0)
+
+
+_SIMPLE = {
+    **{type_.name: type_ for type_ in INTEGER_BITS},
+    **{type_.name: type_ for type_ in (BOOLEAN, FLOAT, DOUBLE, STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ)},
+    "byte": TINYINT,
+    "short": SMALLINT,
+    "integer": INT,
+    "long": BIGINT,
+    "real": FLOAT,
+    "timestamp_ltz": TIMESTAMP,
+}
+_TOKEN = re.compile(r"\s*(`(?:[^`]|``)+`|[A-Za-z_][A-Za-z_0-9]*|\d+|[<>():,])")
+
+
+def parse_type(text: str) -> Type:
+    """Read a type as Spark's DDL writes it, in any case.
+
+    >>> str(parse_type("array<struct<name: string, price: DECIMAL(8, 2)>>"))
+    'array<struct<name:string,price:decimal(8,2)>>'
+    """
+    tokens: list[str] = []
+    at = 0
+    while at < len(text.rstrip()):
+        found = _TOKEN.match(text, at)
+        if found is None:
+            msg = f"{text!r} is not a type: unexpected {text[at:].strip()[:10]!r}"
+            raise EventTypeError(msg)
+        tokens.append(found.group(1))
+        at = found.end()
+    type_, end = _type_at(tokens, 0, text, 0)
+    if end != len(tokens):
+        msg = f"{text!r} is not a type: unexpected {tokens[end]!r}"
+        raise EventTypeError(msg)
+    return type_
+
+
+_MAX_TYPE_DEPTH = 50
+
+
+def _type_at(tokens: list[str], at: int, text: str, depth: int) -> tuple[Type, int]:
+    def expect(position: int, *wanted: str) -> str:
+        found = tokens[position] if position < len(tokens) else "the end"
+        if found not in wanted:
+            msg = f"{text!r} is not a type: expected {' or '.join(wanted)}, found {found!r}"
+            raise EventTypeError(msg)
+        return found
+
+    if depth > _MAX_TYPE_DEPTH:
+        msg = f"a type may be nested {_MAX_TYPE_DEPTH} deep at most"
+        raise EventTypeError(msg)
+    name = tokens[at].lower() if at < len(tokens) else ""
+    if name in _SIMPLE:
+        return _SIMPLE[name], at + 1
+    if name in ("decimal", "dec", "numeric"):
+        return _decimal_at(tokens, at + 1, text)
+    if name == "array":
+        expect(at + 1, "<")
+        element, end = _type_at(tokens, at + 2, text, depth + 1)
+        expect(end, ">")
+        return array(element), end + 1
+    if name == "struct":
+        expect(at + 1, "<")
+        fields: list[tuple[str, Type]] = []
+        end = at + 1
+        while tokens[end] != ">":
+            field = tokens[end + 1] if end + 1 < len(tokens) else ""
+            field = field[1:-1].replace("``", "`") if field.startswith("`") else field
+            colon = tokens[end + 2 : end + 3] == [":"]
+            type_, end = _type_at(tokens, end + (3 if colon else 2), text, depth + 1)
+            fields.append((field, type_))
+            expect(end, ",", ">")
+        return struct(*fields), end + 1
+    found = tokens[at] if at < len(tokens) else "the end"
+    msg = f"{text!r} is not a type: {found!r} is unknown"
+    raise EventTypeError(msg)
+
+
+def _decimal_at(tokens: list[str], at: int, text: str) -> tuple[Type, int]:
+    if at >= len(tokens) or tokens[at] != "(":
+        return decimal(10, 0), at
+    inner = tokens[at + 1 : at + 5]
+    if len(inner) > 1 and inner[0].isdigit() and inner[1] == ")":
+        precision, scale, end = int(inner[0]), 0, at + 3
+    elif len(inner) > 3 and inner[0].isdigit() and inner[2].isdigit() and (inner[1], inner[3]) == (",", ")"):
+        precision, scale, end = int(inner[0]), int(inner[2]), at + 5
+    else:
+        msg = f"{text!r} is not a type: write decimal(precision, scale)"
+        raise EventTypeError(msg)
+    if not (0 < precision <= MAX_PRECISION and scale <= precision):
+        msg = f"{text!r} is not a type: precision is 1 to {MAX_PRECISION}, scale 0 to precision"
+        raise EventTypeError(msg)
+    return decimal(precision, scale), end

@@ -1,0 +1,75 @@
+"""Spark is the oracle: a condition keeps in tamis the rows that `df.filter` keeps in Spark, and no others.
+
+`TAMIS_ORACLE_PAIRS=100000` runs a longer campaign, `TAMIS_ORACLE_SEED=7` starts it at another seed; a failure
+prints the condition, shrunk, the row and the seed.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.oracle import campaign, mistakes, spark_side, tamis_side
+from tests.oracle.coverage import Coverage
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PAIRS = int(os.environ.get("TAMIS_ORACLE_PAIRS", "8000"))
+FIRST_SEED = int(os.environ.get("TAMIS_ORACLE_SEED", "0"))
+PAIRS_A_ROUND = 200
+COMPILED_EVERY = 6
+REPORTED = 8
+MISTAKES = max(300, PAIRS // 10)
+
+pytestmark = [pytest.mark.spark]
+
+
+def _seeds() -> range:
+    return range(FIRST_SEED, FIRST_SEED + -(-PAIRS // PAIRS_A_ROUND))
+
+
+def test_reference_and_scan_answer_as_spark_does(spark: SparkSession) -> None:
+    coverage, found = Coverage(), []
+    for seed in _seeds():
+        compiled = seed % COMPILED_EVERY == COMPILED_EVERY - 1
+        with spark_side.settings(spark, zone=campaign.zone_of(seed), compiled=compiled):
+            round_ = campaign.start(spark, seed, PAIRS_A_ROUND)
+            differences = round_.compare(round_.conditions, coverage)
+            found += [str(round_.shrink(difference)) for difference in differences[:REPORTED]]
+        if len(found) >= REPORTED:
+            break
+    assert not found, f"{len(found)} disagreements\n\n" + "\n\n".join(found)
+    assert coverage.gaps(PAIRS) == []
+
+
+def test_filter_keeps_the_rows_that_the_scan_engine_keeps(spark: SparkSession) -> None:
+    seed = FIRST_SEED
+    with spark_side.settings(spark, zone=campaign.zone_of(seed), compiled=False):
+        round_ = campaign.start(spark, seed, PAIRS_A_ROUND)
+        chosen = random.Random(seed).sample(round_.conditions, 50)
+        texts = [condition.text() for condition in chosen]
+        got = tamis_side.kept(round_.event_type, round_.table, texts, campaign.ENGINE)
+        for condition, rows in zip(chosen, got, strict=True):
+            assert rows == spark_side.kept(round_.frame, condition.spark_text()), condition.text()
+
+
+def test_what_spark_refuses_is_refused_and_the_rest_only_for_documented_reasons(spark: SparkSession) -> None:
+    random_ = random.Random(FIRST_SEED)
+    round_ = campaign.start(spark, FIRST_SEED, 0)
+    both, wrong = 0, []
+    for _ in range(MISTAKES):
+        text = mistakes.mistaken(random_).text()
+        expected, got = spark_side.refusal(round_.frame, text), tamis_side.refusal(round_.event_type, text)
+        both += expected is not None and got is not None
+        if expected is not None and got is None:
+            wrong.append(f"Spark refuses {text}: {expected.splitlines()[0]}")
+        elif (
+            expected is None and got is not None and not mistakes.OWN_REFUSALS.search(got.problems[0].message)
+        ):
+            wrong.append(f"tamis refuses {text}: {got.problems[0].message}")
+    assert not wrong, "\n".join(wrong[:REPORTED])
+    assert both > MISTAKES // 4

@@ -1,0 +1,48 @@
+"""Counts what a campaign covered, so that a quiet generator cannot pass for an agreement."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tests.oracle.grammar import RULES, Node
+from tests.oracle.rows import ATTRIBUTES
+
+LEAST_EACH = 50
+LEAST_SELECTIVE = 0.3
+_NOISE = {"CASE", "WHEN", "THEN", "ELSE", "END", "FROM", "AS", "NULL", "NTZ", "DATE", "STRING"}
+
+
+def wanted() -> set[str]:
+    """Every operator, function, literal and type that must come up."""
+    shown = {feature for rule in RULES for feature in rule.features if not set(feature.split()) <= _NOISE}
+    return shown | {f"type {attribute.ddl}" for attribute in ATTRIBUTES}
+
+
+@dataclass(slots=True)
+class Coverage:
+    """What came up so far."""
+
+    shown: Counter[str] = field(default_factory=Counter)
+    pairs: int = 0
+    selective: int = 0
+
+    def add(self, condition: Node, outcomes: Sequence[bool | None]) -> None:
+        """Count one condition and its answers for the rows of a table."""
+        condition.count(self.shown)
+        self.pairs += 1
+        self.selective += 0 < sum(outcome is True for outcome in outcomes) < len(outcomes)
+
+    def gaps(self, pairs: int) -> list[str]:
+        """What is missing after `pairs` condition-table pairs; of fewer pairs than usual less is asked."""
+        found = []
+        if self.pairs < pairs:
+            found.append(f"{self.pairs} condition-table pairs, expected {pairs}")
+        if self.selective < LEAST_SELECTIVE * self.pairs:
+            found.append(f"{self.selective} of {self.pairs} conditions kept some but not all rows")
+        least = LEAST_EACH if pairs >= 5000 else LEAST_EACH * pairs // 10_000
+        rare = {name: self.shown[name] for name in sorted(wanted()) if self.shown[name] < least}
+        if rare:
+            found.append(f"came up fewer than {least} times: {rare}")
+        return found

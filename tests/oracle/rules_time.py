@@ -1,0 +1,89 @@
+"""How dates and timestamps are written, and what is asked of them.
+
+Date arithmetic stays small: a date that no timestamp holds would make Spark raise in an implicit cast.
+"""
+
+from __future__ import annotations
+
+from tests.oracle.grammar import rule
+from tests.oracle.translate import make_date
+
+for _part in (
+    "year",
+    "quarter",
+    "month",
+    "day",
+    "dayofmonth",
+    "dayofweek",
+    "weekday",
+    "dayofyear",
+    "weekofyear",
+):
+    rule("int", f"{_part}({{date}})")
+    rule("int", f"{_part}({{timestamp}})")
+for _part in ("hour", "minute", "second"):
+    rule("int", f"{_part}({{timestamp}})")
+    rule("int", f"{_part}({{timestamp_ntz}})")
+rule("int", "year({timestamp_ntz})")
+rule("int", "EXTRACT(YEAR FROM {date})")
+rule("int", "EXTRACT(HOUR FROM {timestamp})")
+for _unit in (
+    "'year'",
+    "'MONTH'",
+    "'dow'",
+    "'doy'",
+    "'week'",
+    "'quarter'",
+    "'dayofweek_iso'",
+    "'yearofweek'",
+):
+    rule("int", f"date_part({_unit}, {{date}})")
+    rule("int", f"datepart({_unit}, {{timestamp}})")
+rule("decimal", "EXTRACT(SECOND FROM {timestamp})")
+rule("date", "dateadd({date}, {days})")
+rule("int", "datediff({date}, {date})")
+rule("int", "date_diff({date}, {date})")
+rule("int", "datediff({timestamp}, {date})")
+rule("int", "unix_date({date})")
+for _unit in ("seconds", "millis", "micros"):
+    rule("bigint", f"unix_{_unit}({{timestamp}})")
+
+rule("date", "date_add({date}, {days})")
+rule("date", "date_sub({date}, {days})")
+rule("date", "date_add({date}, {tinyint})")
+rule("date", "date_sub({date}, {smallint})")
+rule("date", "{date} + {days}")
+rule("date", "{date} - {days}")
+rule("date", "{days} + {date}")
+rule("date", "add_months({date}, {days})")
+rule("date", "add_months({date}, {tinyint})")
+rule("date", "last_day({date})")
+rule("date", "next_day({date}, {weekday})")
+rule("date", "trunc({date}, {date_unit})")
+rule("date", "make_date({narrow}, {count}, {count})", make_date("{0}", "{1}", "{2}"))
+rule("date", "make_date(2024, {narrow}, {tinyint})", make_date("2024", "{0}", "{1}"))
+rule("date", "to_date({text})", "try_to_date({0})")
+rule("date", "to_date({timestamp})")
+rule("date", "date({timestamp})")
+rule("date", "CAST({string} AS DATE)", "try_cast({0} AS DATE)")
+rule("date", "try_cast({string} AS DATE)")
+rule("date", "CAST({timestamp} AS DATE)")
+rule("date", "({timestamp_ntz})::DATE")
+rule("date", "date_from_unix_date({narrow_days})")
+
+rule("timestamp", "date_trunc({time_unit}, {timestamp})")
+rule("timestamp", "CAST({date} AS TIMESTAMP)")
+rule("timestamp", "CAST({timestamp_ntz} AS TIMESTAMP)")
+rule("timestamp", "CAST({string} AS TIMESTAMP)", "try_cast({0} AS TIMESTAMP)")
+rule("timestamp", "try_cast({string} AS TIMESTAMP)")
+rule("timestamp", "to_timestamp({text})", "try_to_timestamp({0})")
+rule("timestamp", "CAST({narrow} AS TIMESTAMP)", "try_cast({0} AS TIMESTAMP)")
+rule("timestamp", "timestamp_seconds({narrow})")
+rule("timestamp", "timestamp_millis({narrow})")
+rule("timestamp", "timestamp_micros({bigint_small})")
+rule("timestamp", "coalesce({date}, {timestamp})")
+rule("timestamp", "coalesce({timestamp_ntz}, {timestamp})")
+rule("timestamp_ntz", "CAST({timestamp} AS TIMESTAMP_NTZ)")
+rule("timestamp_ntz", "CAST({date} AS TIMESTAMP_NTZ)")
+rule("timestamp_ntz", "CAST({string} AS TIMESTAMP_NTZ)", "try_cast({0} AS TIMESTAMP_NTZ)")
+rule("timestamp_ntz", "coalesce({date}, {timestamp_ntz})")

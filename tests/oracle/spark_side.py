@@ -1,0 +1,71 @@
+"""Spark's answers: many conditions as Boolean columns of one select.
+
+A small DataFrame made from Arrow is a local relation, which Spark's optimiser projects itself, interpreted;
+with `compiled` that rule is left out, and the generated code answers instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+
+from tests.oracle.rows import DDL
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_EXCLUDED = "spark.sql.optimizer.excludedRules"
+_LOCAL = "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation"
+
+
+@contextmanager
+def settings(spark: SparkSession, *, zone: str, compiled: bool) -> Iterator[None]:
+    """The session in a time zone, interpreted or compiled, and as it was afterwards."""
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    if compiled:
+        spark.conf.set(_EXCLUDED, _LOCAL)
+    try:
+        yield
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", str(before))
+        spark.conf.unset(_EXCLUDED)
+
+
+def data_frame(spark: SparkSession, table: pa.Table) -> DataFrame:
+    """`table` for Spark, with a column `id` that counts the rows."""
+    numbered = table.append_column("id", pa.array(range(table.num_rows), pa.int32()))
+    return spark.createDataFrame(numbered, schema=f"{DDL}, id int").coalesce(1)
+
+
+def outcomes(frame: DataFrame, conditions: Sequence[str]) -> list[list[bool | None] | PySparkException]:
+    """TRUE, FALSE or NULL of each condition for each row, or why Spark refuses the condition."""
+    if not conditions:
+        return []
+    try:
+        columns = [f"({condition}) AS c{place}" for place, condition in enumerate(conditions)]
+        answer = frame.selectExpr("id", *columns).toArrow().sort_by("id")
+    except PySparkException as error:
+        if len(conditions) == 1:
+            return [error]
+        middle = len(conditions) // 2
+        return [*outcomes(frame, conditions[:middle]), *outcomes(frame, conditions[middle:])]
+    return [answer.column(place + 1).to_pylist() for place in range(len(conditions))]
+
+
+def kept(frame: DataFrame, condition: str) -> list[int]:
+    """The rows that `filter` keeps, in order."""
+    return sorted(frame.filter(condition).select("id").toArrow().column("id").to_pylist())
+
+
+def refusal(frame: DataFrame, condition: str) -> str | None:
+    """Why Spark's analyser refuses the condition; None if it does not."""
+    try:
+        frame.filter(condition)
+    except PySparkException as error:
+        return str(error).strip()
+    return None

@@ -38,6 +38,15 @@ test: lint ## Everything: lint, all tests with Spark, documentation examples, ea
 check: lint ## The quick loop: lint and the tests that need neither Java nor patience
 	$(PYTEST) -n 2 -m "not spark and not slow" $(ARGS)
 
+.PHONY: oracle
+oracle: $(STAMP) ## Compare with Spark for longer: make oracle PAIRS=100000 SEED=7
+	$(WITH_JAVA) TAMIS_REQUIRE_JAVA=1 TAMIS_ORACLE_PAIRS=$(or $(PAIRS),100000) TAMIS_ORACLE_SEED=$(or $(SEED),0) \
+		$(PYTEST) tests/language/test_spark_oracle.py $(ARGS)
+
+.PHONY: campaign
+campaign: $(STAMP) ## The property tests with many more examples, from a random seed
+	$(PYTEST) -n 2 -m "not spark" --hypothesis-profile campaign tests/language tests/engines tests/test_company.py $(ARGS)
+
 .PHONY: lint
 lint: $(STAMP) ## Style, formatting and types
 	$(PY) -m ruff check

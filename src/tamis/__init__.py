@@ -1,6 +1,6 @@
 """tamis: standing conditions, matched exactly against streams of events.
 
-Names are imported when they are first used, so that `tamis --help` need not wait for pyarrow.
+Names are imported when they are first used, so that `tamis --help` need not wait for pyarrow and numba.
 """
 
 from __future__ import annotations
@@ -11,53 +11,67 @@ from typing import TYPE_CHECKING
 from tamis._version import __version__
 
 if TYPE_CHECKING:
-    from tamis.errors import (
-        ConditionError,
-        EventError,
-        EventTypeError,
-        Problem,
-        SubscriptionError,
-        TamisError,
-    )
-    from tamis.events.event_type import EventType
+    from tamis.errors import ConditionError, EventError, EventTypeError, Problem, SubscriptionError, TamisError
+    from tamis.events import EventBatch, EventType
+    from tamis.explain import Explanation
+    from tamis.language.bulk import compile_conditions
+    from tamis.language.condition import Condition, compile_condition, normalise
+    from tamis.language.formula import Formula
+    from tamis.language.lint import Finding, lint, lint_many
     from tamis.language.parser import parse
-    from tamis.matcher import Matcher, Subscription
-else:
-    _HOMES = {
-        "ConditionError": "tamis.errors",
-        "EventError": "tamis.errors",
-        "EventType": "tamis.events.event_type",
-        "EventTypeError": "tamis.errors",
-        "Matcher": "tamis.matcher",
-        "Problem": "tamis.errors",
-        "Subscription": "tamis.matcher",
-        "SubscriptionError": "tamis.errors",
-        "TamisError": "tamis.errors",
-        "parse": "tamis.language.parser",
-    }
-
-    def __getattr__(name):
-        if name not in _HOMES:
-            msg = f"module {__name__!r} has no attribute {name!r}"
-            raise AttributeError(msg)
-        value = getattr(import_module(_HOMES[name]), name)
-        globals()[name] = value
-        return value
-
-    def __dir__():
-        return sorted({*globals(), *__all__})
-
+    from tamis.language.printing import to_text
+    from tamis.limits import Limits
+    from tamis.matcher import Matcher, Refusal, Subscription
 
 __all__ = [
+    "Condition",
     "ConditionError",
+    "EventBatch",
     "EventError",
     "EventType",
     "EventTypeError",
+    "Explanation",
+    "Finding",
+    "Formula",
+    "Limits",
     "Matcher",
     "Problem",
+    "Refusal",
     "Subscription",
     "SubscriptionError",
     "TamisError",
     "__version__",
+    "compile_condition",
+    "compile_conditions",
+    "lint",
+    "lint_many",
+    "normalise",
     "parse",
+    "to_text",
 ]
+
+_HOMES = {
+    "tamis.errors": (
+        *("ConditionError", "EventError", "EventTypeError", "Problem", "SubscriptionError"),
+        "TamisError",
+    ),
+    "tamis.events": ("EventBatch", "EventType"),
+    "tamis.explain": ("Explanation",),
+    "tamis.language.bulk": ("compile_conditions",),
+    "tamis.language.condition": ("Condition", "compile_condition", "normalise"),
+    "tamis.language.formula": ("Formula",),
+    "tamis.language.lint": ("Finding", "lint", "lint_many"),
+    "tamis.language.parser": ("parse",),
+    "tamis.language.printing": ("to_text",),
+    "tamis.limits": ("Limits",),
+    "tamis.matcher": ("Matcher", "Refusal", "Subscription"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    value = globals()[name] = getattr(import_module(_HOME_OF[name]), name)
+    return value

@@ -22,7 +22,7 @@ class Limits:
     """
 
     text_characters: int = 100_000
-    depth: int = 100
+    depth: int = 64
     operands: int = 10_000
     nodes: int = 50_000
     pattern_characters: int = 1_000

@@ -7,7 +7,7 @@ each subscription entirely as it was before or after a change. All methods may b
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -20,8 +20,9 @@ from tamis.errors import ConditionError, SubscriptionError, TamisError
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import EventType
 from tamis.explain import Explanation, explain
-from tamis.language.bulk import compile_conditions
+from tamis.language.bulk import compile_conditions, compiled_alone
 from tamis.language.condition import Condition, compile_condition
+from tamis.language.formula import Formula
 from tamis.limits import DEFAULT_LIMITS, Limits
 
 Events: TypeAlias = Any
@@ -55,6 +56,10 @@ class Refusal:
     error: TamisError
 
 
+_WORTH_BULK = 100
+"""Number of conditions from which the bulk compiler repays loading its kernels."""
+
+
 class Matcher:
     """Holds subscriptions to one event type and finds those that events satisfy.
 
@@ -64,9 +69,7 @@ class Matcher:
     ['camera-1']
     """
 
-    def __init__(
-        self, event_type: Any = None, engine: str = "auto", *, limits: Limits = DEFAULT_LIMITS
-    ) -> None:
+    def __init__(self, event_type: Any = None, engine: str = "auto", *, limits: Limits = DEFAULT_LIMITS) -> None:
         """Make an empty matcher.
 
         Args:
@@ -109,7 +112,7 @@ class Matcher:
                 `id` and `condition` and, if there, `priority` and `owner`.
         """
         given = list(_subscriptions(subscriptions))
-        compiled = compile_conditions([each.condition for each in given], self.event_type, self.limits)
+        compiled = self._compile_many([each.condition for each in given])
         refused: list[Refusal] = []
         with self._lock:
             for subscription, formula in zip(given, compiled, strict=True):
@@ -121,9 +124,7 @@ class Matcher:
                     self._insert(subscription, formula)
         return refused
 
-    def replace(
-        self, id: str, condition: str, *, priority: int | None = None, owner: str | None = None
-    ) -> None:
+    def replace(self, id: str, condition: str, *, priority: int | None = None, owner: str | None = None) -> None:
         """Give a subscription another condition, as its next revision; what is not given stays as it was."""
         compiled = self._compile(condition)
         with self._lock:
@@ -211,6 +212,11 @@ class Matcher:
     def _compile(self, condition: str) -> Condition:
         return compile_condition(condition, self.event_type, self.limits)
 
+    def _compile_many(self, conditions: list[str]) -> Sequence[Formula | ConditionError]:
+        if len(conditions) >= _WORTH_BULK:
+            return compile_conditions(conditions, self.event_type, self.limits)
+        return [compiled_alone(condition, self.event_type, self.limits) for condition in conditions]
+
     def _check_new(self, id: str) -> None:
         if id in self._slots:
             raise _taken(id)
@@ -223,7 +229,7 @@ class Matcher:
             raise SubscriptionError(msg)
         return subscription
 
-    def _insert(self, subscription: Subscription, formula: Any) -> None:
+    def _insert(self, subscription: Subscription, formula: Formula) -> None:
         if self._free:
             slot = self._free.pop()
             self._subscriptions[slot] = subscription

@@ -61,9 +61,7 @@ def evaluator(expression: Typed, batch: EventBatch, columns: dict[tuple[str, ...
             return lambda event: _quantified(function, items(event), variable.name, test, event)
 
 
-def _quantified(
-    function: str, items: list[Value] | None, name: str, test: Evaluate, event: Event
-) -> bool | None:
+def _quantified(function: str, items: list[Value] | None, name: str, test: Evaluate, event: Event) -> bool | None:
     if items is None:
         return None
     decisive = function == "exists"

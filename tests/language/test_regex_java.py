@@ -62,7 +62,7 @@ def test_corpus_has_the_answers_of_java(spark: SparkSession) -> None:
 def test_a_constant_pattern_has_the_answers_of_java(spark: SparkSession) -> None:
     """Spark compiles a constant pattern once, and generates other code for it."""
     patterns = CORPUS[::4]
-    frame = spark.createDataFrame([(place, text) for place, text in enumerate(TEXTS)], "place int, text string")
+    frame = spark.createDataFrame(list(enumerate(TEXTS)), "place int, text string")
     columns = [frame.text.rlike(pattern).alias(f"p{place}") for place, pattern in enumerate(patterns)]
     rows = sorted(frame.select("place", *columns).collect())
     for place, pattern in enumerate(patterns):
@@ -71,22 +71,10 @@ def test_a_constant_pattern_has_the_answers_of_java(spark: SparkSession) -> None
 
 
 def test_classes_hold_the_characters_that_java_has_in_them(spark: SparkSession) -> None:
-    patterns = [
-        *(f"\\{letter}" for letter in regex_classes.PREDEFINED),
-        *(f"\\p{{{name}}}" for name in regex_classes.POSIX),
-        *[
-            "[^\\p{Punct}]",
-            ".",
-            "(?d).",
-            r"\R",
-            "(?i)[a-z]",
-            "(?i)[^J-T]",
-            "(?i)k",
-            "x|(?i)s",
-            "(?i)[\u212a\u017f]",
-        ],
-    ]
-    codes = [*range(0x3100), *range(0xD700, 0xD800), *range(0xE000, 0xE100), *range(0xFE00, 0x10100), 0x10FFFF]
+    patterns = [*SETS, "[^\\p{Punct}]", ".", "(?d).", r"\R"]
+    patterns += ["(?i)[a-z]", "(?i)[^J-T]", "(?i)k", "x|(?i)s", "(?i)[\u212a\u017f]"]
+    ranges = [(0, 0x3100), (0xD700, 0xD800), (0xE000, 0xE100), (0xFE00, 0x10100), (0x10FF00, 0x110000)]
+    codes = [code for first, last in ranges for code in range(first, last)]
     assert differences(spark, patterns, [chr(code) for code in codes]) == []
 
 
@@ -95,80 +83,17 @@ def test_refusals_are_blamed_on_whom_they_should(spark: SparkSession) -> None:
     assert [pattern for pattern, _, _ in UNSUPPORTED if not java_accepts(spark, pattern)] == []
 
 
-LITERALS = [
-    *"aaabbbkKsSzZ019_- ,;@&#]}~",
-    "\n",
-    "\r",
-    "\x85",
-    "\u2028",
-    "\x0b",
-    "\0",
-    "\u212a",
-    "\u017f",
-    "é",
-    "😀",
-]
-ESCAPES = [
-    *[r"\t", r"\n", r"\r", r"\e", r"\012", r"\07", r"\0101", r"\x6b", r"\x{1F600}", r"\u0061", r"\uD83D\uDE00"],
-    *[r"\cJ", r"\.", r"\\", r"\[", r"\]", r"\-", r"\^", r"\$", r"\ ", r"\#", r"\é", r"\{", r"\Qa\E", r"\Qa.b\E"],
-    *[r"\Q\E", r"\Q5\E", r"\Q]\E", r"\u212a", r"\x{0}"],
-]
-SETS = [f"\\{letter}" for letter in regex_classes.PREDEFINED] + [f"\\p{{{name}}}" for name in regex_classes.POSIX]
-SPANS = [
-    "a-k",
-    "K-s",
-    "0-9",
-    "S-z",
-    "!-&",
-    r"\t-\r",
-    "+--",
-    "é-Ω",
-    r"\v-",
-    r"\t-\v",
-    r"\d-",
-    "a-[b]",
-    "😀-😁",
-    "a-",
-    "^",
-]
-FLAGS = ["(?i)", "(?s)", "(?m)", "(?d)", "(?x)", "(?-i)", "(?-s)", "(?im-s)", "(?x) ", "(?-x)", "(?)", "(?dm)"]
-OPENINGS = ["(", "(?:", "(?:", "(?i:", "(?s:", "(?m:", "(?d:", "(?x:", "(?-i:", "(?<n>"]
-QUANTIFIERS = ["*", "+", "?", "{2}", "{0,2}", "{1,}", "{0}", "{2,3}", "{0,1}", "{3,}", "*?", "+?", "{1,2}?"]
-REFUSED = [
-    *[
-        r"\b",
-        r"\G",
-        r"\X",
-        r"\1",
-        "(?=a)",
-        "(?<!a)",
-        "(?>a)",
-        "a*+",
-        r"\q",
-        r"\E",
-        r"\08",
-        r"\uD83D",
-        r"\p{L}",
-        "(?u)",
-    ],
-    *[
-        "[a&&b]",
-        "a{1001}",
-        "(?a)",
-        "(?<1>a)",
-        "{2}",
-        "*",
-        "{",
-        "(",
-        ")",
-        "[",
-        r"\x{110000}",
-        "a{2}{3}",
-        "a{,2}",
-        "$a",
-    ],
-    *[r"\R+", "(?:^|a){2}", "[z-a]", r"[\b]", r"\c", "a{2,1}"],
-]
+LITERALS = [*"aaabbbkKsSzZ019_- ,;@&#]}~\n\r\x85\u2028\x0b\0\u212a\u017fé😀"]
+ESCAPES = [r"\ ", *r"\t \n \r \e \012 \07 \0101 \x6b \x{1F600} \x{0} \u0061 \u212a \uD83D\uDE00 \cJ".split()]
+ESCAPES += r"\. \\ \[ \] \- \^ \$ \# \é \{ \Qa\E \Qa.b\E \Q\E \Q5\E \Q]\E".split()
+SETS = [f"\\{letter}" for letter in regex_classes.PREDEFINED]
+SETS += [f"\\p{{{name}}}" for name in regex_classes.POSIX]
+SPANS = r"a-k K-s 0-9 S-z !-& \t-\r +-- é-Ω \v- \t-\v \d- a-[b] 😀-😁 a- ^".split()
+FLAGS = ["(?x) ", *"(?i) (?s) (?m) (?d) (?x) (?-i) (?-s) (?im-s) (?-x) (?) (?dm)".split()]
+OPENINGS = "( (?: (?: (?i: (?s: (?m: (?d: (?x: (?-i: (?<n>".split()
+QUANTIFIERS = "* + ? {2} {0,2} {1,} {0} {2,3} {0,1} {3,} *? +? {1,2}?".split()
+REFUSED = r"\b \G \X \1 (?=a) (?<!a) (?>a) a*+ \q \E \08 \uD83D \p{L} (?u) [a&&b] a{1001} (?a)".split()
+REFUSED += r"(?<1>a) {2} * { ( ) [ \x{110000} a{2}{3} a{,2} $a \R+ (?:^|a){2} [z-a] [\b] \c a{2,1}".split()
 
 
 class Writer:
@@ -184,13 +109,13 @@ class Writer:
         return self.one(*choices) if self.random.random() < chance else ""
 
     def character_class(self, depth: int = 0) -> str:
-        members = []
+        members = ""
         for _ in range(self.random.randint(1, 3)):
-            nested = depth < 2 and self.random.random() < 0.1
-            members.append(
-                self.character_class(depth + 1) if nested else self.one(LITERALS, LITERALS, ESCAPES, SETS, SPANS)
-            )
-        return f"[{self.maybe(0.3, '^')}{self.maybe(0.2, ']-')}{''.join(members)}{self.maybe(0.1, '-')}]"
+            if depth < 2 and self.random.random() < 0.1:
+                members += self.character_class(depth + 1)
+            else:
+                members += self.one(LITERALS, LITERALS, ESCAPES, SETS, SPANS)
+        return f"[{self.maybe(0.3, '^')}{self.maybe(0.2, ']-')}{members}{self.maybe(0.1, '-')}]"
 
     def atom(self, depth: int) -> str:
         kind = self.random.random()
@@ -231,43 +156,9 @@ class Writer:
         return "".join(self.random.choice(letters) for _ in range(self.random.randint(1, 8)))
 
 
-# What random patterns must not stop to cover: a piece of text that shows it, in accepted patterns.
-COVERED = [
-    "^",
-    "$",
-    r"\Z",
-    r"\z",
-    r"\A",
-    "(?m)^",
-    "(?m)$",
-    "(?i",
-    "(?s",
-    "(?d",
-    "(?x",
-    "[^",
-    "]",
-    "&",
-    r"\R",
-    r"\Q",
-    "|",
-]
-COVERED += [
-    r"\p{",
-    r"\v",
-    r"\w",
-    r"\S",
-    "*?",
-    "{2}",
-    "{3,}",
-    "{0,2}",
-    ")*",
-    "){2,3}",
-    "(?<n>",
-    "😀",
-    "\u212a",
-    "\r",
-    "\0",
-]
+# What random patterns must go on to cover, as a piece of text that shows it in accepted patterns.
+COVERED = r"^ $ \Z \z \A (?m)^ (?m)$ (?i (?s (?d (?x [^ ] & \R \Q | \p{ \v \w \S *? {2} {3,} {0,2}".split()
+COVERED += [")*", "){2,3}", "(?<n>", "😀", "\u212a", "\r", "\0"]
 
 
 def test_random_patterns_have_the_answers_of_java(spark: SparkSession) -> None:

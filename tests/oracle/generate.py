@@ -110,9 +110,7 @@ class Generator:
         children = tuple(
             self._expression(slot, depth - 1, inner) for slot, inner in zip(rule.slots, scopes, strict=True)
         )
-        return Node(
-            rule.goal, tamis, spark, rule.features, children, rule.slots, rule.bare, rule.atomic, variable
-        )
+        return Node(rule.goal, tamis, spark, rule.features, children, rule.slots, rule.bare, rule.atomic, variable)
 
     def _leaf(self, goal: str, scope: tuple[Node, ...]) -> Node:
         variables = [node for node in scope if kinds(node.goal) <= kinds(goal)]

@@ -34,9 +34,7 @@ GOALS: dict[str, frozenset[str]] = {
 
 _SLOT = re.compile(r"\{(\w+)(~?)\}")
 _CALL = re.compile(r"\w+\([^()]*\)|CASE .* END")
-_FEATURE = re.compile(
-    r"(?P<function>\w+)(?=\()|(?P<words>[A-Z]+(?: [A-Z]+)*)|(?P<symbol>[-+*/%|<>=!:&^~]+)|\["
-)
+_FEATURE = re.compile(r"(?P<function>\w+)(?=\()|(?P<words>[A-Z]+(?: [A-Z]+)*)|(?P<symbol>[-+*/%|<>=!:&^~]+)|\[")
 
 
 def kinds(goal: str) -> frozenset[str]:
@@ -82,9 +80,7 @@ def rule(goal: str, pattern: str, spark: str | None = None, *, element: str | No
         return "{" + str(len(slots) - 1) + "}"
 
     numbered = _SLOT.sub(number, pattern)
-    RULES.append(
-        Rule(goal, numbered, spark or numbered, tuple(slots), tuple(bare), features_of(pattern), element)
-    )
+    RULES.append(Rule(goal, numbered, spark or numbered, tuple(slots), tuple(bare), features_of(pattern), element))
 
 
 def features_of(pattern: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from typing import TypeAlias
 
-from tests.oracle.grammar import Node, leaf
+from tests.oracle.grammar import GOALS, Node, leaf
 from tests.oracle.rows import ATTRIBUTES, BYTES, DATES, DECIMALS, FLOATS, INTEGERS, STRINGS, TIMES
 
 Leaf: TypeAlias = Callable[[random.Random], Node]
@@ -89,9 +89,7 @@ def _moment_text(pick: Callable[[random.Random], str], goal: str, word: str) -> 
 
 def _date_text(random_: random.Random) -> str:
     value = random_.choice(DATES)
-    return random_.choice(
-        (value.isoformat(), value.isoformat(), f"{value.year:04}-{value.month}-{value.day}")
-    )
+    return random_.choice((value.isoformat(), value.isoformat(), f"{value.year:04}-{value.month}-{value.day}"))
 
 
 def _time_text(random_: random.Random) -> str:
@@ -136,9 +134,7 @@ def _like(random_: random.Random) -> Node:
 
 def _like_escaped(random_: random.Random) -> Node:
     escape = random_.choice("!/#%_")
-    text = "".join(
-        escape + c if c in ("%", "_", escape) else c for c in random_.choice(STRINGS) if c not in "\\"
-    )
+    text = "".join(escape + c if c in ("%", "_", escape) else c for c in random_.choice(STRINGS) if c not in "\\")
     if escape not in "%_":
         text = random_.choice(("%", "", "_")) + text + random_.choice(("%", ""))
     return leaf("like_escaped", f"{quoted(text)} ESCAPE '{escape}'", None, "ESCAPE")
@@ -229,6 +225,7 @@ LEAVES: dict[str, Leaf] = {
         *("9223372036854775807.5", "-9223372036854775808.5BD", "1e19BD", "9223372036854775807.0"),
     ),
     "huge": _choice("huge", "huge", "-1234567890123456789012345678.0123456789", "coalesce(huge, 0)"),
+    "measure": _choice("measure", *(a.name for a in ATTRIBUTES if a.kind in GOALS["number"])),
     "nested": _choice("nested", "st.c"),
     "least_two": _choice("least_two", "1", "2"),
     "least_true": _choice("least_true", "1", "2", "3"),

@@ -240,8 +240,7 @@ def _value(random_: random.Random, attribute: Attribute) -> Any:
         return value if random_.random() < 0.88 else None
     if kind == "array_item":
         pool = tuple(
-            {"name": _some(random_, _LIST_STRINGS), "price": _some(random_, DECIMALS["price"])}
-            for _ in range(4)
+            {"name": _some(random_, _LIST_STRINGS), "price": _some(random_, DECIMALS["price"])} for _ in range(4)
         )
         return _list(random_, pool)
     pools: dict[str, tuple[Any, ...]] = {
@@ -262,7 +261,6 @@ def _value(random_: random.Random, attribute: Attribute) -> Any:
 def random_table(random_: random.Random, rows: int) -> pa.Table:
     """A table of the schema `SCHEMA`."""
     columns = [
-        pa.array([_value(random_, attribute) for _ in range(rows)], attribute.arrow)
-        for attribute in ATTRIBUTES
+        pa.array([_value(random_, attribute) for _ in range(rows)], attribute.arrow) for attribute in ATTRIBUTES
     ]
     return pa.Table.from_arrays(columns, schema=SCHEMA)

@@ -6,6 +6,7 @@ with `compiled` that rule is left out, and the generated code answers instead.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -26,6 +27,10 @@ _LOCAL = "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation"
 def settings(spark: SparkSession, *, zone: str, compiled: bool) -> Iterator[None]:
     """The session in a time zone, interpreted or compiled, and as it was afterwards."""
     before = spark.conf.get("spark.sql.session.timeZone")
+    # PySpark writes each refusal to stderr, with the whole Java stack.
+    logger = logging.getLogger("SQLQueryContextLogger")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
     spark.conf.set("spark.sql.session.timeZone", zone)
     if compiled:
         spark.conf.set(_EXCLUDED, _LOCAL)
@@ -34,6 +39,7 @@ def settings(spark: SparkSession, *, zone: str, compiled: bool) -> Iterator[None
     finally:
         spark.conf.set("spark.sql.session.timeZone", str(before))
         spark.conf.unset(_EXCLUDED)
+        logger.setLevel(level)
 
 
 def data_frame(spark: SparkSession, table: pa.Table) -> DataFrame:

@@ -33,9 +33,7 @@ def outcomes(event_type: EventType, batch: EventBatch, text: str) -> list[bool |
         return error
 
 
-def kept(
-    event_type: EventType, table: pa.Table, texts: Sequence[str], engine: str
-) -> list[list[int] | Exception]:
+def kept(event_type: EventType, table: pa.Table, texts: Sequence[str], engine: str) -> list[list[int] | Exception]:
     """The rows that each condition keeps, in order, as `engine` finds them for all conditions together."""
     try:
         return [*_kept(event_type, table, texts, engine)]

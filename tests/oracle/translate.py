@@ -7,9 +7,7 @@ conditions are deterministic.
 from __future__ import annotations
 
 
-def unless_equal(
-    expression: str, operand: str, forbidden: str, overflow: tuple[str, str] | None = None
-) -> str:
+def unless_equal(expression: str, operand: str, forbidden: str, overflow: tuple[str, str] | None = None) -> str:
     """`expression`, but NULL where `operand` has the value for which Spark raises.
 
     `overflow` names the operands of the one integer division that leaves 64 bits.
@@ -55,6 +53,4 @@ def element_at(array: str, index: str) -> str:
 def whole(operand: str, function: str) -> str:
     """`floor` or `ceil` of a float or double, NULL where it leaves 64 bits; NaN gives 0."""
     bound = "9223372036854775808D"
-    return (
-        f"CASE WHEN isnan({operand}) OR {operand} BETWEEN -{bound} AND {bound} THEN {function}({operand}) END"
-    )
+    return f"CASE WHEN isnan({operand}) OR {operand} BETWEEN -{bound} AND {bound} THEN {function}({operand}) END"

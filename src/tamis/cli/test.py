@@ -14,8 +14,9 @@ import typer
 from tamis.cli.options import Json, Quiet
 
 if TYPE_CHECKING:
+    from rich.tree import Tree
+
     from tamis.cli.cases import Case, CaseFile
-    from tamis.cli.output import Screen
     from tamis.explain import Explanation
 
 _WORDS = {True: "true", False: "false", None: "unknown"}
@@ -52,7 +53,7 @@ def test(
     cases of the other files are run all the same.
     """
     from tamis.cli.cases import read_cases
-    from tamis.cli.output import JsonLines, Screen, counted, note, visible
+    from tamis.cli.output import JsonLines, Screen, counted, note
     from tamis.errors import TamisError
 
     read: list[CaseFile] = []
@@ -77,11 +78,10 @@ def test(
             if lines is not None:
                 lines.write(_case_json(file, case, results))
             elif not good:
-                screen.say(f"✗ {file.path}:{case.line}: {case.name}", style="bold red")
-                _print_failures(screen, case, results)
+                screen.print(_failure_tree(f"✗ {file.path}:{case.line}: {case.name}", case, results))
             elif verbose:
-                screen.say(f"✓ {file.path}:{case.line}: {visible(case.name)}", style="green")
-    if not quiet:
+                screen.say(f"✓ {file.path}:{case.line}: {case.name}", style="green")
+    if read and not quiet:
         note(f"tamis: {counted(passed + failed, 'case')}, {passed} passed, {failed} failed")
     raise typer.Exit(2 if malformed else 1 if failed or refused else 0)
 
@@ -156,22 +156,25 @@ def _shown(answer: bool | frozenset[str] | list[str] | None) -> str:
     return _WORDS[answer]
 
 
-def _print_failures(screen: Screen, case: Case, results: list[_Result]) -> None:
-    from rich.padding import Padding
+def _failure_tree(title: str, case: Case, results: list[_Result]) -> Tree:
+    from rich.text import Text
+    from rich.tree import Tree
 
+    from tamis.cli.output import visible
     from tamis.cli.trees import explanation_tree
 
+    tree = Tree(Text(visible(title), style="bold red"))
     for place, result in enumerate(results):
         if result.passed:
             continue
         which = f"event {place}: " if len(results) > 1 else ""
         if result.problem is not None:
-            screen.print(Padding.indent(result.problem, 2))
+            tree.add(Text(visible(which + result.problem)))
         if result.problem is None or result.explanations:
-            screen.say(f"  {which}expected {_shown(case.expected)}, found {_shown(result.actual)}")
+            tree.add(Text(f"{which}expected {_shown(case.expected)}, found {_shown(result.actual)}"))
         for explanation in result.explanations:
-            screen.say(f"  {explanation.reason}")
-            screen.print(Padding.indent(explanation_tree(explanation), 2))
+            tree.add(Text(visible(explanation.reason))).children.append(explanation_tree(explanation))
+    return tree
 
 
 def _case_json(file: CaseFile, case: Case, results: list[_Result]) -> dict[str, Any]:

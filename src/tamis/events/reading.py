@@ -30,6 +30,7 @@ from typing import IO, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as pds
 import pyarrow.parquet as pq
 
 from tamis.errors import EventError
@@ -367,8 +368,6 @@ def read_parquet(
 
     def found() -> Iterator[pa.RecordBatch]:
         if isinstance(source, (str, os.PathLike)) and Path(source).is_dir():
-            import pyarrow.dataset as pds  # brings pandas with it, which takes longer than most inputs
-
             yield from pds.dataset(source, format="parquet").to_batches(batch_size=batch_rows)
             return
         with _opened(source) as file:

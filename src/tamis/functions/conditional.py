@@ -5,7 +5,7 @@ All branches are cast to one type before the choice, as in Spark; a condition th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,11 @@ from tamis.functions.registry import (
     register,
 )
 from tamis.functions.unify import check_condition, found_or_refused, merged, unified
-from tamis.functions.widening import widening
+from tamis.values.casts import caster
 from tamis.values.coercion import comparison_type
 from tamis.values.column import Column, constant_column
 from tamis.values.order import compare
-from tamis.values.types import BOOLEAN, INT, NULL, Type
+from tamis.values.types import BOOLEAN, INT, NULL, STRING, is_numeric
 
 
 def _resolve_coalesce(arguments: Sequence[Argument], zone: str) -> Signature:
@@ -107,29 +107,25 @@ def _resolve_nullif(arguments: Sequence[Argument], zone: str) -> Signature:
     check_count(arguments, 2, 2)
     tested, other = arguments
     common = found_or_refused(comparison_type(tested, other), arguments)
-    # The result is the first argument as it came, so only what widens without a loss is compared here.
-    if tested.type != NULL and widening(tested.type, common) is None:
+    if tested.type == STRING and is_numeric(common):
         msg = f"{tested.type} would be compared as {common}"
         raise ArgumentError(msg, 0, f"cast the second argument AS {tested.type}")
     return Signature((tested.type, common), tested.type, zone)
 
 
 def _bind_nullif(signature: Signature) -> Scalar:
+    """The result is the first argument as it came, so that its cast to the common type is made here."""
     type_, common = signature.parameters
     compared = compare(common)
-    widen = _widening_or_none(type_, common)
+    cast = caster(type_, common, signature.zone)
 
     def scalar(tested: Any, other: Any) -> Any:
         if tested is None or other is None:
             return tested
-        return None if compared(widen(tested), other) == 0 else tested
+        same_type = cast(tested)
+        return None if same_type is not None and compared(same_type, other) == 0 else tested
 
     return scalar
-
-
-def _widening_or_none(source: Type, target: Type) -> Callable[[Any], Any]:
-    found = widening(source, target)
-    return (lambda _: None) if found is None else found
 
 
 def _resolve_nullifzero(arguments: Sequence[Argument], zone: str) -> Signature:

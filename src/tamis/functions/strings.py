@@ -75,11 +75,11 @@ def _texts(count: int, *others: Type, optional: int = 0, returns: Type | None = 
     return resolve
 
 
-def _text_type(arguments: Sequence[Argument], hint: str | None = None) -> Type:
+def _text_type(arguments: Sequence[Argument]) -> Type:
     for place, argument in enumerate(arguments):
         if argument.type.name == "array":
             msg = f"expected text, found {argument.type}"
-            raise ArgumentError(msg, place, hint)
+            raise ArgumentError(msg, place)
     return BINARY if all(argument.type == BINARY for argument in arguments) else STRING
 
 
@@ -358,7 +358,7 @@ def _resolve_concat(arguments: Sequence[Argument], zone: str) -> Signature:
 
 def _resolve_concat_ws(arguments: Sequence[Argument], zone: str) -> Signature:
     check_count(arguments, 1)
-    _text_type(arguments, "array_join joins the elements of an array")
+    _text_type(arguments)
     return Signature((STRING,) * len(arguments), STRING, zone)
 
 

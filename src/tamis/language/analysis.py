@@ -69,6 +69,20 @@ _CAST_FUNCTIONS = (
 )
 
 
+_INTERNAL = (
+    "read",
+    "field",
+    "cast",
+    "is_null",
+    "is_not_null",
+    "is_true",
+    "is_not_true",
+    "is_false",
+    "is_not_false",
+)
+_TODAY = "this is refused: a match must not depend on when it is looked for"
+
+
 class NamedType(Protocol):
     """What the analyser asks of an event type's attribute."""
 
@@ -183,7 +197,11 @@ class _Analyser:
         else:
             value = literal_timestamp_ntz(node.text)
         if value is None:
-            self.report(f"{node.text!r} is not a {node.type}", node, "write e.g. '2026-02-28 13:45:00'")
+            if is_special_word(node.text) or is_time_alone(node.text):
+                self.report(_TODAY, node)
+            else:
+                example = "'2026-02-28'" if node.type == DATE else "'2026-02-28 13:45:00'"
+                self.report(f"{node.text!r} is not a {node.type}", node, f"write e.g. {example}")
             return None
         return Constant(node.type, value)
 
@@ -246,16 +264,9 @@ class _Analyser:
         if operand.type != ANY and not can_cast(operand.type, node.type):
             self.report(f"{_article(operand.type)} cannot be cast to {node.type}", node)
             return None
-        if (
-            isinstance(operand, Constant)
-            and operand.type == STRING
-            and node.type in (DATE, TIMESTAMP, TIMESTAMP_NTZ)
-        ):
-            if operand.value is not None and (is_special_word(operand.value) or is_time_alone(operand.value)):
-                self.report(
-                    f"{operand.value!r} is refused: a match must not depend on when it is looked for", node
-                )
-                return None
+        if _depends_on_today(operand, node.type):
+            self.report(_TODAY, node)
+            return None
         return self.applied("cast", (operand,), Signature((operand.type,), node.type, self.schema.time_zone))
 
     def cast(self, operand: Typed, target: Type, node: syntax.Expression) -> Typed | None:
@@ -333,7 +344,8 @@ class _Analyser:
         if name in _CLOCKS:
             self.report(f"{name}() is refused: a match must not depend on when or where it is looked for", node)
             return None
-        close = get_close_matches(name, [known for known in FUNCTIONS if known.isidentifier()], n=1)
+        callable_names = [known for known in FUNCTIONS if known.isidentifier() and known not in _INTERNAL]
+        close = get_close_matches(name, callable_names, n=1)
         self.report(f"there is no function {name!r}", node, f"did you mean {close[0]}?" if close else None)
         return None
 
@@ -382,6 +394,17 @@ class _Analyser:
             number += 1
             candidate = f"{name}_{number}"
         return candidate
+
+
+def _depends_on_today(operand: Typed, target: Type) -> bool:
+    """Is it a cast of 'now', 'today' or a time without a date, which Spark completes from the clock?"""
+    if (
+        target not in (DATE, TIMESTAMP, TIMESTAMP_NTZ)
+        or not isinstance(operand, Constant)
+        or operand.type != STRING
+    ):
+        return False
+    return operand.value is not None and (is_special_word(operand.value) or is_time_alone(operand.value))
 
 
 def _did_you_mean(name: str, known: Sequence[str]) -> str | None:

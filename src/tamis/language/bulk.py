@@ -41,7 +41,7 @@ def compile_conditions(
     """Compile a column of conditions; what is refused comes back as its ConditionError.
 
     >>> [str(each) for each in compile_conditions(["a < 3", "a < 5 OR b = 'x'"])]
-    ["Formula(a < 3)", "Formula(a < 5 OR b = 'x')"]
+    ['Formula(a < 3)', "Formula(a < 5 OR b = 'x')"]
     """
     schema = event_type if event_type is not None else Schemaless()
     return FormulaColumn([_chunk(part, schema, limits) for part in _parts(texts)])
@@ -176,7 +176,7 @@ def _chunk(texts: pa.LargeStringArray, schema: Schema, limits: Limits) -> _Chunk
     # A text this short cannot have too many characters, nodes or operands, whatever it says.
     long = np.diff(offsets) > min(limits.text_characters, limits.nodes, limits.operands)
     apart.update(np.flatnonzero(long | texts.is_null().to_numpy(zero_copy_only=False)).tolist())
-    alone = {row: _alone(texts[row].as_py(), schema, limits) for row in sorted(apart)}
+    alone = {row: compiled_alone(texts[row].as_py(), schema, limits) for row in sorted(apart)}
     return _Chunk(found, asked, text, names, others, alone)
 
 
@@ -210,7 +210,8 @@ def _others(
     return others, unclear
 
 
-def _alone(text: str | None, schema: Schema, limits: Limits) -> Formula | ConditionError:
+def compiled_alone(text: str | None, schema: Schema, limits: Limits) -> Formula | ConditionError:
+    """The formula of one condition, or why it is refused."""
     if text is None:
         return ConditionError("", [Problem("there is no condition", 0, 1)])
     try:

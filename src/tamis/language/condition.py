@@ -10,6 +10,7 @@ from tamis.language.analysis import Schema, Schemaless, analyse
 from tamis.language.expression import Typed
 from tamis.language.formula import Formula
 from tamis.language.parser import parse_leniently
+from tamis.language.printing import to_text
 from tamis.language.truth import Truth
 from tamis.limits import DEFAULT_LIMITS, Limits
 
@@ -41,8 +42,33 @@ def compile_condition(text: str, event_type: Schema | None = None, limits: Limit
     >>> compile_condition("price < 300 AND price >= 100").formula
     Formula(price >= 100 AND price < 300)
     """
+    try:
+        tree, problems = parse_leniently(text, limits)
+        return _compiled(text, tree, problems, event_type, limits)
+    except RecursionError:
+        # The limit on depth leaves room for hundreds of callers; whoever has more gets an error all the same.
+        message = "nested too deep for the stack that its caller has left"
+        raise ConditionError(text, [Problem(message, 0, len(text))]) from None
+
+
+def normalise(
+    condition: str | syntax.Expression, event_type: Schema | None = None, limits: Limits = DEFAULT_LIMITS
+) -> Formula:
+    """The formula of a condition, given as text or as `parse` returned it.
+
+    >>> from tamis.language.parser import parse
+    >>> normalise(parse("NOT (a < 3 OR b = 'x')"))
+    Formula(a >= 3 AND b <> 'x')
+    """
+    if isinstance(condition, str):
+        return compile_condition(condition, event_type, limits).formula
+    return _compiled(to_text(condition), condition, [], event_type, limits).formula
+
+
+def _compiled(
+    text: str, tree: syntax.Expression, problems: list[Problem], event_type: Schema | None, limits: Limits
+) -> Condition:
     schema = event_type if event_type is not None else Schemaless()
-    tree, problems = parse_leniently(text, limits)
     sources: dict[int, syntax.Expression] = {}
     expression, more = analyse(tree, schema, sources)
     if problems or more or expression is None:

@@ -54,7 +54,7 @@ class Formula:
         """16 bytes that identify what the formula says."""
         if self._digest is None:
             if self.predicate is not None:
-                text = f"{self.predicate.attribute.type} {self.predicate.describe()}".encode()
+                text = self.predicate.identity.encode()
             else:
                 parts = sorted(operand.digest for operand in self.operands)
                 text = b"%d of " % self.least + b"".join(parts)
@@ -114,8 +114,8 @@ class Formula:
         return memory[self]
 
     def describe(self) -> str:
-        """The formula as text; of a shared node, every use is written out (up to a length)."""
-        return _describe(self, 0)
+        """The formula as text; a shared node is written out where it is used, until there is too much of it."""
+        return _describe(self, [_DESCRIBED_NODES])
 
 
 def _mask_of(node: Formula, frame: Frame, memory: dict[Formula, Mask]) -> Mask:
@@ -129,28 +129,26 @@ def _mask_of(node: Formula, frame: Frame, memory: dict[Formula, Mask]) -> Mask:
     return np.asarray(np.sum(masks, axis=0, dtype=np.int32) >= node.least)
 
 
-_DESCRIBED_DEPTH = 20
+_DESCRIBED_NODES = 1_000
 
 
-def _describe(node: Formula, depth: int) -> str:
+def _describe(node: Formula, left: list[int]) -> str:
+    """The text of a node; `left` holds how many more may be written."""
+    left[0] -= 1
+    if left[0] < 0:
+        return "..."
     if node.predicate is not None:
         return node.predicate.describe()
     if not node.operands:
         return "TRUE" if node is TRUE else "FALSE"
-    if depth > _DESCRIBED_DEPTH:
-        return "..."
-    inner = [_describe(operand, depth + 1) for operand in node.operands]
+    texts = [_describe(operand, left) for operand in node.operands]
     if not (node.is_and or node.is_or):
-        return f"at_least({node.least}, {', '.join(inner)})"
+        return f"at_least({node.least}, {', '.join(texts)})"
     grouped = [
-        f"({text})" if _needs_parenthesis(operand) else text
-        for operand, text in zip(node.operands, inner, strict=True)
+        f"({text})" if operand.operands or " OR " in text or " AND " in text else text
+        for operand, text in zip(node.operands, texts, strict=True)
     ]
     return (" AND " if node.is_and else " OR ").join(grouped)
-
-
-def _needs_parenthesis(node: Formula) -> bool:
-    return bool(node.operands) or " OR " in node.describe() or " AND " in node.describe()
 
 
 TRUE = Formula(None, 0)

@@ -99,7 +99,7 @@ def _finding(severity: str, code: str, problem: Problem, text: str, id: str | No
 
 def _warnings(condition: Condition, schema: EventType) -> Iterator[tuple[str, Problem]]:
     whole = condition.tree.span
-    restricted = _restricted(condition.formula, _domains(condition.formula, schema))
+    restricted = _restricted(condition.formula, _domains(condition.formula, schema), [_VISITS])
     if restricted is FALSE:
         yield "never-true", Problem("no event can satisfy this condition", *whole)
     elif restricted is TRUE:
@@ -147,15 +147,23 @@ def _domain(attribute: Attribute) -> Ranges:
     return domain
 
 
-def _restricted(formula: Formula, known: dict[Typed, Within]) -> Formula:
-    """The formula, simplified by what is known of its attributes where it stands."""
+_VISITS = 10_000
+
+
+def _restricted(formula: Formula, known: dict[Typed, Within], left: list[int]) -> Formula:
+    """The formula, simplified by what is known of its attributes where it stands.
+
+    What is known differs from place to place, so a shared node is looked at wherever it is used; `left` holds how
+    many more looks there may be, and what is not looked at stays as it is.
+    """
+    left[0] -= 1
     predicate = formula.predicate
     if isinstance(predicate, Within) and predicate.attribute in known:
         return _against(predicate, known[predicate.attribute])
-    if predicate is not None or not formula.operands:
+    if predicate is not None or not formula.operands or left[0] < 0:
         return formula
     if not formula.is_and:
-        inner = [_restricted(operand, known) for operand in formula.operands]
+        inner = [_restricted(operand, known, left) for operand in formula.operands]
         return disjunction(inner) if formula.is_or else at_least(formula.least, inner)
     # In a conjunction, every operand may assume what the plain predicates beside it say.
     narrowed = dict(known)
@@ -164,8 +172,10 @@ def _restricted(formula: Formula, known: dict[Typed, Within]) -> Formula:
             attribute = operand.predicate.attribute
             narrowed[attribute] = _both(operand.predicate, narrowed.get(attribute))
     return conjunction(
-        _restricted(operand, known if isinstance(operand.predicate, Within) else narrowed)
-        for operand in formula.operands
+        [
+            _restricted(operand, known if isinstance(operand.predicate, Within) else narrowed, left)
+            for operand in formula.operands
+        ]
     )
 
 

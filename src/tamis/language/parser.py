@@ -9,10 +9,10 @@ From loose to tight: OR, XOR (ours), AND, NOT, one of [IN, LIKE, BETWEEN, IS ...
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tamis.errors import ConditionError, EventTypeError, Problem
+from tamis.language.cursor import MOST_PROBLEMS, Cursor, Failure
 from tamis.language.literals import read_number, read_string
+from tamis.language.special_forms import COMPARISON, FUNCTION_KEYWORDS, SPECIAL_FORMS, ordinary_call
 from tamis.language.syntax import (
     Call,
     Cast,
@@ -22,11 +22,10 @@ from tamis.language.syntax import (
     Literal,
     Missing,
     Name,
-    Span,
     TimeLiteral,
     children,
 )
-from tamis.language.tokens import KEYWORDS, Kind, Tokens, tokenise
+from tamis.language.tokens import Kind, tokenise
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.values.types import (
     BINARY,
@@ -40,17 +39,17 @@ from tamis.values.types import (
     parse_type,
 )
 
-_OR, _XOR, _AND, _PREDICATE, _COMPARISON, _UNARY = 1, 2, 3, 5, 6, 13
+_OR, _XOR, _AND = 1, 2, 3
 
 _LOGICAL = {Kind.OR: (_OR, "or"), Kind.XOR: (_XOR, "xor"), Kind.AND: (_AND, "and")}
 _VALUE_OPERATORS = {
-    Kind.EQ: (_COMPARISON, "="),
-    Kind.NE: (_COMPARISON, "<>"),
-    Kind.LT: (_COMPARISON, "<"),
-    Kind.LE: (_COMPARISON, "<="),
-    Kind.GT: (_COMPARISON, ">"),
-    Kind.GE: (_COMPARISON, ">="),
-    Kind.NULL_SAFE_EQ: (_COMPARISON, "<=>"),
+    Kind.EQ: (COMPARISON, "="),
+    Kind.NE: (COMPARISON, "<>"),
+    Kind.LT: (COMPARISON, "<"),
+    Kind.LE: (COMPARISON, "<="),
+    Kind.GT: (COMPARISON, ">"),
+    Kind.GE: (COMPARISON, ">="),
+    Kind.NULL_SAFE_EQ: (COMPARISON, "<=>"),
     Kind.PIPE: (7, "|"),
     Kind.HAT: (8, "^"),
     Kind.AMPERSAND: (9, "&"),
@@ -63,6 +62,7 @@ _VALUE_OPERATORS = {
     Kind.DIV: (12, "div"),
 }
 _PREDICATES = (Kind.IN, Kind.LIKE, Kind.ILIKE, Kind.RLIKE, Kind.REGEXP, Kind.BETWEEN, Kind.IS, Kind.NOT)
+_SIGNS = {Kind.MINUS: "negative", Kind.PLUS: "positive", Kind.TILDE: "~"}
 _NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.EXPONENT, Kind.SUFFIXED)
 _SYNC = (Kind.AND, Kind.OR, Kind.XOR, Kind.RIGHT_PAREN, Kind.END)
 _TIME_TYPES = {
@@ -71,13 +71,6 @@ _TIME_TYPES = {
     "timestamp_ltz": TIMESTAMP,
     "timestamp_ntz": TIMESTAMP_NTZ,
 }
-_BAD = {
-    Kind.BAD_CHARACTER: "is not part of the language",
-    Kind.BAD_STRING: "begins a string that does not end",
-    Kind.BAD_COMMENT: "begins a comment that does not end",
-    Kind.BAD_NAME: "is not a name; a back quote needs its twin",
-}
-_MOST_PROBLEMS = 20
 
 
 def parse(text: str, limits: Limits = DEFAULT_LIMITS) -> Expression:
@@ -125,34 +118,17 @@ def _size_problems(expression: Expression, limits: Limits) -> list[Problem]:
     return []
 
 
-class _Failure(Exception):
-    """Unwinds to the nearest place where reading can go on; carries the problem."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.message)
-        self.problem = problem
-
-
-class _Parser:
+class _Parser(Cursor):
     """Reads one text. Methods that read something begin at `self.at` and leave it behind what they read."""
-
-    def __init__(self, tokens: Tokens, limits: Limits) -> None:
-        self.tokens = tokens
-        self.kinds = tokens.kinds
-        self.limits = limits
-        self.at = 0
-        self.depth = 0
-        self.problems: list[Problem] = []
-        self.too_deep = False
 
     # --- the frame ---------------------------------------------------------------------------------------
 
     def whole(self) -> Expression:
         expression = self.condition(0)
-        while self.kinds[self.at] != Kind.END and len(self.problems) < _MOST_PROBLEMS:
+        while self.kinds[self.at] != Kind.END and len(self.problems) < MOST_PROBLEMS:
             self.report(self.unexpected("AND, OR or the end"))
             self.at += 1
-            self.skip()
+            self.skip(self.at)
             if self.kinds[self.at] in _LOGICAL:
                 self.at += 1
                 self.condition(0)
@@ -175,50 +151,40 @@ class _Parser:
             left = _joined(name, operands)
 
     def operand(self) -> Expression:
-        """One operand of AND, OR or NOT; a mistake inside is reported and skipped."""
+        """One operand of AND or OR, with its NOTs; a mistake inside is reported and skipped."""
         start = self.at
-        try:
-            return self.negation()
-        except _Failure as failure:
-            self.report(failure.problem)
-            self.skip()
-            return Missing(self.span_from(start))
-
-    def negation(self) -> Expression:
-        start = self.at
-        if self.kinds[start] not in (Kind.NOT, Kind.BANG):
-            return self.predicate()
-        negations = 0
         while self.kinds[self.at] in (Kind.NOT, Kind.BANG):
-            negations += 1
             self.at += 1
-        if negations > self.limits.depth:
-            raise self.failure(f"nested more than {self.limits.depth} deep", start)
-        expression = self.predicate()
-        for place in range(negations):
-            expression = Call("not", (expression,), self.span_from(start + negations - 1 - place))
+        negations = self.at - start
+        try:
+            if negations > self.limits.depth:
+                raise self.failure(f"nested more than {self.limits.depth} deep", start)
+            expression = self.predicate()
+        except Failure as failure:
+            self.report(failure.problem)
+            self.skip(start)
+            return Missing(self.span_from(start))
+        for place in range(start + negations - 1, start - 1, -1):
+            expression = Call("not", (expression,), self.span_from(place))
         return expression
 
-    def skip(self) -> None:
-        """Go to where an operand may end: AND, OR or a closing parenthesis that is not ours."""
-        open_ = 0
+    def skip(self, start: int) -> None:
+        """Go to where the operand that began at `start` may end: AND, OR or a parenthesis that is not its own."""
+        read = self.kinds[start : self.at]
+        open_ = read.count(Kind.LEFT_PAREN) - read.count(Kind.RIGHT_PAREN)
         while self.kinds[self.at] != Kind.END:
             kind = self.kinds[self.at]
-            if open_ == 0 and kind in _SYNC:
+            if open_ <= 0 and kind in _SYNC:
                 return
             open_ += (kind == Kind.LEFT_PAREN) - (kind == Kind.RIGHT_PAREN)
             self.at += 1
-
-    def report(self, problem: Problem) -> None:
-        if len(self.problems) < _MOST_PROBLEMS and not self.too_deep:
-            self.problems.append(problem)
 
     # --- predicates --------------------------------------------------------------------------------------
 
     def predicate(self) -> Expression:
         """A value, and what may be asked of it once: IN, LIKE, BETWEEN, IS."""
         start = self.at
-        value = self.value(_COMPARISON)
+        value = self.value(COMPARISON)
         if self.kinds[self.at] not in _PREDICATES:
             return value
         negated = self.accept(Kind.NOT)
@@ -229,7 +195,7 @@ class _Parser:
             return self.like(value, start, negated=negated)
         elif kind in (Kind.RLIKE, Kind.REGEXP):
             self.at += 1
-            expression = Call("rlike", (value, self.value(_COMPARISON)))
+            expression = Call("rlike", (value, self.value(COMPARISON)))
         elif kind == Kind.BETWEEN:
             expression = self.between(value, start)
         elif kind == Kind.IS and not negated:
@@ -253,9 +219,9 @@ class _Parser:
 
     def between(self, value: Expression, start: int) -> Call:
         self.at += 1
-        low = self.value(_COMPARISON)
+        low = self.value(COMPARISON)
         self.expect(Kind.AND, "AND between the two bounds")
-        high = self.value(_COMPARISON)
+        high = self.value(COMPARISON)
         span = self.span_from(start)
         return Call("and", (Call(">=", (value, low), span), Call("<=", (value, high), span)), span)
 
@@ -273,7 +239,7 @@ class _Parser:
             if negated:
                 tests = [Call("not", (test,), span) for test in tests]
             return _joined("and" if quantifier == "all" else "or", tests)
-        arguments = [value, self.value(_COMPARISON)]
+        arguments = [value, self.value(COMPARISON)]
         if self.accept(Kind.ESCAPE):
             if self.kinds[self.at] not in (Kind.STRING, Kind.RAW_STRING):
                 raise self.failure_here("a string of one character after ESCAPE")
@@ -298,7 +264,7 @@ class _Parser:
             return Call(function, (value,), self.span_from(start))
         if word == "distinct" and self.tokens.lowered[self.at] == "from":
             self.at += 1
-            test = Call("<=>", (value, self.value(_COMPARISON)))
+            test = Call("<=>", (value, self.value(COMPARISON)))
             return self.wrapped(test, start, negated=not negated)
         self.at -= 1
         raise self.failure_here("NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM")
@@ -308,7 +274,7 @@ class _Parser:
     def value(self, loosest: int) -> Expression:
         """Operators of values, of at least the binding strength `loosest`."""
         start = self.at
-        left = self.prefix()
+        left = self.signed() if self.kinds[start] in _SIGNS else self.postfix()
         while True:
             strength, name = _VALUE_OPERATORS.get(self.kinds[self.at], (0, ""))  # type: ignore[call-overload]
             if strength == 0 or strength < loosest:
@@ -317,19 +283,20 @@ class _Parser:
             right = self.value(strength + 1)
             left = Call(name, (left, right), self.span_from(start))
 
-    def prefix(self) -> Expression:
+    def signed(self) -> Expression:
+        """A value behind signs; the minus of a number belongs to the number."""
         start = self.at
-        kind = self.kinds[start]
-        if kind not in (Kind.MINUS, Kind.PLUS, Kind.TILDE):
-            return self.postfix()
-        if kind == Kind.MINUS and self.kinds[start + 1] in _NUMBERS:
-            return self.postfix()
-        self.at += 1
-        self.deeper(start)
-        operand = self.prefix()
-        self.depth -= 1
-        function = {Kind.MINUS: "negative", Kind.PLUS: "positive"}.get(Kind(kind), "~")
-        return Call(function, (operand,), self.span_from(start))
+        while self.kinds[self.at] in _SIGNS:
+            if self.kinds[self.at] == Kind.MINUS and self.kinds[self.at + 1] in _NUMBERS:
+                break
+            self.at += 1
+        if self.at - start > self.limits.depth:
+            raise self.failure(f"nested more than {self.limits.depth} deep", start)
+        signs = range(start, self.at)
+        expression = self.postfix()
+        for place in reversed(signs):
+            expression = Call(_SIGNS[Kind(self.kinds[place])], (expression,), self.span_from(place))
+        return expression
 
     def postfix(self) -> Expression:
         start = self.at
@@ -346,7 +313,7 @@ class _Parser:
             elif kind == Kind.LEFT_BRACKET:
                 self.at += 1
                 self.deeper(self.at - 1)
-                index = self.value(_COMPARISON)
+                index = self.value(COMPARISON)
                 self.depth -= 1
                 self.expect(Kind.RIGHT_BRACKET, "]")
                 expression = Call("[]", (expression, index), self.span_from(start))
@@ -373,7 +340,7 @@ class _Parser:
             return Literal(NULL if value is None else BOOLEAN, value, self.span_from(start))
         if kind == Kind.CASE:
             return self.case()
-        if kind in _FUNCTION_KEYWORDS and self.kinds[start + 1] == Kind.LEFT_PAREN:
+        if kind in FUNCTION_KEYWORDS and self.kinds[start + 1] == Kind.LEFT_PAREN:
             return self.name_or_call()
         raise self.failure_here("an attribute, a constant, a function or (")
 
@@ -416,7 +383,7 @@ class _Parser:
         following = self.kinds[start + 1]
         if following == Kind.STRING and (word in _TIME_TYPES or word == "x"):
             return self.typed_string(word)
-        if word == "interval" and following in (Kind.STRING, Kind.INTEGER, Kind.MINUS):
+        if word == "interval" and following in (Kind.STRING, Kind.INTEGER):
             raise self.failure("intervals are not part of the language", start, hint="use date_add or timestamps")
         if following == Kind.ARROW:
             return self.lambda_()
@@ -424,7 +391,7 @@ class _Parser:
             self.at += 1
             self.deeper(start)
             self.at += 1
-            special = _SPECIAL_FORMS.get(word, _ordinary)
+            special = SPECIAL_FORMS.get(word, ordinary_call)
             call = special(self, start, word)
             self.depth -= 1
             return call
@@ -510,64 +477,6 @@ class _Parser:
         except EventTypeError as error:
             raise self.failure(str(error), start) from None
 
-    # --- small tools -------------------------------------------------------------------------------------
-
-    def accept(self, kind: Kind) -> bool:
-        if self.kinds[self.at] != kind:
-            return False
-        self.at += 1
-        return True
-
-    def accept_word(self, word: str) -> bool:
-        if self.tokens.lowered[self.at] != word:
-            return False
-        self.at += 1
-        return True
-
-    def expect(self, kind: Kind, wanted: str) -> None:
-        if not self.accept(kind):
-            raise self.failure_here(wanted)
-
-    def deeper(self, start: int) -> None:
-        self.depth += 1
-        if self.depth > self.limits.depth:
-            failure = self.failure(f"nested more than {self.limits.depth} deep", start)
-            self.report(failure.problem)
-            # Everything that is still open would be reported again on the way out.
-            self.too_deep = True
-            self.at = len(self.kinds) - 1
-            raise failure
-
-    def span_from(self, start: int) -> Span:
-        return self.tokens.starts[start], max(self.tokens.ends[max(self.at - 1, start)], self.tokens.starts[start])
-
-    def column(self, at: int) -> int:
-        return self.tokens.starts[at] - (self.tokens.text.rfind("\n", 0, self.tokens.starts[at]) + 1) + 1
-
-    def unexpected(self, wanted: str, hint: str | None = None) -> Problem:
-        kind = self.kinds[self.at]
-        start, end = self.tokens.starts[self.at], self.tokens.ends[self.at]
-        word = self.tokens.word(self.at)
-        shown = word if len(word) <= 30 else word[:27] + "..."
-        if kind in _BAD:
-            return Problem(f"{shown!r} {_BAD[Kind(kind)]}", start, end)
-        if kind == Kind.END:
-            return Problem(f"expected {wanted}, found the end of the condition", start, start + 1, hint)
-        if kind == Kind.VARIABLE:
-            hint = "a ?variable stands for a result of an operator call"
-        if word.lower() in KEYWORDS and hint is None and wanted.startswith("an attribute"):
-            hint = f"an attribute of that name is written `{word}`"
-        if shown == ";":
-            hint = "a condition is one expression, without a semicolon"
-        return Problem(f"expected {wanted}, found {shown!r}", start, end, hint)
-
-    def failure_here(self, wanted: str, hint: str | None = None) -> _Failure:
-        return _Failure(self.unexpected(wanted, hint))
-
-    def failure(self, message: str, at: int, hint: str | None = None) -> _Failure:
-        start, end = self.tokens.starts[at], self.tokens.ends[max(at, self.at - 1)]
-        return _Failure(Problem(message, start, max(end, start + 1), hint))
-
 
 def _joined(name: str, operands: list[Expression]) -> Expression:
     """Flat AND and OR: (a AND b) AND c has three operands."""
@@ -580,84 +489,3 @@ def _joined(name: str, operands: list[Expression]) -> Expression:
         else:
             flat.append(operand)
     return Call(name, tuple(flat), (operands[0].span[0], operands[-1].span[1]))
-
-
-# --- calls with a grammar of their own: each reads on behind "(" and to the matching ")" ----------------------
-
-
-def _ordinary(parser: _Parser, start: int, word: str, first: Expression | None = None) -> Expression:
-    if word.startswith("is_") and word[3:] in ("null", "not_null", "true", "not_true", "false", "not_false"):
-        raise parser.failure(f"there is no function {word!r}", start, f"write x {word.replace('_', ' ').upper()}")
-    return Call(word, tuple(parser.comma_separated(first)), parser.span_from(start))
-
-
-def _cast(parser: _Parser, start: int, _word: str) -> Expression:
-    operand = parser.condition(0)
-    if not parser.accept_word("as"):
-        raise parser.failure_here("AS and a type")
-    type_ = parser.type_name()
-    parser.expect(Kind.RIGHT_PAREN, ")")
-    return Cast(operand, type_, parser.span_from(start))
-
-
-def _extract(parser: _Parser, start: int, _word: str) -> Expression:
-    field_start = parser.at
-    field = parser.part_of_name().lower()
-    literal = Literal(STRING, field, parser.span_from(field_start))
-    if not parser.accept_word("from"):
-        raise parser.failure_here("FROM")
-    source = parser.condition(0)
-    parser.expect(Kind.RIGHT_PAREN, ")")
-    return Call("date_part", (literal, source), parser.span_from(start))
-
-
-def _substring(parser: _Parser, start: int, word: str) -> Expression:
-    arguments = [parser.condition(0)]
-    if not parser.accept_word("from"):
-        return _ordinary(parser, start, word, arguments[0])
-    arguments.append(parser.condition(0))
-    if parser.accept_word("for"):
-        arguments.append(parser.condition(0))
-    parser.expect(Kind.RIGHT_PAREN, ")")
-    return Call(word, tuple(arguments), parser.span_from(start))
-
-
-def _trim(parser: _Parser, start: int, word: str) -> Expression:
-    side = parser.tokens.lowered[parser.at]
-    following = parser.kinds[parser.at + 1]
-    if side in ("both", "leading", "trailing") and following not in (Kind.RIGHT_PAREN, Kind.COMMA, Kind.DOT):
-        parser.at += 1
-    else:
-        side = "both"
-    characters = None if parser.tokens.lowered[parser.at] == "from" else parser.condition(0)
-    if not parser.accept_word("from"):
-        return _ordinary(parser, start, word, characters)
-    source = parser.condition(0)
-    parser.expect(Kind.RIGHT_PAREN, ")")
-    function = {"both": "btrim", "leading": "ltrim", "trailing": "rtrim"}[side]
-    if characters is None:
-        return Call(function, (source,), parser.span_from(start))
-    # Called as functions, the one-sided ones take the characters first and btrim takes them last.
-    arguments = (source, characters) if side == "both" else (characters, source)
-    return Call(function, arguments, parser.span_from(start))
-
-
-def _position(parser: _Parser, start: int, word: str) -> Expression:
-    sought = parser.value(_COMPARISON)
-    if not parser.accept(Kind.IN):
-        return _ordinary(parser, start, word, sought)
-    source = parser.value(_COMPARISON)
-    parser.expect(Kind.RIGHT_PAREN, ")")
-    return Call(word, (sought, source), parser.span_from(start))
-
-
-_SPECIAL_FORMS: dict[str, Callable[[_Parser, int, str], Expression]] = {
-    "cast": _cast,
-    "try_cast": _cast,
-    "extract": _extract,
-    "substring": _substring,
-    "substr": _substring,
-    "trim": _trim,
-    "position": _position,
-}
-_FUNCTION_KEYWORDS = (Kind.LIKE, Kind.ILIKE, Kind.RLIKE, Kind.REGEXP, Kind.DIV)

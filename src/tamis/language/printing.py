@@ -10,6 +10,7 @@ import re
 from tamis.language.literals import write_number, write_string
 from tamis.language.syntax import Call, Cast, Expression, Field, Lambda, Literal, Missing, Name, TimeLiteral
 from tamis.language.tokens import KEYWORDS
+from tamis.values.types import Type
 
 _OR, _XOR, _AND, _NOT, _PREDICATE, _COMPARISON, _PLUS, _TIMES, _UNARY, _POSTFIX, _ATOM = range(1, 12)
 _STRENGTH = {
@@ -50,7 +51,7 @@ def to_text(expression: Expression) -> str:
         case Name(parts=names):
             return ".".join(map(quote_name, names))
         case Cast(operand=operand, type=type_):
-            return f"CAST({to_text(operand)} AS {str(type_).upper()})"
+            return f"CAST({to_text(operand)} AS {_type_text(type_)})"
         case Field(operand=operand, name=name):
             # `5.a` would be a number and a name.
             inner = f"({to_text(operand)})" if isinstance(operand, Literal) else _operand(operand, _POSTFIX)
@@ -68,6 +69,16 @@ def quote_name(name: str) -> str:
     if _PLAIN_NAME.fullmatch(name) and name.lower() not in KEYWORDS:
         return name
     return "`" + name.replace("`", "``") + "`"
+
+
+def _type_text(type_: Type) -> str:
+    """The type in upper case, but for the names of fields."""
+    if type_.name == "array":
+        return f"ARRAY<{_type_text(type_.item)}>"
+    if type_.name == "struct":
+        fields = ", ".join(f"{quote_name(name)}: {_type_text(inner)}" for name, inner in type_.fields)
+        return f"STRUCT<{fields}>"
+    return str(type_).upper()
 
 
 def _literal(literal: Literal) -> str:
@@ -129,7 +140,12 @@ def _has_operator_form(function: str, arguments: tuple[Expression, ...]) -> bool
     """Can it be written as an operator? Some can be called by name too, with any arguments."""
     if function in ("like", "ilike") and len(arguments) == 3:
         escape = arguments[2]
-        return isinstance(escape, Literal) and isinstance(escape.value, str) and escape.value not in ("", "\\")
+        return (
+            isinstance(escape, Literal)
+            and isinstance(escape.value, str)
+            and len(escape.value) == 1
+            and escape.value != "\\"
+        )
     if function in ("and", "or", "in"):
         return len(arguments) >= 2
     unary = function in ("not", "negative", "positive", "~") or function.startswith("is_")
@@ -143,7 +159,10 @@ def _predicate(function: str, arguments: tuple[Expression, ...]) -> str:
     if function.startswith("is_"):
         return f"{subject} {function.replace('_', ' ').upper()}"
     escape = f" ESCAPE {to_text(arguments[2])}" if len(arguments) > 2 else ""
-    return f"{subject} {function.upper()} {_operand(arguments[1], _COMPARISON)}{escape}"
+    pattern = _operand(arguments[1], _COMPARISON)
+    if isinstance(arguments[1], Call) and arguments[1].function in ("any", "some", "all"):
+        pattern = f"({pattern})"
+    return f"{subject} {function.upper()} {pattern}{escape}"
 
 
 def _ordinary(function: str, arguments: tuple[Expression, ...]) -> str:

@@ -7,7 +7,9 @@ expressions over attributes only; what is constant is computed before.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
+from tamis.functions import FUNCTIONS
 from tamis.functions.registry import Signature
 from tamis.language import syntax
 from tamis.language.expression import Apply, Constant, Typed
@@ -23,6 +25,8 @@ def shortened(
     """The arguments of a call without the inner calls that Spark drops."""
     if name == "cast" and signature.returns == DOUBLE:
         return _without_float(arguments, signature)
+    if name in ("+", "*") and is_integral(signature.returns):
+        return _gathered(name, arguments, signature), signature
     if name in (*_CASE, "ilike"):
         # lower(upper(x)) becomes lower(x), and ILIKE compares lower(x): not the same for letters such as ß.
         return (_without_case(arguments[0]), *arguments[1:]), signature
@@ -37,6 +41,24 @@ def _without_float(arguments: tuple[Typed, ...], signature: Signature) -> tuple[
         if is_integral(source):
             return inner.arguments, Signature((source,), DOUBLE, signature.zone)
     return arguments, signature
+
+
+def _gathered(name: str, arguments: tuple[Typed, ...], signature: Signature) -> tuple[Typed, ...]:
+    """In a chain of + or of *, constants are computed first: `b + 2147483647 + -5` holds no overflow for b = 1."""
+    operands = [operand for argument in arguments for operand in _chain(name, argument, signature)]
+    constants = [operand.value for operand in operands if isinstance(operand, Constant)]
+    others = [operand for operand in operands if not isinstance(operand, Constant)]
+    if len(constants) < 2 or not others:
+        return arguments
+    compute = FUNCTIONS[name].scalar(signature)
+    left = reduce(lambda one, other: Apply(name, (one, other), signature), others)
+    return left, Constant(signature.returns, reduce(compute, constants))
+
+
+def _chain(name: str, expression: Typed, signature: Signature) -> list[Typed]:
+    if isinstance(expression, Apply) and expression.function == name and expression.signature == signature:
+        return [operand for argument in expression.arguments for operand in _chain(name, argument, signature)]
+    return [expression]
 
 
 def _without_case(operand: Typed) -> Typed:

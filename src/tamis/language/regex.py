@@ -19,7 +19,7 @@ from tamis.language import regex_classes as tree
 from tamis.language.regex_classes import Node, Ranges
 
 # RE2's own bound of a counted repetition, and of the product of nested ones.
-_MAX_COUNT = 1_000
+_MAX_COUNT = 1000
 
 _CONTROLS = {"t": 9, "n": 10, "r": 13, "f": 12, "a": 7, "e": 27}
 _DIGITS = {"x": re.compile(r"([0-9A-Fa-f]{2})|\{([0-9A-Fa-f]+)\}"), "u": re.compile("([0-9A-Fa-f]{4})")}
@@ -54,7 +54,7 @@ _REFUSED_FLAGS = {
 }
 
 
-def translate(pattern: str, *, max_length: int = 1_000, max_depth: int = 100, max_program: int = 10_000) -> str:
+def translate(pattern: str, *, max_length: int = 1000, max_depth: int = 100, max_program: int = 10000) -> str:
     """Turn a Java pattern into an RE2 pattern with the same answer to "is there a match?" on every text.
 
     Args:
@@ -181,12 +181,15 @@ class _Parser:
             stops = tree.of("\n") if unix else tree.TERMINATORS
             return tree.chars(tree.ANYTHING if "s" in self._flags else tree.negate(stops))
         if character == "^":
-            return tree.Line(True, True, unix, self._where[start]) if multiline else tree.BEGIN
+            return self._line(start, starts=True, multiline=True) if multiline else tree.BEGIN
         if character == "$":
             if multiline and unix:
                 return tree.UNIX_LINE_END
-            return tree.Line(False, multiline, unix, self._where[start])
+            return self._line(start, starts=False, multiline=multiline)
         return tree.chars(self._span(ord(character)))
+
+    def _line(self, at: int, *, starts: bool, multiline: bool) -> Node:
+        return tree.Line(starts, multiline, unix="d" in self._flags, position=self._where[at])
 
     def _span(self, low: int, high: int | None = None) -> Ranges:
         high = low if high is None else high
@@ -207,11 +210,10 @@ class _Parser:
         if self._peek() == "?":
             self._at += 1
         if self._line_break >= start:
-            self._refuse(r"`\R` cannot be repeated; write (?:[\r\n]) or the like", self._line_break)
+            self._refuse(r"a repeated `\R` is not supported; write [\r\n] or the like", self._line_break)
         if (low > 1 or (high or 0) > 1) and _counted(node) * max(low, high or 0) > _MAX_COUNT:
             self._refuse(f"repetitions, multiplied if nested, go beyond {_MAX_COUNT}", at)
-        nothing = tree.empties(node)
-        if low > 1 and nothing is not node and nothing is not tree.EMPTY and nothing is not tree.NEVER:
+        if low > 1 and _depends_on_place(tree.empties(node), node):
             # Java takes an iteration that matches nothing for the last one, and for all that are missing;
             # `(^|a){2}b` is not found in `ab`.
             self._refuse("what may match nothing at an anchor cannot be repeated by count", at)
@@ -225,16 +227,12 @@ class _Parser:
         found = _COUNTS.match(self._chars, self._at)
         if not found:
             self._refuse("expected {n}, {n,} or {n,m}; a brace is written `\\{`", self._at)
-        numbers = [found[1], found[3] or "0"]
-        if max(len(number.lstrip("0")) for number in numbers) > len(str(_MAX_COUNT)):
-            self._refuse(f"repetitions go beyond {_MAX_COUNT}", self._at)
-        low, high = map(int, numbers)
-        if not found[2]:
-            high = low
-        elif found[3] and high < low:
+        # Six digits are too many, and digits without end are too many even for `int`.
+        low, high = (int((digits or "").lstrip("0")[:6] or "0") for digits in found.group(1, 3))
+        if found[3] and high < low:
             self._refuse("the second count is smaller than the first", self._at)
         self._at = found.end()
-        return low, None if found[2] and not found[3] else high
+        return low, high if found[3] else None if found[2] else low
 
     def _deeper(self, start: int) -> None:
         self._depth += 1
@@ -299,7 +297,7 @@ class _Parser:
             case r"\z":
                 return tree.END
             case r"\Z":
-                return tree.Line(False, False, "d" in self._flags, self._where[start])
+                return self._line(start, starts=False, multiline=False)
             case r"\R":
                 self._line_break = start
                 return tree.LINE_BREAK
@@ -415,6 +413,11 @@ class _Parser:
             self._refuse("this class is not closed", self._at)
         self._at += 1 + (character == "\\")
         return 0x0B if character == "\\" else ord(character)
+
+
+def _depends_on_place(nothing: Node, node: Node) -> bool:
+    """Whether `node`, which is `nothing` when it consumes nothing, can be so in some places only."""
+    return nothing is not tree.EMPTY and nothing is not tree.NEVER and nothing is not node
 
 
 def _counted(node: Node) -> int:

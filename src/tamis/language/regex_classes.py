@@ -355,8 +355,7 @@ def _split(node: Node, character: str, *, first: bool, extends: str = "") -> tup
             return NEVER, repeat(node.body, max(node.low, 1), None)
         case Repeat(body=body, low=low, high=high):
             pair = _split(body, character, first=first, extends=extends)
-            fewer = max(low - 1, 0) if empties(body) is NEVER else 0
-            others = repeat(body, fewer, None if high is None else high - 1)
+            others = repeat(body, max(low - 1, 0), None if high is None else high - 1)
             hit, miss = (join(part, others) if first else join(others, part) for part in pair)
             return hit, miss
         case Join(parts=parts):
@@ -365,9 +364,8 @@ def _split(node: Node, character: str, *, first: bool, extends: str = "") -> tup
             for index in range(len(parts)) if first else reversed(range(len(parts))):
                 inner = parts[index + 1 :] if first else parts[:index]
                 pair = _split(parts[index], character, first=first, extends=extends)
-                hit, miss = (join(passed, part, *inner) if first else join(*inner, part, passed) for part in pair)
-                hits.append(hit)
-                misses.append(miss)
+                for part, found in zip(pair, (hits, misses), strict=True):
+                    found.append(join(passed, part, *inner) if first else join(*inner, part, passed))
                 empty = empties(parts[index])
                 passed = join(passed, empty) if first else join(empty, passed)
                 if passed is NEVER:

@@ -20,56 +20,24 @@ Ints = npt.NDArray[np.int64]
 Shorts = npt.NDArray[np.int32]
 Bytes = npt.NDArray[np.uint8]
 
-# Numba reads these as constants.
-_END, _NAME, _STRING, _INTEGER, _DECIMAL, _EXPONENT = 0, 1, 3, 5, 6, 7
-_OPEN, _CLOSE, _OPEN_BRACKET, _CLOSE_BRACKET, _COMMA, _DOT, _MINUS = 9, 10, 11, 12, 13, 14, 16
-_EQ, _GE, _NULL_SAFE, _BANG, _VARIABLE, _BAD_NAME = 20, 25, 26, 34, 35, 39
-_AND, _OR, _XOR, _NOT, _BETWEEN, _IN, _LIKE, _IS, _NULL, _CASE, _END_CASE = (
-    40,
-    41,
-    42,
-    43,
-    44,
-    45,
-    46,
-    50,
-    51,
-    55,
-    59,
+# Kernels know kinds of tokens as plain integers.
+_END, _NAME, _STRING, _RAW_STRING = int(Kind.END), int(Kind.NAME), int(Kind.STRING), int(Kind.RAW_STRING)
+_INTEGER, _DECIMAL, _EXPONENT = int(Kind.INTEGER), int(Kind.DECIMAL), int(Kind.EXPONENT)
+_OPEN, _CLOSE = int(Kind.LEFT_PAREN), int(Kind.RIGHT_PAREN)
+_OPEN_BRACKET, _CLOSE_BRACKET = int(Kind.LEFT_BRACKET), int(Kind.RIGHT_BRACKET)
+_COMMA, _DOT, _MINUS, _BANG = int(Kind.COMMA), int(Kind.DOT), int(Kind.MINUS), int(Kind.BANG)
+_EQ, _LT, _GT, _GE = int(Kind.EQ), int(Kind.LT), int(Kind.GT), int(Kind.GE)
+_VARIABLE, _BAD_NAME = int(Kind.VARIABLE), int(Kind.BAD_NAME)
+_AND, _OR, _XOR, _NOT = int(Kind.AND), int(Kind.OR), int(Kind.XOR), int(Kind.NOT)
+_BETWEEN, _IN, _LIKE, _IS, _NULL = (
+    int(Kind.BETWEEN),
+    int(Kind.IN),
+    int(Kind.LIKE),
+    int(Kind.IS),
+    int(Kind.NULL),
 )
-for _value, _kind in (
-    (_END, Kind.END),
-    (_NAME, Kind.NAME),
-    (_STRING, Kind.STRING),
-    (_INTEGER, Kind.INTEGER),
-    (_DECIMAL, Kind.DECIMAL),
-    (_EXPONENT, Kind.EXPONENT),
-    (_OPEN, Kind.LEFT_PAREN),
-    (_CLOSE, Kind.RIGHT_PAREN),
-    (_OPEN_BRACKET, Kind.LEFT_BRACKET),
-    (_CLOSE_BRACKET, Kind.RIGHT_BRACKET),
-    (_COMMA, Kind.COMMA),
-    (_DOT, Kind.DOT),
-    (_MINUS, Kind.MINUS),
-    (_EQ, Kind.EQ),
-    (_GE, Kind.GE),
-    (_NULL_SAFE, Kind.NULL_SAFE_EQ),
-    (_BANG, Kind.BANG),
-    (_VARIABLE, Kind.VARIABLE),
-    (_BAD_NAME, Kind.BAD_NAME),
-    (_AND, Kind.AND),
-    (_OR, Kind.OR),
-    (_XOR, Kind.XOR),
-    (_NOT, Kind.NOT),
-    (_BETWEEN, Kind.BETWEEN),
-    (_IN, Kind.IN),
-    (_LIKE, Kind.LIKE),
-    (_IS, Kind.IS),
-    (_NULL, Kind.NULL),
-    (_CASE, Kind.CASE),
-    (_END_CASE, Kind.END_CASE),
-):
-    assert _value == _kind, f"{_kind!r} has moved"
+_CASE, _END_CASE = int(Kind.CASE), int(Kind.END_CASE)
+_BACKSLASH, _POINT, _PLUS_SIGN, _MINUS_SIGN, _ZERO, _NINE = 92, 46, 43, 45, 48, 57
 
 # What a node of a skeleton is: an atom that must be true, one that must be false, or a joint of the two before.
 NODE_TRUE, NODE_FALSE, NODE_AND, NODE_OR = 0, 1, 2, 3
@@ -267,11 +235,11 @@ def _constant(tokens: TokenColumn, text: int, at: int, end: int, slot: int, out:
     i = base + tokens.starts[at]
     stop = base + tokens.ends[at]
     if kind == _STRING:
-        if negative or (at + 1 < end and tokens.kinds[at + 1] in (_STRING, 4)):
+        if negative or (at + 1 < end and tokens.kinds[at + 1] in (_STRING, _RAW_STRING)):
             return -1
         quote = tokens.text[i]
         for place in range(i + 1, stop - 1):
-            if tokens.text[place] == 92 or tokens.text[place] == quote:
+            if tokens.text[place] == _BACKSLASH or tokens.text[place] == quote:
                 return -1
         out.constant_kinds[slot] = CONSTANT_STRING
         out.scales[slot] = 0
@@ -287,10 +255,10 @@ def _constant(tokens: TokenColumn, text: int, at: int, end: int, slot: int, out:
     point = False
     while i < stop:
         c = tokens.text[i]
-        if c == 46:
+        if c == _POINT:
             point = True
-        elif 48 <= c <= 57:
-            mantissa = mantissa * 10 + (c - 48)
+        elif _ZERO <= c <= _NINE:
+            mantissa = mantissa * 10 + (c - _ZERO)
             digits += 1
             scale += point
         else:
@@ -301,12 +269,12 @@ def _constant(tokens: TokenColumn, text: int, at: int, end: int, slot: int, out:
     if kind == _EXPONENT:
         i += 1
         sign = 1
-        if tokens.text[i] == 45 or tokens.text[i] == 43:
-            sign = -1 if tokens.text[i] == 45 else 1
+        if tokens.text[i] == _MINUS_SIGN or tokens.text[i] == _PLUS_SIGN:
+            sign = -1 if tokens.text[i] == _MINUS_SIGN else 1
             i += 1
         exponent = 0
         while i < stop:
-            exponent = min(exponent * 10 + (tokens.text[i] - 48), 100000)
+            exponent = min(exponent * 10 + (tokens.text[i] - _ZERO), 100000)
             i += 1
         scale -= sign * exponent
     out.constant_kinds[slot] = kind - _INTEGER
@@ -424,8 +392,8 @@ def _shapes(tokens: TokenColumn, skeletons: Skeletons, table: Ints, out: Shapes)
                     if name == names:
                         names += 1
                     kind = tokens.kinds[behind]
-                    # LT LE GT GE are 22 to 25: seen from the right, LT is GT and LE is GE.
-                    shape = kind if kind < 22 else kind + 2 if kind < 24 else kind - 2
+                    # LT LE GT GE are neighbours: seen from the right, LT is GT and LE is GE.
+                    shape = kind if kind < _LT else kind + 2 if kind < _GT else kind - 2
                     slot += 1
         if shape == SHAPE_OTHER:
             slot = first_slot

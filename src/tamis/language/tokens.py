@@ -99,8 +99,8 @@ _ordered = sorted(KEYWORDS.items(), key=lambda item: _packed(item[0]))
 _KEYWORD_LETTERS = np.array([_packed(word) for word, _ in _ordered], np.uint64)
 _KEYWORD_KINDS = np.array([kind for _, kind in _ordered], np.uint8)
 
-# Classes of bytes: 0 other, 1 space, 2 digit, 3 letter or underscore or non-ASCII, 4 operator character.
-_SPACE, _DIGIT, _LETTER, _OPERATOR = 1, 2, 3, 4
+# Classes of bytes; a letter is also an underscore and every byte beyond ASCII.
+_OTHER, _SPACE, _DIGIT, _LETTER = 0, 1, 2, 3
 _CLASS = np.zeros(256, np.uint8)
 _CLASS[[9, 10, 11, 12, 13, 32]] = _SPACE
 _CLASS[48:58] = _DIGIT
@@ -145,6 +145,23 @@ for _operator, _kind in {
     _PAIRS[ord(_operator[0]), ord(_operator[1])] = _kind
 
 
+# Kernels know kinds of tokens, and characters, as plain integers.
+_K_END, _K_NAME, _K_QUOTED_NAME = int(Kind.END), int(Kind.NAME), int(Kind.QUOTED_NAME)
+_K_STRING, _K_RAW_STRING = int(Kind.STRING), int(Kind.RAW_STRING)
+_K_INTEGER, _K_DECIMAL, _K_EXPONENT, _K_SUFFIXED = (
+    int(Kind.INTEGER),
+    int(Kind.DECIMAL),
+    int(Kind.EXPONENT),
+    int(Kind.SUFFIXED),
+)
+_K_NULL_SAFE_EQ, _K_VARIABLE = int(Kind.NULL_SAFE_EQ), int(Kind.VARIABLE)
+_K_BAD_CHARACTER, _K_BAD_STRING = int(Kind.BAD_CHARACTER), int(Kind.BAD_STRING)
+_K_BAD_COMMENT, _K_BAD_NAME = int(Kind.BAD_COMMENT), int(Kind.BAD_NAME)
+_NEWLINE, _QUOTE, _DOUBLE_QUOTE, _BACK_QUOTE, _BACKSLASH = 10, 39, 34, 96, 92
+_STAR, _SLASH, _PLUS, _MINUS, _POINT, _QUESTION, _LESS, _EQUAL, _GREATER = 42, 47, 43, 45, 46, 63, 60, 61, 62
+_B, _D, _E, _F, _L, _R, _S, _Y, _UPPER_A, _UPPER_Z, _TO_LOWER = 98, 100, 101, 102, 108, 114, 115, 121, 65, 90, 32
+
+
 @numba.njit(cache=True, nogil=True)
 def _scan(
     text: npt.NDArray[np.uint8],
@@ -168,97 +185,102 @@ def _scan(
         while i < stop:
             c = text[i]
             class_ = _CLASS[c]
-            if class_ == 1:
+            if class_ == _SPACE:
                 i += 1
                 continue
             start = i
             kind = 0
-            if class_ == 3:
+            if class_ == _LETTER:
                 letters = np.uint64(0)
-                while i < stop and (_CLASS[text[i]] == 3 or _CLASS[text[i]] == 2):
+                while i < stop and _CLASS[text[i]] >= _DIGIT:
                     if i - start < 8:
                         b = text[i]
-                        if 65 <= b <= 90:
-                            b = b + np.uint8(32)
+                        if _UPPER_A <= b <= _UPPER_Z:
+                            b = b + np.uint8(_TO_LOWER)
                         letters |= np.uint64(b) << np.uint64(8 * (i - start))
                     i += 1
-                kind = 1
+                kind = _K_NAME
                 if i - start <= 8:
                     low = np.searchsorted(_KEYWORD_LETTERS, letters)
                     if low < len(_KEYWORD_LETTERS) and _KEYWORD_LETTERS[low] == letters:
                         kind = int(_KEYWORD_KINDS[low])
-                    elif i - start == 1 and letters == 114 and i < stop and (text[i] == 39 or text[i] == 34):
+                    elif (
+                        i - start == 1
+                        and letters == _R
+                        and i < stop
+                        and (text[i] == _QUOTE or text[i] == _DOUBLE_QUOTE)
+                    ):
                         quote = text[i]
                         i += 1
                         while i < stop and text[i] != quote:
                             i += 1
-                        kind = 4
+                        kind = _K_RAW_STRING
                         if i >= stop:
-                            kind = 37
+                            kind = _K_BAD_STRING
                         else:
                             i += 1
-            elif class_ == 2 or (c == 46 and i + 1 < stop and _CLASS[text[i + 1]] == 2):
+            elif class_ == _DIGIT or (c == _POINT and i + 1 < stop and _CLASS[text[i + 1]] == _DIGIT):
                 kind, i = _number(text, i, stop)
-            elif c == 39 or c == 34:
+            elif c == _QUOTE or c == _DOUBLE_QUOTE:
                 i += 1
-                kind = 37
+                kind = _K_BAD_STRING
                 while i < stop:
-                    if text[i] == 92:
+                    if text[i] == _BACKSLASH:
                         i += 2
                     elif text[i] == c:
                         i += 1
                         if i < stop and text[i] == c:
                             i += 1
                         else:
-                            kind = 3
+                            kind = _K_STRING
                             break
                     else:
                         i += 1
                 i = min(i, stop)
-            elif c == 96:
+            elif c == _BACK_QUOTE:
                 i += 1
-                kind = 39
+                kind = _K_BAD_NAME
                 while i < stop:
-                    if text[i] == 96:
+                    if text[i] == _BACK_QUOTE:
                         i += 1
-                        if i < stop and text[i] == 96:
+                        if i < stop and text[i] == _BACK_QUOTE:
                             i += 1
                         else:
-                            kind = 2 if i - start > 2 else 39
+                            kind = _K_QUOTED_NAME if i - start > 2 else _K_BAD_NAME
                             break
                     else:
                         i += 1
-            elif c == 45 and i + 1 < stop and text[i + 1] == 45:
-                while i < stop and text[i] != 10:
+            elif c == _MINUS and i + 1 < stop and text[i + 1] == _MINUS:
+                while i < stop and text[i] != _NEWLINE:
                     i += 1
                 continue
-            elif c == 47 and i + 1 < stop and text[i + 1] == 42:
+            elif c == _SLASH and i + 1 < stop and text[i + 1] == _STAR:
                 depth = 1
                 i += 2
                 while i < stop and depth > 0:
-                    if text[i] == 42 and i + 1 < stop and text[i + 1] == 47:
+                    if text[i] == _STAR and i + 1 < stop and text[i + 1] == _SLASH:
                         depth -= 1
                         i += 2
-                    elif text[i] == 47 and i + 1 < stop and text[i + 1] == 42:
+                    elif text[i] == _SLASH and i + 1 < stop and text[i + 1] == _STAR:
                         depth += 1
                         i += 2
                     else:
                         i += 1
                 if depth == 0:
                     continue
-                kind = 38
+                kind = _K_BAD_COMMENT
                 i = stop
-            elif c == 63 and i + 1 < stop and _CLASS[text[i + 1]] == 3:
+            elif c == _QUESTION and i + 1 < stop and _CLASS[text[i + 1]] == _LETTER:
                 i += 1
-                while i < stop and (_CLASS[text[i]] == 3 or _CLASS[text[i]] == 2):
+                while i < stop and _CLASS[text[i]] >= _DIGIT:
                     i += 1
-                kind = 35
+                kind = _K_VARIABLE
             else:
                 pair = np.uint8(0)
                 if i + 1 < stop:
                     pair = _PAIRS[c, text[i + 1]]
-                if c == 60 and i + 2 < stop and text[i + 1] == 61 and text[i + 2] == 62:
-                    kind = 26
+                if c == _LESS and i + 2 < stop and text[i + 1] == _EQUAL and text[i + 2] == _GREATER:
+                    kind = _K_NULL_SAFE_EQ
                     i += 3
                 elif pair != 0:
                     kind = int(pair)
@@ -267,12 +289,12 @@ def _scan(
                     kind = int(_SINGLE[c])
                     i += 1
                     if kind == 0:
-                        kind = 36
+                        kind = _K_BAD_CHARACTER
             kinds[at] = kind
             starts[at] = start - base
             ends[at] = i - base
             at += 1
-        kinds[at] = 0
+        kinds[at] = _K_END
         starts[at] = stop - base
         ends[at] = stop - base
         at += 1
@@ -283,45 +305,45 @@ def _scan(
 def _number(text: npt.NDArray[np.uint8], i: int, stop: int) -> tuple[int, int]:
     """Kind and end of the number, or of the name that begins with a digit, at `i`."""
     start = i
-    kind = 5
-    while i < stop and _CLASS[text[i]] == 2:
+    kind = _K_INTEGER
+    while i < stop and _CLASS[text[i]] == _DIGIT:
         i += 1
-    if i < stop and text[i] == 46:
-        kind = 6
+    if i < stop and text[i] == _POINT:
+        kind = _K_DECIMAL
         i += 1
-        while i < stop and _CLASS[text[i]] == 2:
+        while i < stop and _CLASS[text[i]] == _DIGIT:
             i += 1
     after_digits = i
-    if i < stop and (text[i] == 101 or text[i] == 69):
+    if i < stop and (text[i] | _TO_LOWER) == _E:
         j = i + 1
-        if j < stop and (text[j] == 43 or text[j] == 45):
+        if j < stop and (text[j] == _PLUS or text[j] == _MINUS):
             j += 1
-        if j < stop and _CLASS[text[j]] == 2:
-            while j < stop and _CLASS[text[j]] == 2:
+        if j < stop and _CLASS[text[j]] == _DIGIT:
+            while j < stop and _CLASS[text[j]] == _DIGIT:
                 j += 1
-            kind = 7
+            kind = _K_EXPONENT
             i = j
     letters = i
-    while i < stop and (_CLASS[text[i]] == 3 or _CLASS[text[i]] == 2):
+    while i < stop and _CLASS[text[i]] >= _DIGIT:
         i += 1
     if i == letters:
         return kind, i
-    last = text[i - 1] | np.uint8(32)
-    first = text[letters] | np.uint8(32)
+    last = text[i - 1] | _TO_LOWER
+    first = text[letters] | _TO_LOWER
     if i - letters == 1 and (
-        first == 102 or first == 100 or (kind == 5 and (first == 108 or first == 115 or first == 121))
+        first == _F or first == _D or (kind == _K_INTEGER and (first == _L or first == _S or first == _Y))
     ):
-        return 8, i
-    if i - letters == 2 and first == 98 and last == 100:
-        return 8, i
+        return _K_SUFFIXED, i
+    if i - letters == 2 and first == _B and last == _D:
+        return _K_SUFFIXED, i
     # `1a` and `1e3x` are names in Spark; `1.5x` is nothing.
     for place in range(start, after_digits):
-        if text[place] == 46:
-            return 36, i
+        if text[place] == _POINT:
+            return _K_BAD_CHARACTER, i
     for place in range(start, i):
-        if _CLASS[text[place]] != 2 and _CLASS[text[place]] != 3:
-            return 36, i
-    return 1, i
+        if _CLASS[text[place]] < _DIGIT:
+            return _K_BAD_CHARACTER, i
+    return _K_NAME, i
 
 
 class TokenColumn(NamedTuple):

@@ -78,11 +78,11 @@ class Truth:
     ) -> Formula:
         """AND is T if all are T and F if one is F; OR the other way round; else U."""
         if verdict == unanimous:
-            return conjunction(self.formula(each, unanimous) for each in arguments)
+            return conjunction([self.formula(each, unanimous) for each in arguments])
         if verdict == decisive:
-            return disjunction(self.formula(each, decisive) for each in arguments)
+            return disjunction([self.formula(each, decisive) for each in arguments])
         undecided = [disjunction([self.formula(each, unanimous), self.formula(each, "U")]) for each in arguments]
-        return conjunction([*undecided, disjunction(self.formula(each, "U") for each in arguments)])
+        return conjunction([*undecided, disjunction([self.formula(each, "U") for each in arguments])])
 
     def _xor(self, _: Apply, arguments: Sequence[Typed], verdict: Verdict) -> Formula:
         return self._equality(arguments, _NEGATED[verdict])
@@ -92,11 +92,11 @@ class Truth:
         assert isinstance(count, Constant)
         least, most_false = count.value, len(conditions) - count.value + 1
         if verdict == "T":
-            return at_least(least, (self.formula(each, "T") for each in conditions))
+            return at_least(least, [self.formula(each, "T") for each in conditions])
         if verdict == "F":
-            return at_least(most_false, (self.formula(each, "F") for each in conditions))
-        not_true = (disjunction([self.formula(each, "F"), self.formula(each, "U")]) for each in conditions)
-        not_false = (disjunction([self.formula(each, "T"), self.formula(each, "U")]) for each in conditions)
+            return at_least(most_false, [self.formula(each, "F") for each in conditions])
+        not_true = [disjunction([self.formula(each, "F"), self.formula(each, "U")]) for each in conditions]
+        not_false = [disjunction([self.formula(each, "T"), self.formula(each, "U")]) for each in conditions]
         return conjunction([at_least(most_false, not_true), at_least(least, not_false)])
 
     def _is(self, expression: Apply, arguments: Sequence[Typed], verdict: Verdict) -> Formula:
@@ -123,7 +123,7 @@ class Truth:
         if expression.type != BOOLEAN:
             return None
         if verdict == "U":
-            return conjunction(self.formula(each, "U") for each in arguments)
+            return conjunction([self.formula(each, "U") for each in arguments])
         found = self.formula(arguments[-1], verdict)
         for each in reversed(arguments[:-1]):
             found = disjunction([self.formula(each, verdict), conjunction([self.formula(each, "U"), found])])
@@ -197,7 +197,7 @@ class Truth:
 
     def _either(self, left: Typed, right: Typed, pairs: Sequence[tuple[Verdict, Verdict]]) -> Formula:
         return disjunction(
-            conjunction([self.formula(left, one), self.formula(right, other)]) for one, other in pairs
+            [conjunction([self.formula(left, one), self.formula(right, other)]) for one, other in pairs]
         )
 
     def _equality(self, arguments: Sequence[Typed], verdict: Verdict) -> Formula:

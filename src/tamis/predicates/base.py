@@ -42,4 +42,8 @@ class Predicate(Protocol):
         """In which rows it holds."""
 
     def describe(self) -> str:
-        """The predicate as a reader of conditions would write it; equal texts mean equal predicates."""
+        """The predicate as a reader of conditions would write it."""
+
+    @property
+    def identity(self) -> str:
+        """Equal identities mean equal predicates."""

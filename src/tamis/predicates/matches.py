@@ -45,3 +45,8 @@ class Matches:
         """`title NOT LIKE '%used%'`."""
         name = to_text(to_syntax(self.attribute))
         return f"{name} {'NOT ' if self.negated else ''}{self.test.upper()} {write_string(self.pattern)}"
+
+    @property
+    def identity(self) -> str:
+        """What it says, with the type of what it reads."""
+        return f"{self.attribute.type} {self.describe()}"

@@ -49,3 +49,9 @@ class Quantified:
         name = to_text(to_syntax(self.attribute))
         function = "forall" if self.every else "exists"
         return f"{function}({name}, {self.variable.name} -> {self.formula.describe()})"
+
+    @property
+    def identity(self) -> str:
+        """As `describe`, which may leave out what is deep inside, with all of the formula."""
+        name = to_text(to_syntax(self.attribute))
+        return f"{self.attribute.type} {name} {self.every} {self.variable.name} {self.formula.digest.hex()}"

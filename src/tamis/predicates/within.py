@@ -57,6 +57,11 @@ class Within:
             tests.append(_describe_ranges(self.attribute.type, name, self.ranges))
         return " OR ".join(tests) or f"{name} IS NEVER"
 
+    @property
+    def identity(self) -> str:
+        """What it says, with the type of what it reads."""
+        return f"{self.attribute.type} {self.describe()}"
+
 
 def ranges_mask(column: Column, ranges: Ranges) -> Mask:
     """Which rows' keys are in the ranges; unspecified where the column is NULL."""

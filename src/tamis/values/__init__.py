@@ -1,0 +1,1 @@
+"""Values: their types, order, casts and columns."""

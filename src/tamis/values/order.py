@@ -146,7 +146,11 @@ def _double_key(value: float) -> int:
 
 
 def _number_key(value: float) -> tuple[int, float, int]:
-    return (1, 0, 0) if _is_nan(value) else (0, value, 0)
+    if _is_nan(value):
+        return 1, 0, 0
+    # Equal numbers have one key, and one text: 1.0 is 1 and -0.0 is 0.
+    is_whole = -_TWO_63 <= value < _TWO_63 and value == int(value)
+    return 0, int(value) if is_whole else value, 0
 
 
 _KEY_BOUNDS = {

@@ -102,7 +102,7 @@ _NUMERIC_NAMES = _INTEGRAL_NAMES | {"float", "double", "decimal", "number"}
 
 
 def decimal(precision: int, scale: int) -> Type:
-    """decimal(precision, scale)."""
+    """A decimal of that precision and scale."""
     return Type("decimal", precision, scale)
 
 
@@ -206,6 +206,9 @@ def _type_at(tokens: list[str], at: int, text: str, depth: int) -> tuple[Type, i
         return _SIMPLE[name], at + 1
     if name in ("decimal", "dec", "numeric"):
         return _decimal_at(tokens, at + 1, text)
+    if name in ("varchar", "char", "character") and tokens[at + 1 : at + 4 : 2] == ["(", ")"]:
+        # Spark casts to these without cutting or padding.
+        return STRING, at + 4
     if name == "array":
         expect(at + 1, "<")
         element, end = _type_at(tokens, at + 2, text, depth + 1)

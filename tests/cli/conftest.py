@@ -1,0 +1,61 @@
+"""What the tests of the command line share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from tamis.cli.app import app
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a command gave."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> list[Any]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs a command in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str, input: str | bytes | None = None) -> Outcome:
+        result = CliRunner().invoke(app, list(arguments), input=input, prog_name="tamis")
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return Outcome(result.exit_code, result.stdout, result.stderr)
+
+    return run
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str, str | list[Any]], str]:
+    """Writes a file, from a text or as JSON lines, and gives its name."""
+
+    def write(name: str, content: str | list[Any]) -> str:
+        text = content if isinstance(content, str) else "".join(json.dumps(line) + "\n" for line in content)
+        (tmp_path / name).write_bytes(text.encode())
+        return name
+
+    return write
+
+
+Write = Callable[[str, "str | list[Any]"], str]

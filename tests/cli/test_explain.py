@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Outcome, Run, Write
+
+SUBSCRIPTIONS = [
+    {"id": "cheap", "condition": "price < 10 and brand in ('Sony', 'Nikon')"},
+    {"id": "bad", "condition": "price <"},
+]
+EVENTS = [
+    {"id": "a", "price": 5, "brand": "Sony"},
+    {"id": "b", "price": 50, "brand": "Sony"},
+    {"price": 7},
+    {"id": 1, "price": 8, "brand": "Nikon"},
+]
+
+
+@pytest.fixture
+def explain(run: Run, write: Write) -> Any:
+    given, events = write("s.jsonl", SUBSCRIPTIONS), write("e.jsonl", EVENTS)
+
+    def explain(event: str, *options: str, id: str = "cheap") -> Outcome:
+        arguments = ("--subscriptions", given, "--id", id, "--events", events, "--event", event)
+        return run("explain", *arguments, *options)
+
+    return explain
+
+
+def test_why_it_matched(explain: Any) -> None:
+    outcome = explain("a")
+    assert outcome.code == 0
+    assert outcome.out.splitlines() == [
+        "The event matches subscription 'cheap' because all 2 operands of its AND hold.",
+        "✓ AND",
+        "├── ✓ price < 10  [price = 5]",
+        "└── ✓ brand IN ('Sony', 'Nikon')  [brand = 'Sony']",
+    ]
+
+
+def test_why_it_did_not(explain: Any) -> None:
+    outcome = explain("b")
+    assert outcome.code == 0
+    assert outcome.out.startswith("The event does not match subscription 'cheap' because price < 10 is false")
+    assert "├── ✗ price < 10  [price = 50]" in outcome.out
+
+
+def test_event_by_row_number(explain: Any) -> None:
+    assert "[price = 7]" in explain("2").out
+
+
+def test_id_comes_before_row_number(explain: Any) -> None:
+    assert "[price = 8]" in explain("1").out
+
+
+def test_event_id_names_another_attribute(explain: Any) -> None:
+    assert "[price = 50]" in explain("50", "--event-id", "price").out
+
+
+def test_json_is_the_explanation(explain: Any) -> None:
+    (answer,) = explain("b", "--json").json
+    assert list(answer) == ["subscription_id", "condition", "matched", "reason", "tree"]
+    assert (answer["subscription_id"], answer["matched"]) == ("cheap", False)
+    assert [part["verdict"] for part in answer["tree"]["parts"]] == [False, True]
+
+
+def test_unknown_event_is_exit_code_2(explain: Any) -> None:
+    outcome = explain("zz")
+    assert (outcome.code, outcome.err) == (2, "tamis: error: e.jsonl: there is no event 'zz'\n")
+
+
+def test_unknown_subscription_is_exit_code_2_with_a_guess(explain: Any) -> None:
+    outcome = explain("a", id="chaep")
+    assert outcome.code == 2
+    assert "there is no subscription 'chaep'; did you mean 'cheap'?" in outcome.err
+
+
+def test_refused_subscription_is_exit_code_1(explain: Any) -> None:
+    outcome = explain("a", id="bad")
+    assert outcome.code == 1
+    assert "s.jsonl:2: subscription 'bad' is refused:" in outcome.err
+
+
+def test_at_least_says_how_many(run: Run, write: Write) -> None:
+    given = write("s.txt", "at_least(2, price < 10, price > 3, id = 'x')")
+    events = write("e.jsonl", EVENTS)
+    out = run("explain", "--subscriptions", given, "--id", "1", "--events", events, "--event", "a").out
+    assert "✓ AT LEAST 2 OF\n" in out

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tamis.cli.subscriptions import Entry, read_subscriptions
+from tamis.errors import SubscriptionError
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Any:
+    def read(name: str, content: str | bytes) -> list[Entry]:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return read_subscriptions(str(path))
+
+    return read
+
+
+def test_json_lines_with_everything(read: Any) -> None:
+    line = '{"id": 7, "condition": "a = 1", "type": "t", "priority": -2, "owner": "me", "more": []}'
+    (entry,) = read("s.jsonl", line)
+    assert (entry.id, entry.condition, entry.type, entry.priority, entry.owner) == ("7", "a = 1", "t", -2, "me")
+    assert entry.problems == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "problems"),
+    [
+        ('{"id": "a", "condition"', ["not JSON: Expecting ':' delimiter at column 24"]),
+        ("[]", ["expected a JSON object with id and condition"]),
+        ("price < 3", ["not JSON: Expecting value at column 1"]),
+        ("{}", ["id is missing", "condition is missing"]),
+        ('{"id": "", "condition": "a"}', ['id: expected a text or an integer, found ""']),
+        ('{"id": true, "condition": 3}', None),
+        ('{"id": "a", "conditon": "a"}', ["condition is missing; is 'conditon' meant to be it?"]),
+        ('{"id": "a", "condition": "a", "priority": "1"}', ['priority: expected an integer, found "1"']),
+        ('{"id": "a", "condition": "a", "owner": 1, "type": 2}', None),
+    ],
+)
+def test_a_broken_record_keeps_its_place_with_everything_wrong(
+    read: Any, line: str, problems: list[str] | None
+) -> None:
+    good = '{"id": "good", "condition": "a"}'
+    first, broken, last = read("s.jsonl", f"{good}\n{line}\n{good.replace('good', 'other')}\n")
+    assert (first.problems, last.problems, broken.line) == ((), (), 2)
+    assert list(broken.problems) == problems if problems is not None else len(broken.problems) == 2
+
+
+def test_text_keeps_columns_and_numbers_lines(read: Any) -> None:
+    entries = read("s.txt", "\ufeff# head\r\n\r\n  a < 1\r\n--no\nb\n")
+    assert [(entry.id, entry.condition, entry.whole_line) for entry in entries] == [
+        ("3", "  a < 1", True),
+        ("5", "b", True),
+    ]
+
+
+def test_line_that_is_not_utf8_is_a_problem_of_that_line(read: Any) -> None:
+    bad, good = read("s.txt", b"a = '\xff'\nb\n")
+    assert bad.problems == ("not UTF-8: invalid start byte at byte 5",)
+    assert good.problems == ()
+
+
+def test_lone_surrogate_is_a_question_mark_as_in_spark(read: Any) -> None:
+    (entry,) = read("s.jsonl", '{"id": "\\ud800", "condition": "a"}')
+    assert entry.id == "?"
+
+
+def test_csv_cells_may_span_lines_and_the_first_line_counts(read: Any) -> None:
+    entries = read("s.csv", 'id,condition,priority,owner\na,"x = 1\nAND y",3,\n\nb,"z in (1, 2)",,me\n')
+    assert [(entry.id, entry.condition, entry.line) for entry in entries] == [
+        ("a", "x = 1\nAND y", 2),
+        ("b", "z in (1, 2)", 5),
+    ]
+    assert [(entry.priority, entry.owner) for entry in entries] == [(3, None), (0, "me")]
+
+
+def test_csv_row_with_a_comma_too_many(read: Any) -> None:
+    (entry,) = read("s.csv", "id,condition\na,z in (1, 2)\n")
+    assert entry.problems == ("expected 2 cells, found 3; is a comma not quoted?",)
+
+
+@pytest.mark.parametrize("content", ["", "id,text\na,b\n", "condition\na\n"])
+def test_csv_without_the_columns_is_refused(read: Any, content: str) -> None:
+    with pytest.raises(SubscriptionError, match="there is no column"):
+        read("s.csv", content)
+
+
+def test_parquet_rows_are_counted_from_1(tmp_path: Path) -> None:
+    table = pa.table({"id": [1, 2], "condition": ["a", None], "extra": [b"", b""]})
+    pq.write_table(table, tmp_path / "s.parquet")
+    first, second = read_subscriptions(str(tmp_path / "s.parquet"))
+    assert (first.id, first.line, first.problems) == ("1", 1, ())
+    assert (second.id, second.line, second.problems) == ("2", 2, ("condition is missing",))
+
+
+def test_file_that_is_no_parquet_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "s.parquet").write_bytes(b"nonsense")
+    with pytest.raises(SubscriptionError, match=r"s\.parquet"):
+        read_subscriptions(str(tmp_path / "s.parquet"))

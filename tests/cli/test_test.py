@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Outcome, Run, Write
+
+HEAD = """
+subscriptions:
+  cheap: price < 10
+  sony: brand = 'Sony' AND price > 3
+cases:
+"""
+
+
+@pytest.fixture
+def check(run: Run, write: Write) -> Any:
+    def check(text: str, *options: str) -> Outcome:
+        return run("test", write("cases.yaml", text), *options)
+
+    return check
+
+
+def test_all_pass(check: Any) -> None:
+    outcome = check(
+        HEAD
+        + """
+  - {condition: cheap, event: {price: 9}, expected: true}
+  - {condition: cheap, event: {price: 10}, expected: false}
+  - {condition: cheap, event: {}, expected: null}
+  - {condition: "price = 3", events: [{price: 3}, {price: 3.0}], expected: true}
+  - {event: {price: 5, brand: Sony}, expected: [sony, cheap]}
+  - {event: {price: 50}, expected: []}
+"""
+    )
+    assert (outcome.code, outcome.out) == (0, "")
+    assert outcome.err == "tamis: 6 cases, 6 passed, 0 failed\n"
+
+
+def test_verbose_names_cases_that_pass(check: Any) -> None:
+    outcome = check(HEAD + "  - {name: nine is cheap, condition: cheap, event: {price: 9}, expected: true}", "-v")
+    assert outcome.out == "✓ cases.yaml:6: nine is cheap\n"
+
+
+def test_failing_case_is_shown_with_its_tree(check: Any) -> None:
+    outcome = check(HEAD + "  - {name: wrong, condition: sony, event: {price: 2}, expected: true}")
+    assert outcome.code == 1
+    assert outcome.out.splitlines() == [
+        "✗ cases.yaml:6: wrong",
+        "├── expected true, found false",
+        "└── The event does not match subscription 'sony' because price > 3 is false (price is 2).",
+        "    └── ✗ AND",
+        "        ├── ? brand = 'Sony'  [brand = NULL]",
+        "        └── ✗ price > 3  [price = 2]",
+    ]
+
+
+def test_unknown_is_not_false(check: Any) -> None:
+    outcome = check(HEAD + "  - {condition: cheap, event: {}, expected: false}")
+    assert "expected false, found unknown" in outcome.out
+    assert outcome.code == 1
+
+
+def test_only_the_failing_events_of_a_case_are_shown(check: Any) -> None:
+    out = check(HEAD + "  - {condition: cheap, events: [{price: 1}, {price: 11}], expected: true}").out
+    assert "event 1: expected true, found false" in out
+    assert "event 0" not in out
+
+
+def test_list_explains_what_is_missing_and_what_is_too_much(check: Any) -> None:
+    out = check(HEAD + "  - {event: {price: 5}, expected: [sony]}").out
+    assert "expected sony, found cheap" in out
+    assert "The event matches subscription 'cheap'" in out
+    assert "The event does not match subscription 'sony'" in out
+
+
+def test_refused_condition_of_a_case_fails_it(check: Any) -> None:
+    outcome = check(HEAD + '  - {condition: "price <", event: {price: 5}, expected: true}')
+    assert outcome.code == 1
+    assert "the condition is refused:" in outcome.out
+
+
+def test_refused_subscription_is_exit_code_1(check: Any) -> None:
+    text = "subscriptions: {bad: 'price <', good: price < 3}\ncases: [{event: {price: 1}, expected: [good]}]"
+    outcome = check(text)
+    assert "subscription 'bad' is refused:" in outcome.err
+    assert "1 passed, 0 failed" in outcome.err
+    assert outcome.code == 1
+
+
+def test_event_type_and_subscriptions_from_files_beside_the_file(run: Run, write: Write, tmp_path: Any) -> None:
+    (tmp_path / "inner").mkdir()
+    write("inner/t.json", '{"attributes": {"price": "decimal(8,2)", "day": "date"}}')
+    write("inner/s.jsonl", [{"id": "cheap", "condition": "price < 10.01 AND day > DATE '2026-01-01'"}])
+    file = write(
+        "inner/cases.yaml",
+        "event_type: t.json\nsubscriptions: s.jsonl\n"
+        "cases: [{condition: cheap, event: {price: 10.00, day: 2026-03-01}, expected: true}]",
+    )
+    assert run("test", file).code == 0
+
+
+def test_event_type_may_be_inline(check: Any) -> None:
+    text = """
+event_type: {name: t, attributes: {day: {type: date, min: 2020-01-01}, at: timestamp}}
+cases:
+  - {condition: "day = DATE '2026-03-01'", event: {day: 2026-03-01}, expected: true}
+  - {condition: "at = TIMESTAMP '2026-03-01 12:00:00Z'", event: {at: 2026-03-01T13:00:00+01:00}, expected: true}
+"""
+    assert check(text).code == 0
+
+
+def test_json(check: Any) -> None:
+    cases = """
+  - {name: good, condition: cheap, event: {price: 9}, expected: true}
+  - {condition: cheap, event: {price: 9}, expected: null}
+  - {event: {price: 9}, expected: [sony]}
+"""
+    good, wrong, listed = check(HEAD + cases, "--json").json
+    assert good == {
+        "file": "cases.yaml",
+        "line": 7,
+        "name": "good",
+        "passed": True,
+        "expected": True,
+        "results": [{"passed": True, "actual": True}],
+    }
+    assert (wrong["name"], wrong["expected"], wrong["results"][0]["actual"]) == ("case 1", None, True)
+    assert wrong["results"][0]["explanations"][0]["subscription_id"] == "cheap"
+    assert (listed["expected"], listed["results"][0]["actual"]) == (["sony"], ["cheap"])
+
+
+def test_everything_wrong_with_a_file_is_told_at_once_with_its_line(check: Any) -> None:
+    outcome = check(
+        """subscription: {}
+subscriptions:
+  a: price < 3
+  b: 12
+event_type: gone.json
+cases:
+  - condition: a
+    event: {price: 2, on: 3}
+    expectd: true
+  - 12
+  - condition: a
+    event: {price: 2}
+    expected: [a, aa]
+  - event: 3
+    expected: maybe
+    expected: true
+  - events: []
+    event: {}
+    condition: true
+    expected: false
+  - events: [{}, 3]
+    name: 7
+    condition: a
+    expected: true
+"""
+    )
+    assert outcome.code == 2
+    told = [line.removeprefix("cases.yaml:").partition(":")[::2] for line in outcome.err.splitlines()]
+    beginnings = [
+        ("1", "subscription: is unknown; did you mean subscriptions?"),
+        ("4", "subscriptions.b: expected a condition, found 12"),
+        ("5", "event_type: event type gone.json"),
+        ("7", "cases[0]: expected is missing"),
+        ("8", "the key on is no text; put it in quotes"),
+        ("9", "cases[0].expectd: is unknown; did you mean expected?"),
+        ("10", "cases[1]: expected a mapping, found 12"),
+        ("11", "cases[2].condition: a list of expected ids asks all subscriptions"),
+        ("13", "cases[2].expected[1]: there is no subscription 'aa'; did you mean 'a'?"),
+        ("14", "cases[3].event: expected a mapping of attributes to values, found 3"),
+        ("14", "cases[3]: condition is missing"),
+        ("16", "the key expected is written twice"),
+        ("17", "cases[4]: expected either event or events"),
+        ("19", "cases[4].condition: expected a text, found True"),
+        ("21", "cases[5].events[1]: expected a mapping"),
+        ("22", "cases[5].name: expected a text, found 7"),
+    ]
+    assert len(told) == len(beginnings)
+    for (line, message), (expected_line, beginning) in zip(sorted(told, key=_place), beginnings, strict=True):
+        assert (line, message.strip()[: len(beginning)]) == (expected_line, beginning)
+
+
+def _place(told: tuple[str, str]) -> tuple[int, str]:
+    return int(told[0]), told[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "expected a mapping with the key cases"),
+        ("[]", "cases.yaml:1: expected a mapping with the key cases"),
+        ("subscriptions: {}", "cases: expected a list of cases"),
+        ("cases: []", "cases: expected a list of cases"),
+        ("a: [1, 2\nb: 3", "cases.yaml:2: not YAML: "),
+        ("a: 2026-13-45", "not YAML: "),
+        ("a: &x [*x]\ncases: 3", "cases: expected a list of cases"),
+        ("a: !!python/object:os.system x", "not YAML: could not determine a constructor"),
+    ],
+)
+def test_malformed_file_is_exit_code_2(check: Any, text: str, message: str) -> None:
+    outcome = check(text)
+    assert outcome.code == 2
+    assert message in outcome.err
+
+
+def test_other_files_are_run_all_the_same(run: Run, write: Write) -> None:
+    bad = write("bad.yaml", "[]")
+    good = write("good.yaml", HEAD + "  - {condition: cheap, event: {price: 1}, expected: true}")
+    outcome = run("test", bad, good, "gone.yaml")
+    assert outcome.code == 2
+    assert "gone.yaml: No such file or directory" in outcome.err
+    assert "1 case, 1 passed, 0 failed" in outcome.err

@@ -1,0 +1,240 @@
+"""The documentation tells the truth: its examples run, its links lead somewhere, its references are complete.
+
+On every page, a Python example is a session (`>>>`), run as a doctest, or plain code, run in one namespace for
+the page; what plain code prints is compared with the text block that follows it. In a console example, every
+line that starts with `$ tamis` is run and its standard output compared. Both run in a copy of `examples/`, and
+`...` in an expected output stands for anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import doctest
+import importlib
+import io
+import pkgutil
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import tamis
+from tamis.cli.app import app
+from tamis.functions import FUNCTIONS
+from tamis.language.tokens import KEYWORDS
+from tamis.limits import Limits
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(tamis.__path__, "tamis.")
+    if not module.name.endswith("__main__")
+)
+
+INTERNAL = {"read", "field", "cast", "[]", "case"}
+"""Names that no condition calls: the analyser puts them in, or they have a syntax of their own."""
+BEYOND_REGISTRY = {"exists", "forall", "cast", "try_cast", "extract"}
+"""Forms with a grammar of their own, documented among the functions."""
+
+_FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
+
+
+class Block(NamedTuple):
+    """A fenced block of a page."""
+
+    language: str
+    content: str
+    line: int
+
+
+def _blocks(page: Path) -> list[Block]:
+    text = page.read_text("utf-8")
+    return [Block(each[1], each[2], text.count("\n", 0, each.start()) + 2) for each in _FENCE.finditer(text)]
+
+
+def _name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def _pages_with(language: str) -> list[Path]:
+    return [page for page in PAGES if any(block.language == language for block in _blocks(page))]
+
+
+def _check(expected: str, got: str, place: str) -> None:
+    example = doctest.Example(place, expected)
+    checker = doctest.OutputChecker()
+    if not checker.check_output(expected, got, OPTIONS):
+        pytest.fail(f"{place}\n{checker.output_difference(example, got, OPTIONS)}", pytrace=False)
+
+
+@pytest.fixture
+def in_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in a copy of `examples/`, which a page may add to."""
+    copy = tmp_path / "examples"
+    shutil.copytree(ROOT / "examples", copy)
+    monkeypatch.chdir(copy)
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+@pytest.mark.parametrize("page", _pages_with("python"), ids=_name)
+@pytest.mark.usefixtures("in_examples")
+def test_python_examples_do_what_the_page_says(page: Path) -> None:
+    names: dict[str, object] = {"__name__": page.stem}
+    blocks = _blocks(page)
+    following = [*blocks[1:], Block("", "", 0)]
+    for block, after in zip(blocks, following, strict=True):
+        if block.language != "python":
+            continue
+        place = f"{_name(page)}:{block.line}"
+        if ">>>" in block.content:
+            _run_session(block, place, names)
+            continue
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile("\n" * (block.line - 1) + block.content, str(page), "exec"), names)
+        _check(after.content if after.language == "text" else "", printed.getvalue(), place)
+
+
+def _run_session(block: Block, place: str, names: dict[str, object]) -> None:
+    session = doctest.DocTestParser().get_doctest(block.content, names, place, place, block.line - 1)
+    said: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=OPTIONS, verbose=False)
+    runner.run(session, out=said.append, clear_globs=False)
+    names.update(session.globs)
+    if said:
+        pytest.fail("".join(said), pytrace=False)
+
+
+@pytest.mark.parametrize("page", _pages_with("console"), ids=_name)
+@pytest.mark.usefixtures("in_examples")
+def test_commands_print_what_the_page_says(page: Path) -> None:
+    for block in _blocks(page):
+        if block.language == "console":
+            for line, command, expected in _commands(block):
+                result = CliRunner().invoke(app, shlex.split(command)[1:], prog_name="tamis")
+                if result.exception is not None and not isinstance(result.exception, SystemExit):
+                    raise result.exception
+                _check(expected, result.stdout, f"{_name(page)}:{line}: {command}\n{result.stderr}")
+
+
+def _commands(block: Block) -> Iterator[tuple[int, str, str]]:
+    """Line, command and expected output of every `$ tamis` in a console block."""
+    parts = re.split(r"^\$ ", block.content, flags=re.MULTILINE)
+    line = block.line + parts[0].count("\n")
+    for part in parts[1:]:
+        command, _, expected = part.replace("\\\n", "").partition("\n")
+        if command.startswith("tamis "):
+            yield line, command, expected
+        line += part.count("\n")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings_hold(name: str) -> None:
+    module = importlib.import_module(name)
+    said: list[str] = []
+    for session in doctest.DocTestFinder(exclude_empty=True).find(module):
+        doctest.DocTestRunner(optionflags=OPTIONS, verbose=False).run(session, out=said.append)
+    if said:
+        pytest.fail("".join(said), pytrace=False)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = _FENCE.sub("", page.read_text("utf-8"))
+    broken = [target for target in _LINK.findall(text) if not _resolves(page, target)]
+    assert not broken, broken
+
+
+def _resolves(page: Path, target: str) -> bool:
+    if re.match(r"[a-z]+:", target):
+        return True
+    path, _, anchor = target.partition("#")
+    file = (page.parent / path).resolve() if path else page
+    if not file.exists():
+        return False
+    return not anchor or anchor in _anchors(file)
+
+
+def _anchors(page: Path) -> set[str]:
+    headings = _HEADING.findall(_FENCE.sub("", page.read_text("utf-8")))
+    kept = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
+    return {heading.strip().replace(" ", "-") for heading in kept}
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    listed = set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text("utf-8")))
+    assert listed == {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+
+
+def _language() -> str:
+    return (DOCS / "language.md").read_text("utf-8")
+
+
+def _documented_functions() -> set[str]:
+    """The names called in the first column of the tables of functions."""
+    section = _language().partition("\n## Functions\n")[2].partition("\n## ")[0]
+    cells = [line.split(" | ")[0] for line in section.splitlines() if line.startswith("| `")]
+    return {name for cell in cells for name in re.findall(r"`([a-z_0-9]+)\(", cell)}
+
+
+def test_every_function_is_documented() -> None:
+    callable_ = {name for name in FUNCTIONS if name.isidentifier() and not name.startswith("is_")}
+    words = {name for name in callable_ if name in KEYWORDS}
+    missing = callable_ - words - INTERNAL - _documented_functions()
+    assert not missing, sorted(missing)
+
+
+def test_every_documented_function_exists() -> None:
+    unknown = _documented_functions() - FUNCTIONS.keys() - BEYOND_REGISTRY
+    assert not unknown, sorted(unknown)
+
+
+def test_every_operator_and_keyword_is_documented() -> None:
+    operators = {name for name in FUNCTIONS if not name.isidentifier()} - INTERNAL
+    # A pipe cannot stand between back quotes in a table.
+    page = re.sub(r"<code>(.*?)</code>", r"`\1`", _language()).replace("&#124;", "|")
+    written = {word for code in re.findall(r"`([^`\n]+)`", page) for word in code.split()}
+    missing = (operators | {word.upper() for word in KEYWORDS}) - written
+    assert not missing, sorted(missing)
+
+
+def test_every_limit_is_documented() -> None:
+    missing = [field.name for field in dataclasses.fields(Limits) if f"`{field.name}`" not in _language()]
+    assert not missing
+
+
+def test_every_public_name_is_documented() -> None:
+    page = (DOCS / "python.md").read_text("utf-8")
+    missing = [name for name in tamis.__all__ if not re.search(rf"\b{name}\b", page)]
+    assert not missing
+
+
+def test_every_command_is_documented() -> None:
+    page = (DOCS / "command-line.md").read_text("utf-8")
+    command = typer.main.get_command(app)
+    assert hasattr(command, "commands")
+    missing = [name for name in command.commands if f"`tamis {name}`" not in page]
+    assert not missing
+
+
+def _package_names(module: ModuleType) -> set[str]:
+    return {each.name for each in pkgutil.iter_modules(module.__path__) if each.ispkg}
+
+
+def test_every_package_is_in_the_architecture() -> None:
+    page = (DOCS / "architecture.md").read_text("utf-8")
+    missing = [name for name in _package_names(tamis) if f"`{name}/`" not in page]
+    assert not missing

@@ -174,6 +174,13 @@ def _anchors(page: Path) -> set[str]:
     return {heading.strip().replace(" ", "-") for heading in kept}
 
 
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_files_that_a_page_names_exist(page: Path) -> None:
+    named = re.findall(r"`((?:tests|src|scripts|benchmarks)/[\w./*-]+)`", page.read_text("utf-8"))
+    missing = [name for name in named if not list(ROOT.glob(name.rstrip("/")))]
+    assert not missing, missing
+
+
 def test_every_page_is_in_the_navigation() -> None:
     listed = set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text("utf-8")))
     assert listed == {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}

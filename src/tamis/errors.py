@@ -71,7 +71,8 @@ class Problem:
         width = max(1, min(self.end - self.start, len(source) - (column - 1)))
         source, shift = _window(source, column - 1)
         hint = f"\n  hint: {self.hint}" if self.hint else ""
-        caret = " " * (column - 1 - shift) + "^" * min(width, len(source) + 1)
+        before = column - 1 - shift
+        caret = " " * before + "^" * max(1, min(width, len(source) - before))
         return f"line {line}, column {column}: {self.message}\n  {source}\n  {caret}{hint}"
 
 

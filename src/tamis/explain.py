@@ -13,14 +13,15 @@ from tamis.events.batch import EventBatch
 from tamis.language.condition import Condition
 from tamis.language.expression import Apply, Constant, Path, Typed, Variable, parts, to_syntax, walk
 from tamis.language.printing import to_text
+from tamis.language.syntax import TESTS
 from tamis.reference import Event, evaluator
 from tamis.values.casts import to_text as value_text
 from tamis.values.column import Value
 from tamis.values.types import BOOLEAN, STRING, Type
 
 _CONNECTIVES = (
-    *("and", "or", "not", "xor", "at_least", "is_true", "is_not_true", "is_false", "is_not_false"),
-    *("coalesce", "case", "if"),
+    *("and", "or", "not", "xor", "at_least", "coalesce", "case", "if"),
+    *TESTS,
 )
 _WORDS = {True: "true", False: "false", None: "unknown"}
 
@@ -113,7 +114,7 @@ class _Explainer:
 
     def text(self, expression: Typed) -> str:
         """As it was written, as far as that is known."""
-        return to_text(self.sources.get(id(expression)) or to_syntax(expression, self.zone))
+        return to_text(self.sources.get(id(expression)) or to_syntax(expression))
 
     def part(self, expression: Typed) -> Part:
         verdict = self.value(expression)

@@ -48,7 +48,22 @@ TYPED_NAMES = (
     *("flag", "tiny", "n", "big", "real", "dbl", "price", "money", "name", "born", "ts", "raw", "tags", "s.x"),
     *("s.b", "s.deep.y", "S.DEEP.Y", "N", "s", "s.nothing", "n.x", "odd", "missing", "nme", "`n`", "s . x", "été"),
 )
-LOOSE_NAMES = ("a", "b", "a.b", "a.b.c", "`a b`", "a . b", "été", "日本", "a/**/.b", "1a", "date", "interval", "x", "r")
+LOOSE_NAMES = (
+    "a",
+    "b",
+    "a.b",
+    "a.b.c",
+    "`a b`",
+    "a . b",
+    "été",
+    "日本",
+    "a/**/.b",
+    "1a",
+    "date",
+    "interval",
+    "x",
+    "r",
+)
 SCHEMAS = {"typed": (SIMPLE, TYPED_NAMES), "schemaless": (None, LOOSE_NAMES)}
 
 
@@ -62,7 +77,10 @@ def alone(text: str | None, event_type: EventType | None, limits: Limits) -> For
 
 
 def check(
-    texts: Sequence[str | None], event_type: EventType | None = None, limits: Limits = DEFAULT_LIMITS, given: Any = None
+    texts: Sequence[str | None],
+    event_type: EventType | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    given: Any = None,
 ) -> int:
     """Compare the two ways; gives how many conditions were accepted."""
     found = compile_conditions(texts if given is None else given, event_type, limits)

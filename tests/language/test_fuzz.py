@@ -5,6 +5,7 @@ Everything is seeded: what fails is in the message, and comes again. Bounds are 
 
 from __future__ import annotations
 
+import itertools
 import random
 import sys
 from collections.abc import Callable, Iterator
@@ -45,7 +46,6 @@ TYPE = EventType.from_dict(
 )
 TYPES = {"typed": TYPE, "schemaless": None}
 MOST_PROBLEMS = 40
-VOLUME = 100_000
 SHARE = 4_000
 
 
@@ -53,7 +53,9 @@ def texts(seed: int, count: int) -> Iterator[str]:
     """Soup of tokens, mutated conditions, oddly spaced ones; a third each."""
     random_ = random.Random(seed)
     here = world("typed")
-    stock = [here.condition(random_) for _ in range(300)] + [world("schemaless").condition(random_) for _ in range(300)]
+    stock = [here.condition(random_) for _ in range(300)] + [
+        world("schemaless").condition(random_) for _ in range(300)
+    ]
     for place in range(count):
         if place % 3 == 0:
             yield soup(random_, NAMES, 24)
@@ -74,21 +76,30 @@ def one(text: str, event_type: EventType | None) -> Formula | ConditionError:
         raise AssertionError(msg) from error
 
 
-@pytest.mark.parametrize("name", TYPES)
-def test_many_random_texts_at_once(name: str) -> None:
-    given = list(texts(20, VOLUME))
-    step = 5_000
-    for start in range(0, VOLUME, step):
-        part = given[start : start + step]
+def check_volume(seed: int, count: int, event_type: EventType | None) -> None:
+    """Compile many texts at once; if that fails, name the text that does it."""
+    stream = texts(seed, count)
+    while part := list(itertools.islice(stream, 5_000)):
         try:
-            found = compile_conditions(part, TYPES[name])
-            outcomes = [type(each) for each in found]
+            outcomes = [type(each) for each in compile_conditions(part, event_type)]
         except BaseException:
-            for text in part:  # to name the culprit
-                one(text, TYPES[name])
+            for text in part:
+                one(text, event_type)
+                compile_conditions([text], event_type)
             raise
         assert set(outcomes) <= {Formula, ConditionError}
-        assert len(outcomes) == step
+        assert len(outcomes) == len(part)
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_many_random_texts_at_once(name: str) -> None:
+    check_volume(20, 15_000, TYPES[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TYPES)
+def test_a_hundred_thousand_random_texts_at_once(name: str) -> None:
+    check_volume(30, 100_000, TYPES[name])
 
 
 @pytest.mark.parametrize("name", TYPES)
@@ -119,12 +130,24 @@ def test_what_parses_prints_and_parses_again() -> None:
 def test_lint_takes_any_text() -> None:
     for text in texts(23, 600):
         findings = lint(text, TYPE)
-        assert all(finding.message and finding.line >= 1 and finding.column >= 1 for finding in findings), repr(text)
+        assert all(finding.message and finding.line >= 1 and finding.column >= 1 for finding in findings), repr(
+            text
+        )
 
 
 def test_odd_bytes() -> None:
     random_ = random.Random(24)
-    alphabet = [*"aA1'\"`\\(),.<>=!-+*/%|&^~?:[]{};# \t\n\r\0", "é", "日", "😀", "\u2028", "\ufeff", "\ud800", "\udfff", "\x7f"]
+    alphabet = [
+        *"aA1'\"`\\(),.<>=!-+*/%|&^~?:[]{};# \t\n\r\0",
+        "é",
+        "日",
+        "😀",
+        "\u2028",
+        "\ufeff",
+        "\ud800",
+        "\udfff",
+        "\x7f",
+    ]
     for _ in range(6_000):
         text = "".join(random_.choice(alphabet) for _ in range(random_.randrange(20)))
         found = one(text, None)
@@ -209,20 +232,35 @@ FLAT: dict[str, Callable[[int], str]] = {
 }
 
 
+SHAPES = DEEP | FLAT
+
+
+def _check_large(text: str, event_type: EventType | None, limits: Limits) -> None:
+    try:
+        compiled = compile_condition(text, event_type, limits)
+    except ConditionError as error:
+        assert len(error.problems) <= MOST_PROBLEMS
+        assert len(str(error)) < 20_000
+        assert "stack" not in str(error), "the limit on depth must come before the stack ends"
+    else:
+        assert sum(1 for _ in walk(compiled.tree)) <= limits.nodes
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_hundred_thousand_of(shape: str) -> None:
+    _check_large(SHAPES[shape](N), None, WIDE)
+
+
 @pytest.mark.parametrize("name", TYPES)
-@pytest.mark.parametrize("shape", [*DEEP, *FLAT])
-def test_a_hundred_thousand_of(shape: str, name: str) -> None:
-    text = (DEEP | FLAT)[shape](N)
-    for limits in (Limits(), WIDE):
-        try:
-            compiled = compile_condition(text, TYPES[name], limits)
-        except ConditionError as error:
-            assert len(error.problems) <= MOST_PROBLEMS
-            assert len(str(error)) < 20_000
-        else:
-            assert sum(1 for _ in walk(compiled.tree)) <= limits.nodes
-        (found,) = compile_conditions([text], TYPES[name], limits)
-        assert isinstance(found, Formula | ConditionError)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_as_many_as_the_default_limits_take_of(shape: str, name: str) -> None:
+    write = SHAPES[shape]
+    each = max(1, (len(write(2000)) - len(write(1000))) // 1000)
+    text = write(N // each - 100)
+    assert len(text) <= N or shape == "OR of comparisons"
+    _check_large(text, TYPES[name], Limits())
+    (found,) = compile_conditions([text], TYPES[name])
+    assert isinstance(found, Formula | ConditionError)
 
 
 @pytest.mark.parametrize("shape", DEEP)

@@ -59,7 +59,9 @@ def _decimal(unscaled: int, scale: int) -> Literal:
     return Literal(decimal(max(digits, scale, 1), scale), unscaled)
 
 
-_strings = st.text(st.one_of(st.sampled_from("'\"\\%_\0\n\t\r\b\x1a01u'"), st.characters(exclude_categories=("Cs",))))
+_strings = st.text(
+    st.one_of(st.sampled_from("'\"\\%_\0\n\t\r\b\x1a01u'"), st.characters(exclude_categories=("Cs",)))
+)
 _literals: st.SearchStrategy[Expression] = st.one_of(
     st.integers(*integer_bounds(INT)).map(lambda value: Literal(INT, value)),
     st.integers(*integer_bounds(TINYINT)).map(lambda value: Literal(TINYINT, value)),
@@ -83,7 +85,27 @@ _types: st.SearchStrategy[Type] = st.recursive(
     ),
     max_leaves=3,
 )
-_BINARY = ("=", "<>", "<", "<=", ">", ">=", "<=>", "|", "^", "&", "+", "-", "||", "*", "/", "%", "div", "xor", "[]")
+_BINARY = (
+    "=",
+    "<>",
+    "<",
+    "<=",
+    ">",
+    ">=",
+    "<=>",
+    "|",
+    "^",
+    "&",
+    "+",
+    "-",
+    "||",
+    "*",
+    "/",
+    "%",
+    "div",
+    "xor",
+    "[]",
+)
 _UNARY = (
     *("not", "negative", "positive", "~", "is_null", "is_not_null", "is_true", "is_not_true", "is_false"),
     "is_not_false",

@@ -18,7 +18,7 @@ from tests.oracle.coverage import Coverage
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PAIRS = int(os.environ.get("TAMIS_ORACLE_PAIRS", "8000"))
+PAIRS = int(os.environ.get("TAMIS_ORACLE_PAIRS", "9000"))
 FIRST_SEED = int(os.environ.get("TAMIS_ORACLE_SEED", "0"))
 PAIRS_A_ROUND = 200
 COMPILED_EVERY = 6

@@ -269,7 +269,9 @@ def _at_leasts(length: int) -> str:
 
 @pytest.mark.parametrize("verdict", VERDICTS)
 @pytest.mark.parametrize(
-    "write", [_xor, _right_xor, _equalities, _null_safe, _cases, _coalesced, _at_leasts], ids=lambda one: one.__name__
+    "write",
+    [_xor, _right_xor, _equalities, _null_safe, _cases, _coalesced, _at_leasts],
+    ids=lambda one: one.__name__,
 )
 def test_formulas_grow_with_the_text_and_no_faster(write: Any, verdict: Verdict) -> None:
     small, large = _size(write(20), verdict), _size(write(40), verdict)

@@ -6,11 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tests.oracle.grammar import RULES, Node
+from tests.oracle.grammar import Node
 from tests.oracle.rows import ATTRIBUTES
+from tests.oracle.rules import RULES
 
 LEAST_EACH = 50
 LEAST_SELECTIVE = 0.3
+FULL_CAMPAIGN = 9000
+"""Pairs, of fewer of which less is asked."""
 _NOISE = {"CASE", "WHEN", "THEN", "ELSE", "END", "FROM", "AS", "NULL", "NTZ", "DATE", "STRING"}
 
 
@@ -41,7 +44,7 @@ class Coverage:
             found.append(f"{self.pairs} condition-table pairs, expected {pairs}")
         if self.selective < LEAST_SELECTIVE * self.pairs:
             found.append(f"{self.selective} of {self.pairs} conditions kept some but not all rows")
-        least = LEAST_EACH if pairs >= 5000 else LEAST_EACH * pairs // 10_000
+        least = LEAST_EACH if pairs >= FULL_CAMPAIGN else LEAST_EACH * pairs // (2 * FULL_CAMPAIGN)
         rare = {name: self.shown[name] for name in sorted(wanted()) if self.shown[name] < least}
         if rare:
             found.append(f"came up fewer than {least} times: {rare}")

@@ -1,6 +1,6 @@
 """Random conditions: a deterministic function of a `random.Random`.
 
-Of four random groups of rules the one used least so far is taken, so that rare functions come up as often as
+Of six random groups of rules the one used least so far is taken, so that rare functions come up as often as
 common ones.
 """
 
@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 
-from tests.oracle import rules_boolean, rules_container, rules_number, rules_string, rules_time
-from tests.oracle.grammar import RULES, Node, Rule, kinds
+from tests.oracle.grammar import Node, Rule, kinds
 from tests.oracle.literals import LEAVES, attribute
 from tests.oracle.rows import ATTRIBUTES
+from tests.oracle.rules import RULES
 
-_RULE_FILES = (rules_boolean, rules_container, rules_number, rules_string, rules_time)
 _TYPES = {found.name: f"type {found.ddl}" for found in ATTRIBUTES}
 _ELEMENTS = {
     "array_int": (("int", ""),),
@@ -57,7 +56,7 @@ def _groups(goal: str) -> tuple[tuple[_Group, ...], tuple[float, ...]]:
 def _weight(rule: Rule) -> float:
     """Rules whose operands can be many things weigh more."""
     slots = [slot for slot in rule.slots if slot != "boolean"]
-    return 40 + sum(sum(kinds(other.goal) <= kinds(slot) for other in RULES) for slot in slots)
+    return 20 + sum(sum(kinds(other.goal) <= kinds(slot) for other in RULES) for slot in slots)
 
 
 @cache
@@ -91,7 +90,7 @@ class Generator:
         stop = depth <= 0 or (depth < 3 and self.random.random() < 0.2 and goal != "boolean")
         if not groups or (stop and goal != "predicate"):
             return self._leaf(goal, scope)
-        drawn = self.random.choices(groups, cum_weights=bounds, k=4)
+        drawn = self.random.choices(groups, cum_weights=bounds, k=6)
         group = min(drawn, key=lambda group: self.used[group.shown] / group.weight)
         rule = self.random.choices(group.rules, cum_weights=group.bounds)[0]
         return self._apply(rule, depth, scope)

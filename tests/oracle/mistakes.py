@@ -20,10 +20,12 @@ _OWN_REFUSALS = re.compile(
     r"|is not an? (tinyint|smallint|int|bigint|float|double|decimal.*|boolean|date|timestamp|timestamp_ntz)$"
     r"|expected (int|bigint|date|timestamp|a number|an index \(bigint\)), found"
     r"|string would be compared as|concat_ws: expected text, found array"
+    r"|is_(not_)?unknown: expected a condition|expected a whole number, found string"
     r"|expected a constant whole number of digits"
 )
 """Where tamis is stricter than Spark on purpose: a string that is not a literal meets a number, a literal that
-no cast could read, an argument that would be narrowed."""
+no cast could read, an argument that would be narrowed, and `IS UNKNOWN` of what is not Boolean (Spark refuses
+that of a literal only)."""
 _OPERANDS = tuple(sorted(set(GOALS) - {"predicate", "item"}))
 
 

@@ -96,8 +96,11 @@ rule("integral", "pmod({integral}, {integral})", unless_equal("pmod({0}, {1})", 
 rule("number", "pmod({fraction}, {fraction})", unless_equal("pmod({0}, {1})", "{1}", "0"))
 rule("number", "pmod({price_like}, {divisor})", unless_equal("pmod({0}, {1})", "{1}", "0"))
 rule("number", "mod({number}, {number})", "try_mod({0}, {1})")
+rule("integral", "mod({integral}, {integral})", "try_mod({0}, {1})")
 rule("predicate", "isnan({fraction})")
 rule("number", "positive({number})")
+rule("narrow", "positive({narrow})")
+rule("double", "positive({double})")
 for _kind, _value in _LEAST.items():
     rule(_kind, f"negative({{{_kind}}})", unless_equal("-({0})", "{0}", _value))
     rule(_kind, f"nullifzero({{{_kind}}})")
@@ -108,5 +111,8 @@ for _kind, _value in _LEAST.items():
 rule("number", "zeroifnull({number})")
 for _function in (*_OPERATORS.values(), "try_divide"):
     rule("number", f"{_function}({{number}}, {{number}})")
+    if _function != "try_divide":
+        rule("narrow", f"{_function}({{narrow}}, {{narrow}})")
+    rule("number", f"{_function}({{integral}}, {{decimal}})")
 for _sign in "&|^":
     rule("integral", f"{{integral}} {_sign} {{integral}}")

@@ -45,7 +45,7 @@ def settings(spark: SparkSession, *, zone: str, compiled: bool) -> Iterator[None
 def data_frame(spark: SparkSession, table: pa.Table) -> DataFrame:
     """`table` for Spark, with a column `id` that counts the rows."""
     numbered = table.append_column("id", pa.array(range(table.num_rows), pa.int32()))
-    return spark.createDataFrame(numbered, schema=f"{DDL}, id int").coalesce(1)
+    return spark.createDataFrame(numbered, schema=f"{DDL}, id int")
 
 
 def outcomes(frame: DataFrame, conditions: Sequence[str]) -> list[list[bool | None] | PySparkException]:

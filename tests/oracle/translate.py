@@ -53,4 +53,5 @@ def element_at(array: str, index: str) -> str:
 def whole(operand: str, function: str) -> str:
     """`floor` or `ceil` of a float or double, NULL where it leaves 64 bits; NaN gives 0."""
     bound = "9223372036854775808D"
-    return f"CASE WHEN isnan({operand}) OR {operand} BETWEEN -{bound} AND {bound} THEN {function}({operand}) END"
+    inside = f"({operand} >= -{bound} AND {operand} < {bound})"
+    return f"CASE WHEN isnan({operand}) OR {inside} THEN {function}({operand}) END"

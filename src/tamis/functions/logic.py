@@ -129,13 +129,13 @@ def _vector_at_least(_: Signature, columns: Sequence[Column]) -> Column:
     return Column(BOOLEAN, enough, enough | (false > len(conditions) - least.values))
 
 
-def _is(wanted: bool, *, negated: bool) -> tuple[Callable[[Signature], Scalar], Vector]:
+def _is(wanted: bool | None, *, negated: bool) -> tuple[Callable[[Signature], Scalar], Vector]:
     def scalar(value: Any) -> bool:
         return (value is wanted) != negated
 
     def vector(_: Signature, columns: Sequence[Column]) -> Column:
         (column,) = columns
-        found = column.valid & (column.values == wanted)
+        found = ~column.valid if wanted is None else column.valid & (column.values == wanted)
         return Column(BOOLEAN, ~found if negated else found, np.ones(len(column), np.bool_))
 
     return always(scalar), vector
@@ -146,6 +146,8 @@ register(Function("or", _resolve_junction, always(_or), _vector_or, sees_null=Tr
 register(Function("not", _resolve_one, always(_not), _vector_not), "!")
 register(Function("xor", _resolve_conditions, always(_xor), _vector_xor))
 register(Function("at_least", _resolve_at_least, always(_at_least), _vector_at_least, sees_null=True))
+register(Function("is_unknown", _resolve_one, *_is(None, negated=False), sees_null=True))
+register(Function("is_not_unknown", _resolve_one, *_is(None, negated=True), sees_null=True))
 register(Function("is_true", _resolve_one, *_is(True, negated=False), sees_null=True))
 register(Function("is_not_true", _resolve_one, *_is(True, negated=True), sees_null=True))
 register(Function("is_false", _resolve_one, *_is(False, negated=False), sees_null=True))

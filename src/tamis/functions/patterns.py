@@ -245,7 +245,8 @@ def _truth(found: pa.Array) -> Any:
 
 @lru_cache(maxsize=4096)
 def _translated(pattern: str) -> str:
-    return translate(pattern)
+    # How long a pattern may be is for the limits on conditions to say.
+    return translate(pattern, max_length=len(pattern))
 
 
 def _resolve_rlike(arguments: Sequence[Argument], zone: str) -> Signature:

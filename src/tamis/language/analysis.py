@@ -17,10 +17,12 @@ from tamis.functions import FUNCTIONS
 from tamis.functions.registry import Argument, ArgumentError, Function, Signature
 from tamis.functions.structs import field_type
 from tamis.language import syntax
+from tamis.language.cursor import MOST_PROBLEMS
 from tamis.language.expression import Apply, Constant, Path, Quantifier, Typed, Variable
 from tamis.language.implicit import may_cast
 from tamis.language.printing import quote_name, to_text
 from tamis.language.quirks import beyond_bigint, shortened
+from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.values.casts import can_cast, caster
 from tamis.values.datetimes import (
     is_special_word,
@@ -69,17 +71,7 @@ _CAST_FUNCTIONS = (
 )
 
 
-_INTERNAL = (
-    "read",
-    "field",
-    "cast",
-    "is_null",
-    "is_not_null",
-    "is_true",
-    "is_not_true",
-    "is_false",
-    "is_not_false",
-)
+_INTERNAL = ("read", "field", "cast", *syntax.TESTS)
 _TODAY = "this is refused: a match must not depend on when it is looked for"
 
 
@@ -129,13 +121,16 @@ class Schemaless:
 
 
 def analyse(
-    tree: syntax.Expression, schema: Schema, sources: dict[int, syntax.Expression] | None = None
+    tree: syntax.Expression,
+    schema: Schema,
+    limits: Limits = DEFAULT_LIMITS,
+    sources: dict[int, syntax.Expression] | None = None,
 ) -> tuple[Typed | None, list[Problem]]:
     """The typed condition, None if there are problems, and the problems.
 
     `sources`, if given, collects for every typed part the syntax that it came from, by identity.
     """
-    analyser = _Analyser(schema, {} if sources is None else sources)
+    analyser = _Analyser(schema, limits, {} if sources is None else sources)
     expression = analyser.typed(tree)
     if expression is not None and not analyser.problems:
         if expression.type == ANY:
@@ -147,17 +142,20 @@ def analyse(
 
 def resolve_name(parts: tuple[str, ...], schema: Schema) -> Typed | None:
     """The attribute, or field of one, of that name; None if there is no such thing."""
-    return _Analyser(schema, {}).name(syntax.Name(parts))
+    return _Analyser(schema, DEFAULT_LIMITS, {}).name(syntax.Name(parts))
 
 
 class _Analyser:
-    def __init__(self, schema: Schema, sources: dict[int, syntax.Expression]) -> None:
+    def __init__(self, schema: Schema, limits: Limits, sources: dict[int, syntax.Expression]) -> None:
         self.schema = schema
+        self.limits = limits
         self.sources = sources
         self.problems: list[Problem] = []
         self.variables: dict[str, Variable] = {}
 
     def report(self, message: str, node: syntax.Expression, hint: str | None = None) -> None:
+        if len(self.problems) >= MOST_PROBLEMS:
+            return
         start, end = node.span
         self.problems.append(Problem(message, start, max(end, start + 1), hint))
 
@@ -201,7 +199,7 @@ class _Analyser:
                 self.report(_TODAY, node)
             else:
                 example = "'2026-02-28'" if node.type == DATE else "'2026-02-28 13:45:00'"
-                self.report(f"{node.text!r} is not a {node.type}", node, f"write e.g. {example}")
+                self.report(f"{_shown(node.text)} is not a {node.type}", node, f"write e.g. {example}")
             return None
         return Constant(node.type, value)
 
@@ -229,12 +227,14 @@ class _Analyser:
         return expression
 
     def unknown_name(self, name: str, found: Sequence[NamedType], node: syntax.Name) -> None:
+        if len(self.problems) >= MOST_PROBLEMS:
+            return
         if found:
             exact = ", ".join(quote_name(each.name) for each in found)
-            self.report(f"{name!r} is ambiguous: the event type has {exact}", node)
+            self.report(f"{_shown(name)} is ambiguous: the event type has {exact}", node)
             return
         hint = _did_you_mean(name, [each.name for each in self.schema.attributes or ()])
-        self.report(f"the event type has no attribute {name!r}", node, hint)
+        self.report(f"the event type has no attribute {_shown(name)}", node, hint)
 
     def field(self, operand: Typed, name: str, node: syntax.Expression) -> Typed | None:
         try:
@@ -245,7 +245,7 @@ class _Analyser:
         if found is None:
             owner = operand.type.item if operand.type.element else operand.type
             hint = _did_you_mean(name, [field for field, _ in owner.fields])
-            self.report(f"{_article(operand.type)} has no field {name!r}", node, hint)
+            self.report(f"{_article(operand.type)} has no field {_shown(name)}", node, hint)
             return None
         exact, type_ = found
         if isinstance(operand, Path) and operand.type.name in ("struct", "any"):
@@ -286,7 +286,7 @@ class _Analyser:
         if isinstance(operand, Constant) and is_literal and operand.type == STRING:
             value = caster(STRING, target, zone)(operand.value)
             if value is None:
-                self.report(f"{operand.value!r} is not {_article(target)}", node)
+                self.report(f"{_shown(operand.value)} is not {_article(target)}", node)
                 return None
             return Constant(target, value)
         return self.applied("cast", (operand,), Signature((operand.type,), target, zone))
@@ -311,6 +311,10 @@ class _Analyser:
         return always or self.resolved(function, known, node)
 
     def resolved(self, function: Function, arguments: Sequence[Typed], node: syntax.Call) -> Typed | None:
+        if function.name in ("like", "ilike", "rlike") and len(arguments) > 1 and self.is_too_long(arguments[1]):
+            most = self.limits.pattern_characters
+            self.report(f"a pattern has {most} characters at most", node.arguments[1])
+            return None
         try:
             described = [_described(one, part) for one, part in zip(arguments, node.arguments, strict=True)]
             signature = function.resolve(described, self.schema.time_zone)
@@ -325,6 +329,10 @@ class _Analyser:
         ]
         ready = tuple(argument for argument in cast if argument is not None)
         return self.applied(function.name, ready, signature) if len(ready) == len(cast) else None
+
+    def is_too_long(self, pattern: Typed) -> bool:
+        value = pattern.value if isinstance(pattern, Constant) else None
+        return isinstance(value, str) and len(value) > self.limits.pattern_characters
 
     def applied(self, name: str, arguments: tuple[Typed, ...], signature: Signature) -> Typed:
         """The call, or its value if all arguments are constants."""
@@ -346,7 +354,7 @@ class _Analyser:
             return None
         callable_names = [known for known in FUNCTIONS if known.isidentifier() and known not in _INTERNAL]
         close = get_close_matches(name, callable_names, n=1)
-        self.report(f"there is no function {name!r}", node, f"did you mean {close[0]}?" if close else None)
+        self.report(f"there is no function {_shown(name)}", node, f"did you mean {close[0]}?" if close else None)
         return None
 
     def quantifier(self, node: syntax.Call) -> Typed | None:
@@ -405,6 +413,10 @@ def _depends_on_today(operand: Typed, target: Type) -> bool:
     ):
         return False
     return operand.value is not None and (is_special_word(operand.value) or is_time_alone(operand.value))
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
 def _did_you_mean(name: str, known: Sequence[str]) -> str | None:

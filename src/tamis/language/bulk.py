@@ -44,7 +44,7 @@ def compile_conditions(
     ['Formula(a < 3)', "Formula(a < 5 OR b = 'x')"]
     """
     schema = event_type if event_type is not None else Schemaless()
-    return FormulaColumn([_chunk(part, schema, limits) for part in _parts(texts)])
+    return FormulaColumn([_chunk(part, originals, schema, limits) for part, originals in _parts(texts)])
 
 
 class FormulaColumn(Sequence[Formula | ConditionError]):
@@ -158,7 +158,8 @@ class _Atom:
         return self.truth.formula(self.expression, "T" if holds else "F")
 
 
-def _chunk(texts: pa.LargeStringArray, schema: Schema, limits: Limits) -> _Chunk:
+def _chunk(texts: pa.LargeStringArray, originals: Sequence[Any], schema: Schema, limits: Limits) -> _Chunk:
+    """Compile some texts; `originals` holds them as they were given, also those that have no UTF-8."""
     offsets = np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
     data = texts.buffers()[2]
     text = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
@@ -170,13 +171,13 @@ def _chunk(texts: pa.LargeStringArray, schema: Schema, limits: Limits) -> _Chunk
         for start, end in zip(asked.name_starts, asked.name_ends, strict=True)
     ]
     fine = settled(asked, names, most_constants=limits.operands, longest_pattern=limits.pattern_characters)
-    others, unclear = _others(tokens, found, np.flatnonzero(~fine), schema, limits)
-    apart = {int(found.atom_texts[atom]) for atom in unclear}
-    apart.update(np.flatnonzero(found.firsts[1:] == found.firsts[:-1]).tolist())
     # A text this short cannot have too many characters, nodes or operands, whatever it says.
     long = np.diff(offsets) > min(limits.text_characters, limits.nodes, limits.operands)
+    others, unclear = _others(tokens, found, np.flatnonzero(~fine & ~long[found.atom_texts]), schema, limits)
+    apart = {int(found.atom_texts[atom]) for atom in unclear}
+    apart.update(np.flatnonzero(found.firsts[1:] == found.firsts[:-1]).tolist())
     apart.update(np.flatnonzero(long | texts.is_null().to_numpy(zero_copy_only=False)).tolist())
-    alone = {row: compiled_alone(texts[row].as_py(), schema, limits) for row in sorted(apart)}
+    alone = {row: compiled_alone(_plain(originals[row]), schema, limits) for row in sorted(apart)}
     return _Chunk(found, asked, text, names, others, alone)
 
 
@@ -200,7 +201,7 @@ def _others(
         source = tokens.text[start:end].tobytes()
         if source not in known:
             tree, problems = parse_leniently(source.decode(), limits)
-            expression, more = analyse(tree, schema)
+            expression, more = analyse(tree, schema, limits)
             known[source] = None if problems or more or expression is None else _Atom(expression)
         settled_atom = known[source]
         if settled_atom is None:
@@ -220,8 +221,13 @@ def compiled_alone(text: str | None, schema: Schema, limits: Limits) -> Formula 
         return error
 
 
-def _parts(texts: Any) -> Iterator[pa.LargeStringArray]:
-    """The texts in pieces of some megabytes."""
+def _plain(text: Any) -> str | None:
+    plain: str | None = text.as_py() if isinstance(text, pa.Scalar) else text
+    return plain
+
+
+def _parts(texts: Any) -> Iterator[tuple[pa.LargeStringArray, Sequence[Any]]]:
+    """The texts in pieces of some megabytes, encoded and as they were given."""
     if isinstance(texts, pa.ChunkedArray):
         texts = texts.combine_chunks()
     whole = texts.cast(pa.large_string()) if isinstance(texts, pa.Array) else _encoded(texts)
@@ -230,13 +236,16 @@ def _parts(texts: Any) -> Iterator[pa.LargeStringArray]:
     while start < len(whole):
         stop = int(np.searchsorted(offsets, offsets[start] + _CHUNK_BYTES, side="right")) - 1
         stop = min(max(stop, start + 1), len(whole))
-        yield whole.slice(start, stop - start)
+        yield whole.slice(start, stop - start), texts[start:stop]
         start = stop
 
 
-def _encoded(texts: Sequence[str]) -> pa.LargeStringArray:
+def _encoded(texts: Sequence[str | None]) -> pa.LargeStringArray:
     try:
         return pa.array(texts, pa.large_string())
     except UnicodeEncodeError:
-        # Half a surrogate pair is no character; what stands for it here is refused by the tokeniser.
-        return pa.array([text.encode("utf-8", "replace").decode() for text in texts], pa.large_string())
+        return pa.array([text if _is_encodable(text) else None for text in texts], pa.large_string())
+
+
+def _is_encodable(text: str | None) -> bool:
+    return text is None or not any("\ud800" <= character <= "\udfff" for character in text)

@@ -32,7 +32,8 @@ class Cursor:
 
     def __init__(self, tokens: Tokens, limits: Limits) -> None:
         self.tokens = tokens
-        self.kinds = tokens.kinds
+        # One END more, so that a reader may look past the end.
+        self.kinds = [*tokens.kinds, int(Kind.END)]
         self.limits = limits
         self.at = 0
         self.depth = 0
@@ -71,7 +72,7 @@ class Cursor:
             self.report(failure.problem)
             # Everything that is still open would be reported again on the way out.
             self.too_deep = True
-            self.at = len(self.kinds) - 1
+            self.at = len(self.tokens.kinds) - 1
             raise failure
 
     def span_from(self, start: int) -> Span:

@@ -114,7 +114,7 @@ def walk(expression: Typed) -> Iterator[Typed]:
         stack.extend(reversed(parts(node)))
 
 
-def to_syntax(expression: Typed, zone: str = "UTC") -> syntax.Expression:
+def to_syntax(expression: Typed) -> syntax.Expression:
     """A syntax tree that says the same, for printing; what was read from schemaless events shows as its path."""
     match expression:
         case Path(steps=steps):
@@ -122,33 +122,35 @@ def to_syntax(expression: Typed, zone: str = "UTC") -> syntax.Expression:
         case Variable(name=name):
             return syntax.Name((name,))
         case Constant():
-            return _literal(expression, zone)
+            return _literal(expression)
         case Quantifier(function=function, array=array, variable=variable, body=body):
-            inner = syntax.Lambda(variable.name, to_syntax(body, zone))
-            return syntax.Call(function, (to_syntax(array, zone), inner))
+            inner = syntax.Lambda(variable.name, to_syntax(body))
+            return syntax.Call(function, (to_syntax(array), inner))
         case Apply(function="cast", arguments=(operand,), signature=signature):
-            return syntax.Cast(to_syntax(operand, zone), signature.returns)
+            return syntax.Cast(to_syntax(operand), signature.returns)
         case Apply(function="read", arguments=(operand,)):
-            return to_syntax(operand, zone)
+            return to_syntax(operand)
         case Apply(function="field", arguments=(operand, Constant(value=name))):
-            inner_syntax = to_syntax(operand, zone)
+            inner_syntax = to_syntax(operand)
             if isinstance(inner_syntax, syntax.Name):
                 return syntax.Name((*inner_syntax.parts, name))
             return syntax.Field(inner_syntax, name)
         case Apply(function=function, arguments=arguments):
-            return syntax.Call(function, tuple(to_syntax(argument, zone) for argument in arguments))
+            return syntax.Call(function, tuple(to_syntax(argument) for argument in arguments))
 
 
-def _literal(constant: Constant, zone: str) -> syntax.Expression:
+def _literal(constant: Constant) -> syntax.Expression:
     type_, value = constant.type, constant.value
     if value is None:
         return syntax.Literal(NULL, None) if type_ == NULL else syntax.Cast(syntax.Literal(NULL, None), type_)
     if type_ in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
-        return syntax.TimeLiteral(type_, to_text(value, type_, zone))
+        # A timestamp says its time zone, so that it means the same wherever it is read.
+        text = to_text(value, type_, "UTC") + ("Z" if type_ == TIMESTAMP else "")
+        return syntax.TimeLiteral(type_, text)
     if type_.name == "array":
-        return syntax.Call("array", tuple(_literal(Constant(type_.item, item), zone) for item in value))
+        return syntax.Call("array", tuple(_literal(Constant(type_.item, item)) for item in value))
     if type_ == NUMBER:
-        return _literal(Constant(DOUBLE if isinstance(value, float) else BIGINT, value), zone)
+        return _literal(Constant(DOUBLE if isinstance(value, float) else BIGINT, value))
     if type_ in (DOUBLE, FLOAT) and not math.isfinite(value):
-        return syntax.Cast(syntax.Literal(STRING, to_text(value, type_, zone)), type_)
+        return syntax.Cast(syntax.Literal(STRING, to_text(value, type_, "UTC")), type_)
     return syntax.Literal(type_, value)

@@ -9,6 +9,8 @@ From loose to tight: OR, XOR (ours), AND, NOT, one of [IN, LIKE, BETWEEN, IS ...
 
 from __future__ import annotations
 
+import re
+
 from tamis.errors import ConditionError, EventTypeError, Problem
 from tamis.language.cursor import MOST_PROBLEMS, Cursor, Failure
 from tamis.language.literals import read_number, read_string
@@ -73,6 +75,9 @@ _TIME_TYPES = {
 }
 
 
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
+
+
 def parse(text: str, limits: Limits = DEFAULT_LIMITS) -> Expression:
     """Read a condition; raises ConditionError with all problems of its syntax.
 
@@ -93,10 +98,15 @@ def parse_leniently(text: str, limits: Limits = DEFAULT_LIMITS) -> tuple[Express
     if len(text) > limits.text_characters:
         message = f"a condition has {limits.text_characters} characters at most, this one has {len(text)}"
         return Missing(), [Problem(message, limits.text_characters, limits.text_characters + 1)]
+    half = _HALF_PAIR.search(text)
+    if half is not None:
+        return Missing(), [Problem("half of a surrogate pair is not a character", half.start(), half.end())]
     parser = _Parser(tokenise(text), limits)
     expression = parser.whole()
-    if not parser.problems:
-        parser.problems.extend(_size_problems(expression, limits))
+    too_large = _size_problems(expression, limits)
+    if too_large:
+        # Nobody may walk such a tree.
+        return Missing(expression.span), [*parser.problems, *too_large]
     return expression, parser.problems
 
 
@@ -211,8 +221,10 @@ class _Parser(Cursor):
 
     def membership(self, value: Expression) -> Call:
         self.at += 1
+        self.deeper(self.at)
         self.expect(Kind.LEFT_PAREN, "( after IN")
         items = self.comma_separated()
+        self.depth -= 1
         if not items:
             raise self.failure("IN needs at least one item", self.at - 1)
         return Call("in", (value, *items))
@@ -230,8 +242,10 @@ class _Parser(Cursor):
         self.at += 1
         quantifier = self.tokens.lowered[self.at]
         if quantifier in ("any", "some", "all") and self.kinds[self.at + 1] == Kind.LEFT_PAREN:
+            self.deeper(self.at)
             self.at += 2
             patterns = self.comma_separated()
+            self.depth -= 1
             if not patterns:
                 raise self.failure(f"{function.upper()} {quantifier.upper()} needs a pattern", self.at - 1)
             span = self.span_from(start)
@@ -255,11 +269,7 @@ class _Parser(Cursor):
         negated = self.accept(Kind.NOT)
         word = self.tokens.lowered[self.at]
         self.at += 1
-        if word in ("null", "unknown"):
-            if word == "unknown":
-                value = Cast(value, BOOLEAN, value.span) if isinstance(value, Literal) else value
-            return Call("is_not_null" if negated else "is_null", (value,), self.span_from(start))
-        if word in ("true", "false"):
+        if word in ("null", "unknown", "true", "false"):
             function = f"is_not_{word}" if negated else f"is_{word}"
             return Call(function, (value,), self.span_from(start))
         if word == "distinct" and self.tokens.lowered[self.at] == "from":
@@ -301,7 +311,7 @@ class _Parser(Cursor):
     def postfix(self) -> Expression:
         start = self.at
         expression = self.primary()
-        while True:
+        for _ in range(self.limits.depth + 1):
             kind = self.kinds[self.at]
             if kind == Kind.DOT:
                 self.at += 1
@@ -322,6 +332,7 @@ class _Parser(Cursor):
                 expression = Cast(expression, self.type_name(), self.span_from(start))
             else:
                 return expression
+        raise self.failure(f"nested more than {self.limits.depth} deep", start)
 
     def primary(self) -> Expression:
         start = self.at

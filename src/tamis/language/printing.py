@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from tamis.language.literals import write_number, write_string
-from tamis.language.syntax import Call, Cast, Expression, Field, Lambda, Literal, Missing, Name, TimeLiteral
+from tamis.language.syntax import TESTS, Call, Cast, Expression, Field, Lambda, Literal, Missing, Name, TimeLiteral
 from tamis.language.tokens import KEYWORDS
 from tamis.values.types import Type
 
@@ -22,7 +22,7 @@ _STRENGTH = {
     "like": _PREDICATE,
     "ilike": _PREDICATE,
     "rlike": _PREDICATE,
-    **dict.fromkeys(("is_null", "is_not_null", "is_true", "is_not_true", "is_false", "is_not_false"), _PREDICATE),
+    **dict.fromkeys(TESTS, _PREDICATE),
     **dict.fromkeys(("=", "<>", "<", "<=", ">", ">=", "<=>"), _COMPARISON),
     # The bitwise operators bind between comparisons and +, each at a strength of its own.
     "|": _COMPARISON + 0.25,

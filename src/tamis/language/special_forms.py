@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tamis.language.syntax import Call, Cast, Expression, Literal
+from tamis.language.syntax import TESTS, Call, Cast, Expression, Literal
 from tamis.language.tokens import Kind
 from tamis.values.types import STRING
 
@@ -23,7 +23,7 @@ COMPARISON = 6
 def ordinary_call(parser: Reader, start: int, word: str, first: Expression | None = None) -> Expression:
     """An ordinary call; the first argument may have been read."""
     arguments = tuple(parser.comma_separated(first))
-    if word.startswith("is_") and word[3:] in ("null", "not_null", "true", "not_true", "false", "not_false"):
+    if word in TESTS:
         raise parser.failure(f"there is no function {word!r}", start, f"write x {word.replace('_', ' ').upper()}")
     return Call(word, arguments, parser.span_from(start))
 

@@ -95,6 +95,9 @@ class Missing:
     span: Span = field(default=(0, 0), compare=False, repr=False)
 
 
+TESTS = tuple(f"is_{word}" for name in ("null", "unknown", "true", "false") for word in (name, f"not_{name}"))
+"""Names of the tests that are written with IS; they cannot be called by name."""
+
 Expression: TypeAlias = Literal | TimeLiteral | Name | Call | Cast | Field | Lambda | Missing
 
 

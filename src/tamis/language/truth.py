@@ -112,7 +112,7 @@ class Truth:
         if verdict == "U":
             return FALSE
         operand = arguments[0]
-        wants_null = (verdict == "T") == (expression.function == "is_null")
+        wants_null = (verdict == "T") == ("not" not in expression.function)
         if operand.type == BOOLEAN:
             return self.formula(operand, "U") if wants_null else self._not_unknown(operand)
         if isinstance(operand, Constant):
@@ -301,7 +301,7 @@ _CASES: dict[str, Callable[[Truth, Apply, Sequence[Typed], Verdict], Formula | N
     "xor": Truth._xor,
     "at_least": Truth._at_least,
     **dict.fromkeys(("is_true", "is_not_true", "is_false", "is_not_false"), Truth._is),
-    **dict.fromkeys(("is_null", "is_not_null"), Truth._null_test),
+    **dict.fromkeys(("is_null", "is_not_null", "is_unknown", "is_not_unknown"), Truth._null_test),
     **dict.fromkeys(_FLIPPED, Truth._comparison),
     "coalesce": Truth._coalesce,
     "case": Truth._case,

@@ -164,7 +164,12 @@ def _shorter(type_: Type, cut: Key, at: str, before: str) -> str:
     if isinstance(cut, (tuple, str, bytes)):
         return f"{before} {_show(type_, below)}"
     here, there = _show(type_, cut), _show(type_, below)
-    return f"{before} {there}" if len(there) < len(here) else f"{at} {here}"
+    return f"{before} {there}" if len(_rounded(there)) < len(_rounded(here)) else f"{at} {here}"
+
+
+def _rounded(number: str) -> str:
+    """The digits that matter: 20.00 reads better than 20.01, and 10000 than 9999."""
+    return number.rstrip("DF").rstrip("0").rstrip(".").rstrip("0")
 
 
 def _before(cut: Key) -> Key | None:

@@ -1,0 +1,180 @@
+"""Every engine returns what the reference returns, whatever happened to its index before."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tamis import reference
+from tamis.engines import AUTO, ENGINES, scan
+from tamis.engines.base import DynamicIndex
+from tamis.events import EventBatch, EventType
+from tamis.language.condition import Condition, compile_condition
+from tamis.language.formula import FALSE, TRUE
+from tests.worlds import WORLDS, World, schemaless, world
+
+Slots = dict[int, Condition]
+
+
+def expected(slots: Slots, batch: EventBatch) -> list[tuple[int, int]]:
+    """Pairs of a row and a slot, in the order that engines promise."""
+    found = [(row, slot) for slot, condition in slots.items() for row in reference.matches(condition, batch)]
+    return sorted(found)
+
+
+def check(index: DynamicIndex, slots: Slots, batch: EventBatch) -> None:
+    rows, found = index.match(batch)
+    assert rows.dtype == found.dtype == np.int32
+    pairs = list(zip(rows.tolist(), found.tolist(), strict=True))
+    wanted = expected(slots, batch)
+    wrong = sorted(set(pairs) ^ set(wanted))
+    if wrong:
+        row, slot = wrong[0]
+        verb = "should not" if wrong[0] in pairs else "should"
+        pytest.fail(f"row {row} {verb} match slot {slot}: {slots[slot].text if slot in slots else 'empty'}")
+    assert pairs == wanted, "the pairs are right, their order is not"
+
+
+def build(engine: str, conditions: Sequence[Condition]) -> tuple[DynamicIndex, Slots]:
+    index = ENGINES[engine].build([condition.formula for condition in conditions])
+    return index, dict(enumerate(conditions))
+
+
+@pytest.fixture(params=sorted(ENGINES))
+def engine(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.fixture(params=WORLDS)
+def here(request: pytest.FixtureRequest) -> World:
+    return world(request.param)
+
+
+def test_the_names() -> None:
+    assert AUTO in ENGINES
+    assert all(engine.name == name for name, engine in ENGINES.items())
+
+
+def test_random_conditions_on_random_batches(engine: str, here: World) -> None:
+    random_ = random.Random(31)
+    index, slots = build(engine, here.accepted(random_, 120))
+    for rows in (1, 2, 17, 80):
+        check(index, slots, here.batch(random_, rows))
+
+
+def test_after_random_inserts_and_deletes(engine: str, here: World) -> None:
+    random_ = random.Random(32)
+    stock = here.accepted(random_, 60)
+    index, slots = build(engine, stock[:20])
+    batch = here.batch(random_, 20)
+    for turn in range(120):
+        if slots and random_.random() < 0.5:
+            slot = random_.choice([*slots])
+            index.delete(slot)
+            del slots[slot]
+        else:
+            slot = next(place for place in range(len(slots) + 1) if place not in slots)
+            slots[slot] = random_.choice(stock)
+            index.insert(slot, slots[slot].formula)
+        if turn % 30 == 0:
+            check(index, slots, batch)
+    check(index, slots, batch)
+    for slot in [*slots]:
+        index.delete(slot)
+        del slots[slot]
+    check(index, slots, batch)
+    assert index.stats().counts["subscriptions"] == 0
+
+
+def test_built_and_grown_indexes_are_alike(engine: str, here: World) -> None:
+    random_ = random.Random(33)
+    conditions = here.accepted(random_, 40)
+    batch = here.batch(random_, 15)
+    built, slots = build(engine, conditions)
+    grown = ENGINES[engine].build([])
+    for slot in random_.sample(range(40), 40):
+        grown.insert(slot, conditions[slot].formula)
+    check(built, slots, batch)
+    check(grown, slots, batch)
+
+
+def test_the_same_condition_in_many_slots(engine: str) -> None:
+    condition = compile_condition("a = 1 OR b > 2")
+    index, slots = build(engine, [condition] * 30)
+    index.delete(7)
+    del slots[7]
+    check(index, slots, EventBatch.of([{"a": 1}, {"b": 3}, {"a": 2}]))
+
+
+def test_constant_formulas(engine: str) -> None:
+    conditions = [compile_condition(text) for text in ("NULL IS NULL", "FALSE", "a = 1", "1 < NULL")]
+    assert (conditions[0].formula, conditions[1].formula) == (TRUE, FALSE)
+    index, slots = build(engine, conditions)
+    check(index, slots, EventBatch.of([{"a": 1}, {}]))
+
+
+def test_slots_far_apart(engine: str) -> None:
+    index, slots = build(engine, [])
+    for slot in (5, 1000, 3):
+        slots[slot] = compile_condition("a = 1")
+        index.insert(slot, slots[slot].formula)
+    check(index, slots, EventBatch.of([{"a": 1}, {"a": 1}]))
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [],
+        [{}],
+        [{"a": None, "b": None, "s": None, "tags": None}] * 3,
+        [{"unknown": 1, "other": [1]}] * 2,
+        [{"a": [], "s": 5, "tags": "x"}],
+    ],
+    ids=["no rows", "no attributes", "all null", "unknown attributes", "other kinds"],
+)
+def test_odd_batches_without_a_schema(engine: str, events: list[dict[str, object]]) -> None:
+    random_ = random.Random(34)
+    index, slots = build(engine, schemaless().accepted(random_, 80))
+    check(index, slots, EventBatch.of(events))
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5])
+def test_odd_typed_batches(engine: str, rows: int) -> None:
+    random_ = random.Random(35)
+    typed = world("typed")
+    index, slots = build(engine, typed.accepted(random_, 80))
+    nulls = pa.table({"n": pa.nulls(rows, pa.int32()), "unknown": pa.array(range(rows))})
+    check(index, slots, EventBatch.of(nulls, typed.event_type))
+    check(index, slots, EventBatch.of([{}] * rows, typed.event_type))
+    check(index, slots, typed.batch(random_, rows))
+
+
+def test_a_batch_in_several_parts(monkeypatch: pytest.MonkeyPatch, here: World) -> None:
+    """Scan cuts a batch so that its masks stay small; quantifiers and computed attributes see only their part."""
+    random_ = random.Random(36)
+    index, slots = build("scan", here.accepted(random_, 50))
+    monkeypatch.setattr(scan, "_MASK_BYTES", 1)
+    monkeypatch.setattr(scan, "_LEAST_ROWS", 7)
+    check(index, slots, here.batch(random_, 40))
+
+
+def test_an_index_that_matched_before_still_takes_changes(engine: str) -> None:
+    event_type = EventType.from_dict({"name": "t", "attributes": {"a": "int", "tags": "array<int>"}})
+    conditions = [
+        compile_condition(text, event_type) for text in ("a = 1", "exists(tags, x -> x > a)", "a IS NULL")
+    ]
+    index, slots = build(engine, conditions[:1])
+    batch = EventBatch.of([{"a": 1, "tags": [2]}, {"tags": [1, None]}, {"a": 2, "tags": []}], event_type)
+    for slot, condition in enumerate(conditions[1:], 1):
+        check(index, slots, batch)
+        slots[slot] = condition
+        index.insert(slot, condition.formula)
+    check(index, slots, batch)
+    index.delete(0)
+    del slots[0]
+    check(index, slots, batch)

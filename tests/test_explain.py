@@ -1,0 +1,162 @@
+"""Explanations: the verdict that matching gives, and the reason in one sentence."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tamis import Matcher, SubscriptionError, reference
+from tamis.events import EventBatch, EventType
+from tamis.explain import Explanation, Part, explain
+from tamis.language.condition import compile_condition
+from tests.worlds import WORLDS, world
+
+CAMERA = EventType.from_dict(
+    {
+        "name": "camera",
+        "attributes": {
+            "price": "decimal(8,2)",
+            "brand": "string",
+            "sold": "boolean",
+            "n": "int",
+            "born": "date",
+            "tags": "array<string>",
+        },
+    }
+)
+EVENT = {"price": 199.5, "brand": "Sony", "n": 7, "born": "2024-02-29", "tags": ["new", None]}
+
+
+def explained(text: str, event: dict[str, Any] | None = None, event_type: Any = CAMERA) -> Explanation:
+    matcher = Matcher(event_type)
+    matcher.add("s", text)
+    return matcher.explain("s", EVENT if event is None else event)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("price < 300", "matches subscription 's' because price < 300 is true (price is 199.50)"),
+        ("price > 300", "does not match subscription 's' because price > 300 is false (price is 199.50)"),
+        ("sold", "does not match subscription 's' because sold is unknown (sold is NULL)"),
+        ("price < 300 AND n = 7", "matches subscription 's' because all 2 operands of its AND hold"),
+        ("price < 300 AND n = 8", "does not match subscription 's' because n = 8 is false (n is 7)"),
+        ("price < 300 AND sold", "does not match subscription 's' because sold is unknown (sold is NULL)"),
+        # of two reasons the one that decides alone
+        ("sold AND n = 8", "does not match subscription 's' because n = 8 is false (n is 7)"),
+        ("n = 8 OR brand = 'Sony'", "matches subscription 's' because brand = 'Sony' is true (brand is 'Sony')"),
+        (
+            "n = 8 OR brand = 'Nikon'",
+            "does not match subscription 's' because none of the 2 operands of its OR holds: "
+            "n = 8 is false (n is 7)",
+        ),
+        ("n = 8 OR sold", "does not match subscription 's' because sold is unknown (sold is NULL)"),
+        ("NOT n = 7", "does not match subscription 's' because n = 7 is true (n is 7)"),
+        ("NOT n = 8", "matches subscription 's' because n = 8 is false (n is 7)"),
+        ("NOT sold", "does not match subscription 's' because sold is unknown (sold is NULL)"),
+        ("sold IS NULL", "matches subscription 's' because sold IS NULL is true"),
+        (
+            "born < '2024-03-01'",
+            "matches subscription 's' because born < '2024-03-01' is true (born is 2024-02-29)",
+        ),
+        ("n + 1 = 8", "matches subscription 's' because n + 1 = 8 is true (n + 1 is 8, n is 7)"),
+    ],
+)
+def test_reason(text: str, reason: str) -> None:
+    assert explained(text).reason == f"The event {reason}."
+
+
+def test_reason_without_a_subscription() -> None:
+    found = explain(compile_condition("a = 1"), EventBatch.of({"a": 2}))
+    assert found.reason == "The event does not match the condition because a = 1 is false (a is 2)."
+
+
+def test_the_tree_has_every_part_with_its_verdict_and_values() -> None:
+    found = explained("price < 300 AND (brand = 'Nikon' OR sold) AND NOT n > 5")
+    assert str(found).splitlines()[1:] == [
+        "✗ AND",
+        "  ✓ price < 300   [price = 199.50]",
+        "  ? OR",
+        "    ✗ brand = 'Nikon'   [brand = 'Sony']",
+        "    ? sold   [sold = NULL]",
+        "  ✗ NOT",
+        "    ✓ n > 5   [n = 7]",
+    ]
+
+
+def test_the_dictionary_is_json() -> None:
+    found = explained("n = 8 OR sold").to_dict()
+    assert json.loads(json.dumps(found)) == {
+        "subscription_id": "s",
+        "condition": "n = 8 OR sold",
+        "matched": False,
+        "reason": "The event does not match subscription 's' because sold is unknown (sold is NULL).",
+        "tree": {
+            "text": "n = 8 OR sold",
+            "verdict": None,
+            "operator": "or",
+            "parts": [
+                {"text": "n = 8", "verdict": False, "values": {"n": "7"}},
+                {"text": "sold", "verdict": None, "values": {"sold": "NULL"}},
+            ],
+        },
+    }
+
+
+def test_quantifiers_and_schemaless_values() -> None:
+    found = explained("exists(tags, x -> x = 'new') AND a > 1", {"tags": ["new"], "a": "one"}, None)
+    assert found.reason == "The event does not match subscription 's' because a > 1 is unknown (a is 'one')."
+
+
+def test_another_row_of_a_batch() -> None:
+    condition = compile_condition("a = 1")
+    batch = EventBatch.of([{"a": 2}, {"a": 1}])
+    assert [explain(condition, batch, row=row).matched for row in (0, 1)] == [False, True]
+
+
+def test_unknown_subscription() -> None:
+    with pytest.raises(SubscriptionError, match="there is no subscription 'x'"):
+        Matcher().explain("x", {})
+
+
+def _parts(part: Part) -> Iterator[Part]:
+    yield part
+    for inner in part.parts:
+        yield from _parts(inner)
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_the_verdict_is_that_of_matching(name: str) -> None:
+    random_ = random.Random(8)
+    here = world(name)
+    batch = here.batch(random_, 6)
+    for condition in here.accepted(random_, 150):
+        expected = reference.evaluate(condition, batch)
+        for row, verdict in enumerate(expected):
+            found = explain(condition, batch, row=row)
+            assert found.matched is (verdict is True), condition.text
+            assert found.tree.verdict is verdict, condition.text
+            assert found.reason.endswith("."), condition.text
+        json.dumps(found.to_dict())
+        assert all(part.verdict in (True, False, None) and part.text for part in _parts(found.tree)), (
+            condition.text
+        )
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_the_matcher_explains_what_it_matches(name: str) -> None:
+    random_ = random.Random(9)
+    here = world(name)
+    matcher = Matcher(here.event_type)
+    for place, condition in enumerate(here.accepted(random_, 40)):
+        matcher.add(str(place), condition.text)
+    for _ in range(4):
+        events = here.draw_events(random_, 1)
+        event = events[0] if isinstance(events, list) else EventBatch.of(events, here.event_type)
+        pairs = matcher.match_batch(events if isinstance(events, list) else event)
+        matched = set(pairs.column("subscription_id").to_pylist())
+        assert {each.id for each in matcher if matcher.explain(each.id, event).matched} == matched

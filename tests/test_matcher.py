@@ -1,0 +1,345 @@
+"""The matcher: subscriptions in, pairs out, whatever the events come as."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from tamis import ConditionError, EventError, EventType, Matcher, Subscription, SubscriptionError
+from tamis.engines import ENGINES
+from tamis.limits import Limits
+
+CAMERA = EventType.from_dict(
+    {
+        "name": "camera",
+        "attributes": {"price": "double", "brand": "string", "id": "string", "tags": "array<string>"},
+    }
+)
+EVENTS: list[dict[str, Any]] = [
+    {"id": "e1", "price": 199.0, "brand": "Sony"},
+    {"id": "e2", "price": 500.0, "brand": "Nikon", "tags": ["new"]},
+    {"id": "e3", "price": None, "brand": "Sony"},
+    {"id": "e4", "price": 50.0},
+]
+EXPECTED = [(0, "cheap"), (0, "sony"), (2, "sony"), (3, "cheap")]
+
+
+def matcher(event_type: Any = CAMERA, **settings: Any) -> Matcher:
+    found = Matcher(event_type, **settings)
+    found.add("cheap", "price < 300")
+    found.add("sony", "brand = 'Sony'")
+    return found
+
+
+def pairs(table: pa.Table) -> list[tuple[Any, Any]]:
+    assert table.column_names == ["event_id", "subscription_id"]
+    return list(zip(table["event_id"].to_pylist(), table["subscription_id"].to_pylist(), strict=True))
+
+
+# --- subscriptions -------------------------------------------------------------------------------------------
+
+
+def test_a_new_matcher_matches_nothing() -> None:
+    empty = Matcher()
+    assert (len(empty), list(empty), empty.match({"a": 1})) == (0, [], [])
+    assert pairs(empty.match_batch([{"a": 1}, {}])) == []
+
+
+def test_add_and_look_up() -> None:
+    found = matcher()
+    found.add("vip", "price < 100", priority=5, owner="ann")
+    assert len(found) == 3
+    assert "vip" in found
+    assert "other" not in found
+    assert found.subscription("vip") == Subscription("vip", "price < 100", 5, "ann", 1)
+    assert [each.id for each in found] == ["cheap", "sony", "vip"]
+
+
+def test_an_id_is_taken_once() -> None:
+    found = matcher()
+    with pytest.raises(SubscriptionError, match="already a subscription 'cheap'"):
+        found.add("cheap", "price < 1")
+    assert found.subscription("cheap").condition == "price < 300"
+
+
+def test_a_refused_condition_changes_nothing() -> None:
+    found = matcher()
+    with pytest.raises(ConditionError):
+        found.add("bad", "pirce < 300")
+    with pytest.raises(ConditionError):
+        found.replace("cheap", "price <")
+    assert len(found) == 2
+    assert found.subscription("cheap") == Subscription("cheap", "price < 300")
+    assert pairs(found.match_batch(EVENTS)) == EXPECTED
+
+
+def test_replace_is_the_next_revision_and_keeps_the_rest() -> None:
+    found = Matcher(CAMERA)
+    found.add("s", "price < 300", priority=3, owner="ann")
+    found.replace("s", "brand = 'Sony'")
+    assert found.subscription("s") == Subscription("s", "brand = 'Sony'", 3, "ann", 2)
+    found.replace("s", "price > 400", priority=0, owner="bob")
+    assert found.subscription("s") == Subscription("s", "price > 400", 0, "bob", 3)
+    assert pairs(found.match_batch(EVENTS)) == [(1, "s")]
+
+
+def test_remove() -> None:
+    found = matcher()
+    found.remove("sony")
+    assert "sony" not in found
+    assert pairs(found.match_batch(EVENTS)) == [(0, "cheap"), (3, "cheap")]
+    found.add("sony", "brand = 'Nikon'")
+    assert pairs(found.match_batch(EVENTS)) == [(0, "cheap"), (1, "sony"), (3, "cheap")]
+    assert found.subscription("sony").revision == 1
+
+
+@pytest.mark.parametrize("method", ["remove", "subscription"])
+def test_an_unknown_id(method: str) -> None:
+    with pytest.raises(SubscriptionError, match="there is no subscription 'x'"):
+        getattr(matcher(), method)("x")
+
+
+def test_replacing_an_unknown_id() -> None:
+    with pytest.raises(SubscriptionError, match="there is no subscription 'x'"):
+        matcher().replace("x", "price < 1")
+
+
+def test_add_many_gives_back_what_it_refused() -> None:
+    found = matcher()
+    refused = found.add_many(
+        [("a", "price < 10"), ("b", "pirce < 1"), ("cheap", "price < 1"), ("a", "price < 2"), ("c", "price =")]
+    )
+    assert [each.id for each in refused] == ["b", "cheap", "a", "c"]
+    assert [type(each.error) for each in refused] == [
+        ConditionError,
+        SubscriptionError,
+        SubscriptionError,
+        ConditionError,
+    ]
+    assert "did you mean price?" in str(refused[0].error)
+    assert [each.id for each in found] == ["cheap", "sony", "a"]
+    assert found.subscription("a").condition == "price < 10"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [("a", "price < 300"), ("b", "brand = 'Sony'")],
+        (pair for pair in [("a", "price < 300"), ("b", "brand = 'Sony'")]),
+        [{"id": "a", "condition": "price < 300"}, {"id": "b", "condition": "brand = 'Sony'", "priority": None}],
+        [Subscription("a", "price < 300"), Subscription("b", "brand = 'Sony'")],
+        pa.table({"id": ["a", "b"], "condition": ["price < 300", "brand = 'Sony'"]}),
+        pa.record_batch({"id": ["a", "b"], "condition": ["price < 300", "brand = 'Sony'"]}),
+        pd.DataFrame({"id": ["a", "b"], "condition": ["price < 300", "brand = 'Sony'"]}),
+    ],
+    ids=["pairs", "generator", "mappings", "subscriptions", "table", "record batch", "pandas"],
+)
+def test_add_many_takes(given: Any) -> None:
+    found = Matcher(CAMERA)
+    assert found.add_many(given) == []
+    assert list(found) == [Subscription("a", "price < 300"), Subscription("b", "brand = 'Sony'")]
+
+
+def test_add_many_reads_priority_and_owner() -> None:
+    found = Matcher(CAMERA)
+    table = pa.table({"id": ["a"], "condition": ["price < 300"], "priority": [7], "owner": ["ann"]})
+    assert found.add_many(table) == []
+    assert found.subscription("a") == Subscription("a", "price < 300", 7, "ann")
+
+
+def test_add_many_of_nothing_and_of_no_condition() -> None:
+    found = Matcher(CAMERA)
+    assert found.add_many([]) == []
+    (refused,) = found.add_many([{"id": "a", "condition": None}])
+    assert "there is no condition" in str(refused.error)
+    assert len(found) == 0
+
+
+def test_limits_are_the_matchers() -> None:
+    found = Matcher(limits=Limits(text_characters=10))
+    found.add("a", "a < 3")
+    with pytest.raises(ConditionError, match="10 characters at most"):
+        found.add("b", "a < 3000000")
+    assert len(found.add_many([("c", "a < 3000000"), ("d", "a < 4")])) == 1
+
+
+def test_engines_by_name() -> None:
+    with pytest.raises(ValueError, match="there is no engine 'fast'"):
+        Matcher(engine="fast")
+    for name in ENGINES:
+        assert pairs(matcher(engine=name).match_batch(EVENTS)) == EXPECTED
+    assert Matcher().engine in ENGINES
+
+
+def test_stats() -> None:
+    found = matcher().stats()
+    assert (found["event_type"], found["subscriptions"]) == ("camera", 2)
+    assert found["engine"] in ENGINES
+
+
+# --- events --------------------------------------------------------------------------------------------------
+
+
+def test_one_event_by_priority() -> None:
+    found = Matcher()
+    for place, priority in enumerate([0, 5, -1, 5, 0]):
+        found.add(f"s{place}", "a = 1", priority=priority)
+    found.add("never", "a = 2", priority=9)
+    assert found.match({"a": 1}) == ["s1", "s3", "s0", "s4", "s2"]
+    found.remove("s3")
+    found.add("late", "a = 1", priority=5)
+    assert set(found.match({"a": 1})[:2]) == {"s1", "late"}
+
+
+class _Stream:
+    """Something of another library that speaks Arrow."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+class _Array:
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self._batch = batch
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> object:
+        return self._batch.__arrow_c_array__(requested_schema)
+
+
+TABLE = pa.Table.from_pylist(
+    EVENTS,
+    pa.schema(
+        [("id", pa.string()), ("price", pa.float64()), ("brand", pa.string()), ("tags", pa.list_(pa.string()))]
+    ),
+)
+
+
+@pytest.mark.parametrize("event_type", [CAMERA, None], ids=["typed", "schemaless"])
+@pytest.mark.parametrize(
+    "events",
+    [
+        lambda: EVENTS,
+        lambda: tuple(EVENTS),
+        lambda: iter(EVENTS),
+        lambda: TABLE,
+        lambda: pa.concat_tables([TABLE.slice(0, 1), TABLE.slice(1, 0), TABLE.slice(1)]),
+        lambda: TABLE.combine_chunks().to_batches()[0],
+        lambda: TABLE.to_reader(max_chunksize=2),
+        lambda: TABLE.to_struct_array(),
+        lambda: _Stream(TABLE),
+        lambda: _Array(TABLE.combine_chunks().to_batches()[0]),
+        lambda: pd.DataFrame(EVENTS),
+        lambda: TABLE.to_pandas(),
+        lambda: pd.DataFrame(EVENTS).convert_dtypes(),
+        lambda: pd.DataFrame(EVENTS).set_index(pd.Index([9, 8, 7, 6])),
+    ],
+    ids=[
+        *(
+            "list",
+            "tuple",
+            "iterator",
+            "table",
+            "chunked table",
+            "record batch",
+            "reader",
+            "structs",
+            "stream",
+            "array",
+        ),
+        *("pandas", "pandas of arrow", "pandas nullable", "pandas with an index"),
+    ],
+)
+def test_events_come_as(events: Any, event_type: Any) -> None:
+    assert pairs(matcher(event_type).match_batch(events())) == EXPECTED
+
+
+@pytest.mark.parametrize("events", [EVENTS, TABLE, pd.DataFrame(EVENTS)], ids=["dicts", "table", "pandas"])
+def test_events_are_named_by_an_attribute(events: Any) -> None:
+    found = matcher().match_batch(events, event_id="id")
+    assert pairs(found) == [("e1", "cheap"), ("e1", "sony"), ("e3", "sony"), ("e4", "cheap")]
+
+
+def test_a_name_that_no_column_has() -> None:
+    with pytest.raises(EventError, match="no column 'nothing'"):
+        matcher().match_batch(TABLE, event_id="nothing")
+
+
+@pytest.mark.parametrize("events", [[], TABLE.slice(0, 0), pd.DataFrame({"price": np.empty(0)})])
+def test_no_events(events: Any) -> None:
+    found = matcher().match_batch(events)
+    assert found.num_rows == 0
+    assert pairs(found) == []
+
+
+@pytest.mark.parametrize("events", ["price", b"price", 5, [1], [EVENTS[0], None]])
+def test_these_are_no_events(events: Any) -> None:
+    with pytest.raises(EventError):
+        matcher().match_batch(events)
+
+
+def test_an_event_of_unknown_attributes_matches_nothing() -> None:
+    assert matcher().match({"Price": 1, "colour": "red"}) == []
+    assert matcher(None).match({}) == []
+
+
+# --- threads -------------------------------------------------------------------------------------------------
+
+
+def test_a_match_sees_each_subscription_before_or_after_a_change() -> None:
+    """Each of the two conditions is true of the event, nothing in between is."""
+    found = Matcher()
+    for place in range(20):
+        found.add(f"s{place}", "a = 1")
+    stop = threading.Event()
+
+    def change() -> None:
+        turn = 0
+        while not stop.is_set():
+            turn += 1
+            found.replace(f"s{turn % 20}", "b = 2" if turn % 2 else "a = 1")
+
+    def look() -> list[int]:
+        seen = []
+        for _ in range(60):
+            seen.append(len(found.match({"a": 1, "b": 2})))
+            seen.append(found.match_batch([{"a": 1, "b": 2}]).num_rows)
+        return seen
+
+    with ThreadPoolExecutor(4) as pool:
+        changing = [pool.submit(change) for _ in range(1)]
+        looking = [pool.submit(look) for _ in range(3)]
+        counts = [count for each in looking for count in each.result()]
+        stop.set()
+        for each in changing:
+            each.result()
+    assert set(counts) == {20}
+
+
+def test_adding_from_many_threads() -> None:
+    found = Matcher()
+
+    def add(start: int) -> int:
+        taken = 0
+        for place in range(start, start + 60):
+            try:
+                found.add(f"s{place}", f"a = {place}")
+            except SubscriptionError:
+                taken += 1
+        return taken
+
+    with ThreadPoolExecutor(4) as pool:
+        taken = sum(pool.map(add, [0, 30, 60, 90]))
+    assert (len(found), taken) == (150, 90)
+    assert found.match({"a": 149}) == ["s149"]
+    for place in range(0, 150, 2):
+        found.remove(f"s{place}")
+    assert len(found) == 75

@@ -79,9 +79,7 @@ def spark(spark_environment: None, tmp_path_factory: pytest.TempPathFactory) -> 
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.memory", "2g")
-        .config(
-            "spark.executorEnv.PYTHONPATH", str(ROOT)
-        )  # functions of test modules reach the workers by name
+        .config("spark.executorEnv.PYTHONPATH", str(ROOT))  # functions of test modules reach the workers by name
         .config("spark.log.level", "ERROR")
         .config("spark.sql.execution.arrow.pyspark.enabled", "true")
         .config("spark.sql.session.timeZone", "UTC")

@@ -1,4 +1,4 @@
-"""Every benchmark runs, checks its contestants and ends with a line of JSON; how fast it is does not matter here."""
+"""Every benchmark runs, checks its contestants and ends with a line of JSON; its speed does not matter here."""
 
 from __future__ import annotations
 

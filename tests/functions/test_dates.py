@@ -233,9 +233,7 @@ BATCHES: list[Any] = [
 
 @pytest.mark.parametrize("zone", ["UTC", NEW_YORK, "+05:30"])
 @pytest.mark.parametrize(("name", "arguments"), BATCHES)
-def test_a_batch_gives_what_the_rows_give(
-    name: str, arguments: list[tuple[Type, list[Any]]], zone: str
-) -> None:
+def test_a_batch_gives_what_the_rows_give(name: str, arguments: list[tuple[Type, list[Any]]], zone: str) -> None:
     function = FUNCTIONS[name]
     described = [Argument(type_, type_ in (STRING, NULL), values[0]) for type_, values in arguments]
     signature = function.resolve(described, zone)

@@ -72,10 +72,7 @@ def check(
     """Scalar and vector forms of the functions equal Spark's results on all rows."""
     lists = list(zip(*rows, strict=True))
     table = pa.table(
-        {
-            f"a{at}": pa.array(each, ARROW[type_])
-            for at, (each, type_) in enumerate(zip(lists, types, strict=True))
-        }
+        {f"a{at}": pa.array(each, ARROW[type_]) for at, (each, type_) in enumerate(zip(lists, types, strict=True))}
     )
     arguments = ", ".join(IN.get(type_, "{}").format(f"a{at}") for at, type_ in enumerate(types))
     signatures = [FUNCTIONS[name].resolve([Argument(type_) for type_ in types], zone) for name in names]
@@ -188,9 +185,7 @@ def test_parts_of_timestamps_without_zone(spark: SparkSession) -> None:
     rows = pa.table({"a": pa.array(MOMENTS, pa.int64())})
     names = "hour minute second unix_seconds unix_millis unix_micros".split()
     moment = "CAST(timestamp_micros(a) AS timestamp_ntz)"  # the session is in UTC
-    found = (
-        spark.createDataFrame(rows).selectExpr(*(f"{name}({moment}) AS {name}" for name in names)).toArrow()
-    )
+    found = spark.createDataFrame(rows).selectExpr(*(f"{name}({moment}) AS {name}" for name in names)).toArrow()
     for name in names:
         signature = FUNCTIONS[name].resolve([Argument(TIMESTAMP_NTZ)], "America/New_York")
         column = column_of(TIMESTAMP_NTZ, MOMENTS)
@@ -228,9 +223,7 @@ def test_timestamps_of_decimals(spark: SparkSession, scale: int) -> None:
     ]
     table = pa.table({"a": pa.array(unscaled, pa.int64())})
     # An exact way to a decimal: divide by a power of ten in a wider type.
-    number = (
-        f"CAST(CAST(a AS decimal(38,{scale})) / CAST('{10**scale}' AS decimal(10,0)) AS decimal(18,{scale}))"
-    )
+    number = f"CAST(CAST(a AS decimal(38,{scale})) / CAST('{10**scale}' AS decimal(10,0)) AS decimal(18,{scale}))"
     names = ["timestamp_seconds", "to_timestamp"]
     found = spark.createDataFrame(table).selectExpr(
         *(f"unix_micros({name}({number})) AS {name}" for name in names)

@@ -188,9 +188,7 @@ def test_a_batch_gives_what_the_rows_give(name: str, others: tuple[Any, ...], te
             for at, other in enumerate(arguments)
         ]
         scalar = function.scalar(signature)
-        wanted = [
-            scalar(*(text if at == place else other for at, other in enumerate(arguments))) for text in rows
-        ]
+        wanted = [scalar(*(text if at == place else other for at, other in enumerate(arguments))) for text in rows]
         assert function.apply(signature, columns, len(rows)).to_list() == wanted
 
 
@@ -198,11 +196,7 @@ def test_a_batch_gives_what_the_rows_give(name: str, others: tuple[Any, ...], te
     ("name", "others"),
     [
         *((name, ()) for name in ("length", "octet_length", "bit_length", "reverse", "concat")),
-        *(
-            (name, (part,))
-            for name in ("startswith", "endswith", "contains", "concat")
-            for part in (b"", b"\xff")
-        ),
+        *((name, (part,)) for name in ("startswith", "endswith", "contains", "concat") for part in (b"", b"\xff")),
         *((name, (number,)) for name in ("substring", "left", "lpad", "rpad") for number in (-1, 0, 1, 4)),
     ],
 )

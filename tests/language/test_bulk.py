@@ -69,7 +69,7 @@ SCHEMAS = {"typed": (SIMPLE, TYPED_NAMES), "schemaless": (None, LOOSE_NAMES)}
 
 def alone(text: str | None, event_type: EventType | None, limits: Limits) -> Formula | ConditionError:
     if text is None:
-        return compile_conditions([None], event_type, limits)[0]  # type: ignore[list-item]
+        return compile_conditions([None], event_type, limits)[0]
     try:
         return compile_condition(text, event_type, limits).formula
     except ConditionError as error:
@@ -183,7 +183,7 @@ def test_arrow_columns(given: Any) -> None:
 
 
 def test_a_missing_text_is_refused() -> None:
-    found = compile_conditions([None])[0]  # type: ignore[list-item]
+    found = compile_conditions([None])[0]
     assert isinstance(found, ConditionError)
     assert "there is no condition" in str(found)
 
@@ -202,7 +202,7 @@ def test_half_a_surrogate_pair_spoils_only_its_own_text() -> None:
 
 
 def test_a_half_pair_beside_a_missing_text() -> None:
-    assert compile_conditions([None, "\ud800", "a = 1"]).refused == [0, 1]  # type: ignore[list-item]
+    assert compile_conditions([None, "\ud800", "a = 1"]).refused == [0, 1]
 
 
 @pytest.mark.parametrize("bytes_", [1, 7, 64, 1000])

@@ -142,7 +142,8 @@ def error(text: str, event_type: EventType | None = CAMERA, limits: Limits = DEF
         (
             "brand LIKE 'a!b' ESCAPE '!'",
             "'a!b'",
-            "like: the escape character '!' must stand before _, % or itself, 'b' follows (at offset 1 of the pattern)",
+            "like: the escape character '!' must stand before _, % or itself, 'b' follows "
+            "(at offset 1 of the pattern)",
             None,
         ),
         ("brand RLIKE '(a'", "'(a'", "rlike: this `(` is not closed (at offset 0 of the pattern)", None),

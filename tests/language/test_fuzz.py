@@ -158,7 +158,7 @@ def test_odd_bytes() -> None:
 # --- large and deep ------------------------------------------------------------------------------------------
 
 N = 100_000
-WIDE = Limits(text_characters=10 * N, depth=100, operands=10_000, nodes=50_000)
+WIDE = Limits(text_characters=10 * N)
 DEEP: dict[str, Callable[[int], str]] = {
     "parentheses": lambda n: "(" * n + "a = 1" + ")" * n,
     "open parentheses": lambda n: "(" * n,

@@ -86,6 +86,10 @@ def _eq(p: bool | None, q: bool | None) -> bool | None:
     return None if p is None or q is None else p == q
 
 
+def _ge(p: bool | None, q: bool | None) -> bool | None:
+    return None if p is None or q is None else p >= q
+
+
 def _if(test: bool | None, yes: bool | None, no: bool | None) -> bool | None:
     return yes if test is True else no
 
@@ -105,7 +109,7 @@ _LAWS: list[tuple[str, Any]] = [
     ("NOT p", lambda p, q, r: _not(p)),
     ("p AND q", lambda p, q, r: _and(p, q)),
     ("p OR q", lambda p, q, r: _or(p, q)),
-    ("p AND q AND r", lambda p, q, r: _and(p, q, r)),
+    ("p AND q AND r", _and),
     ("NOT (p AND (q OR NOT r))", lambda p, q, r: _not(_and(p, _or(q, _not(r))))),
     ("p XOR q", lambda p, q, r: _not(_eq(p, q))),
     ("p XOR q XOR r", lambda p, q, r: _not(_eq(_not(_eq(p, q)), r))),
@@ -119,8 +123,8 @@ _LAWS: list[tuple[str, Any]] = [
     ("(p AND q) <=> r", lambda p, q, r: _and(p, q) is r),
     ("NOT ((p OR q) <=> r)", lambda p, q, r: _or(p, q) is not r),
     ("(p < q) <=> NULL", lambda p, q, r: p is None or q is None),
-    ("p < q", lambda p, q, r: None if None in (p, q) else p < q),
-    ("(p AND q) >= (q OR r)", lambda p, q, r: None if None in (x := _and(p, q), y := _or(q, r)) else x >= y),
+    ("p < q", lambda p, q, r: _not(_ge(p, q))),
+    ("(p AND q) >= (q OR r)", lambda p, q, r: _ge(_and(p, q), _or(q, r))),
     ("p IS NULL", lambda p, q, r: p is None),
     ("(p AND q) IS NULL", lambda p, q, r: _and(p, q) is None),
     ("(p OR q) IS NOT NULL", lambda p, q, r: _or(p, q) is not None),
@@ -132,11 +136,11 @@ _LAWS: list[tuple[str, Any]] = [
     ("(p OR q) IS NOT FALSE", lambda p, q, r: _or(p, q) is not False),
     ("NOT (p IS NOT FALSE)", lambda p, q, r: p is False),
     ("(p AND q) IS UNKNOWN", lambda p, q, r: _and(p, q) is None),
-    ("coalesce(p, q, r)", lambda p, q, r: _first(p, q, r)),
+    ("coalesce(p, q, r)", _first),
     ("NOT coalesce(p, q)", lambda p, q, r: _not(_first(p, q))),
     ("coalesce(p AND q, r) IS NULL", lambda p, q, r: _first(_and(p, q), r) is None),
     ("coalesce(p, TRUE)", lambda p, q, r: _first(p, True)),
-    ("IF(p, q, r)", lambda p, q, r: _if(p, q, r)),
+    ("IF(p, q, r)", _if),
     ("NOT IF(p, q, r)", lambda p, q, r: _not(_if(p, q, r))),
     ("IF(p AND q, NOT r, r) IS NULL", lambda p, q, r: r is None),
     ("CASE WHEN p THEN q WHEN q THEN r END", lambda p, q, r: _if(p, q, _if(q, r, None))),
@@ -230,7 +234,7 @@ def test_verdicts_of(text: str, expected: list[bool | None], event_type: EventTy
     assert verdicts(condition, batch) == expected
 
 
-# --- size ----------------------------------------------------------------------------------------------------------
+# --- size ---------------------------------------------------------------------------------------------------
 
 
 def _size(text: str, verdict: Verdict) -> int:

@@ -12,7 +12,6 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
 
 from tamis.events import EventBatch, EventType
 from tests.oracle import spark_side, tamis_side
@@ -85,7 +84,7 @@ class Round:
         rows = dict(zip(accepted, tamis_side.kept(self.event_type, self.table, texts, ENGINE), strict=True))
         found = []
         for place, (condition, answer) in enumerate(zip(conditions, expected, strict=True)):
-            if coverage is not None and not isinstance(answer, PySparkException):
+            if coverage is not None and not isinstance(answer, Exception):
                 coverage.add(condition, answer)
             difference = _difference(answer, got[place]) or _engine_difference(answer, rows.get(place))
             if difference is not None:
@@ -104,10 +103,10 @@ class Round:
 
 
 def _difference(
-    expected: list[bool | None] | PySparkException, got: list[bool | None] | Exception
+    expected: list[bool | None] | Exception, got: list[bool | None] | Exception
 ) -> tuple[int | None, object, object] | None:
     """Row, Spark's answer and the reference's, where they differ first."""
-    if isinstance(expected, PySparkException):
+    if isinstance(expected, Exception):
         return None, f"nothing, since Spark refuses or raises: {str(expected).strip()[:400]}", got
     if isinstance(got, Exception):
         return None, "an answer", got
@@ -118,9 +117,9 @@ def _difference(
 
 
 def _engine_difference(
-    expected: list[bool | None] | PySparkException, kept: list[int] | Exception | None
+    expected: list[bool | None] | Exception, kept: list[int] | Exception | None
 ) -> tuple[int | None, object, object] | None:
-    if isinstance(expected, PySparkException) or kept is None:
+    if isinstance(expected, Exception) or kept is None:
         return None
     if isinstance(kept, Exception):
         return None, "an answer", kept

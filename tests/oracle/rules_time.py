@@ -83,6 +83,23 @@ rule("timestamp", "timestamp_millis({narrow})")
 rule("timestamp", "timestamp_micros({bigint_small})")
 rule("timestamp", "coalesce({date}, {timestamp})")
 rule("timestamp", "coalesce({timestamp_ntz}, {timestamp})")
+# Far from our time: only where no further function sees the result, since most raise there.
+for _comparison in ("<", ">=", "="):
+    rule("predicate", f"date_add({{date}}, {{int}}) {_comparison} {{date}}")
+    rule("predicate", f"date_sub({{date}}, {{int}}) {_comparison} {{date}}")
+    rule("predicate", f"timestamp_micros({{bigint}}) {_comparison} {{timestamp}}")
+    rule("predicate", f"timestamp_seconds({{fraction}}) {_comparison} {{timestamp}}")
+    for _kind in ("bigint", "fraction", "decimal"):
+        rule(
+            "predicate",
+            f"CAST({{{_kind}}} AS TIMESTAMP) {_comparison} {{timestamp}}",
+            f"try_cast({{0}} AS TIMESTAMP) {_comparison} {{1}}",
+        )
+for _part in ("year", "weekofyear", "unix_date", "dayofweek"):
+    rule("int", f"{_part}(date_add({{date}}, {{narrow}}))")
+rule("int", "datediff(date_add({date}, {int}), {date})")
+rule("int", "hour(timestamp_micros({bigint}))")
+
 rule("timestamp_ntz", "CAST({timestamp} AS TIMESTAMP_NTZ)")
 rule("timestamp_ntz", "CAST({date} AS TIMESTAMP_NTZ)")
 rule("timestamp_ntz", "CAST({string} AS TIMESTAMP_NTZ)", "try_cast({0} AS TIMESTAMP_NTZ)")

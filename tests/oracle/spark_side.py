@@ -1,7 +1,8 @@
 """Spark's answers: many conditions as Boolean columns of one select.
 
-A small DataFrame made from Arrow is a local relation, which Spark's optimiser projects itself, interpreted;
-with `compiled` that rule is left out, and the generated code answers instead.
+A small DataFrame made from Arrow is a local relation, which Spark's optimiser evaluates by itself before all of
+its other rules have had their turn (`lower(upper(x))` differs!). That rule is left out here, so that conditions
+are planned and compiled as over any table or stream.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 
 from tests.oracle.rows import DDL
@@ -24,16 +26,15 @@ _LOCAL = "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation"
 
 
 @contextmanager
-def settings(spark: SparkSession, *, zone: str, compiled: bool) -> Iterator[None]:
-    """The session in a time zone, interpreted or compiled, and as it was afterwards."""
+def settings(spark: SparkSession, *, zone: str) -> Iterator[None]:
+    """The session in a time zone, without the special rule for local relations; as it was afterwards."""
     before = spark.conf.get("spark.sql.session.timeZone")
     # PySpark writes each refusal to stderr, with the whole Java stack.
     logger = logging.getLogger("SQLQueryContextLogger")
     level = logger.level
     logger.setLevel(logging.CRITICAL)
     spark.conf.set("spark.sql.session.timeZone", zone)
-    if compiled:
-        spark.conf.set(_EXCLUDED, _LOCAL)
+    spark.conf.set(_EXCLUDED, _LOCAL)
     try:
         yield
     finally:
@@ -48,14 +49,14 @@ def data_frame(spark: SparkSession, table: pa.Table) -> DataFrame:
     return spark.createDataFrame(numbered, schema=f"{DDL}, id int")
 
 
-def outcomes(frame: DataFrame, conditions: Sequence[str]) -> list[list[bool | None] | PySparkException]:
+def outcomes(frame: DataFrame, conditions: Sequence[str]) -> list[list[bool | None] | Exception]:
     """TRUE, FALSE or NULL of each condition for each row, or why Spark refuses the condition."""
     if not conditions:
         return []
     try:
         columns = [f"({condition}) AS c{place}" for place, condition in enumerate(conditions)]
         answer = frame.selectExpr("id", *columns).toArrow().sort_by("id")
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         if len(conditions) == 1:
             return [error]
         middle = len(conditions) // 2

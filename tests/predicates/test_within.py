@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 import numpy as np
@@ -54,7 +56,15 @@ POOLS: dict[Type, tuple[Any, ...]] = {
     BINARY: (b"", b"\0", b"a", b"a\0", b"\xff", b"\xff\xff"),
     NUMBER: (*_FLOATS, 0, 1, -1, 2**53, 2**53 + 1, 2.0**53, 2**63 - 1, -(2**63), 2.0**63, -(2.0**63), 1e300),
 }
-_OPERATORS = ("=", "<>", "<", "<=", ">", ">=")
+_TESTS: dict[str, Callable[[Any, Any], bool]] = {
+    "=": eq,
+    "<>": ne,
+    "<": lt,
+    "<=": le,
+    ">": gt,
+    ">=": ge,
+}
+_OPERATORS = tuple(_TESTS)
 
 
 class _OneColumn:
@@ -104,19 +114,11 @@ def test_comparisons_are_those_of_numbers_strings_and_nan(type_: Type, operator:
     def rank(value: Any) -> Any:
         return (1, 0) if isinstance(value, float) and math.isnan(value) else (0, value)
 
-    test = {
-        "=": lambda a, b: a == b,
-        "<>": lambda a, b: a != b,
-        "<": lambda a, b: a < b,
-        "<=": lambda a, b: a <= b,
-        ">": lambda a, b: a > b,
-        ">=": lambda a, b: a >= b,
-    }[operator]
     values = [*POOLS[type_]]
     column = _OneColumn(column_of(type_, values))
     for constant in values:
         found = Within(Path(("a",), type_), compared(type_, operator, order_key(type_)(constant))).mask(column)
-        assert found.tolist() == [test(rank(value), rank(constant)) for value in values], constant
+        assert found.tolist() == [_TESTS[operator](rank(value), rank(constant)) for value in values], constant
 
 
 def test_the_empty_and_the_full_set_are_constants() -> None:

@@ -53,8 +53,7 @@ class ScanIndex:
         frame = BatchFrame(batch)
         step = max(_LEAST_ROWS, _MASK_BYTES // max(1, len(self._formulas)))
         found = [
-            self._match_part(frame, start, min(start + step, batch.rows))
-            for start in range(0, batch.rows, step)
+            self._match_part(frame, start, min(start + step, batch.rows)) for start in range(0, batch.rows, step)
         ]
         empty = np.empty(0, np.int32)
         rows = np.concatenate([part.rows for part in found]) if found else empty

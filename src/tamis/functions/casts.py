@@ -70,8 +70,7 @@ def cast_column(column: Column, target: Type, zone: str) -> Column:
         return Column(target, Lists(lists.offsets, cast_column(lists.items, target.item, zone)), valid)
     if source.name == "struct" and target.name == "struct":
         fields = tuple(
-            cast_column(field, type_, zone)
-            for field, (_, type_) in zip(column.values, target.fields, strict=True)
+            cast_column(field, type_, zone) for field, (_, type_) in zip(column.values, target.fields, strict=True)
         )
         return Column(target, fields, valid)
     if source == NUMBER:
@@ -93,9 +92,7 @@ def _cast_each(column: Column, target: Type, zone: str) -> Column:
         places = np.where(column.valid, inverse, len(distinct))
     else:
         return column_of(target, [None if value is None else cast(value) for value in column.to_list()])
-    return column_of(target, [*(None if value is None else cast(value) for value in distinct), None]).take(
-        places
-    )
+    return column_of(target, [*(None if value is None else cast(value) for value in distinct), None]).take(places)
 
 
 def _cast_numbers(column: Column, target: Type, zone: str) -> Column:

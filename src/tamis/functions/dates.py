@@ -48,9 +48,7 @@ from tamis.values.zones import zone_of
 _SECOND_WITH_FRACTION = decimal(8, 6)
 _WEEKDAYS = {
     name[:size]: place
-    for place, name in enumerate(
-        ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY")
-    )
+    for place, name in enumerate(("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"))
     for size in (2, 3, len(name))
 }
 
@@ -172,9 +170,7 @@ def _bind_date_part(signature: Signature) -> Scalar:
     type_ = signature.parameters[1]
     if type_ == DATE:
         return lambda field, days: _FIELDS_OF_DATES[field.upper()](days)
-    parts = {
-        field: _clock_scalar(type_, signature.zone, formula) for field, formula in _FIELDS_OF_CLOCKS.items()
-    }
+    parts = {field: _clock_scalar(type_, signature.zone, formula) for field, formula in _FIELDS_OF_CLOCKS.items()}
     return lambda field, micros: parts[field.upper()](micros)
 
 

@@ -63,13 +63,9 @@ def _vector(signature: Signature, columns: Sequence[Column]) -> Column:
         return Column(signature.returns, Lists(operand.values.offsets, inner), operand.valid)
     rows = zip(operand.values.tolist(), operand.valid.tolist(), strict=True)
     values = [_scalar(signature, value, name) if ok else None for value, ok in rows]
-    return Column(
-        ANY, column_of(ANY, values).values, np.array([value is not None for value in values], np.bool_)
-    )
+    return Column(ANY, column_of(ANY, values).values, np.array([value is not None for value in values], np.bool_))
 
 
 register(
-    Function(
-        "field", _resolve, lambda signature: lambda value, name: _scalar(signature, value, name), _vector
-    )
+    Function("field", _resolve, lambda signature: lambda value, name: _scalar(signature, value, name), _vector)
 )

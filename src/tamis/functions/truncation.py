@@ -111,6 +111,4 @@ def _cut_clocks(zone: Zone, second: npt.NDArray[np.int64], unit: int) -> npt.NDA
 
 
 register(Function("trunc", takes(DATE, STRING, returns=DATE), always(_trunc), _trunc_vector))
-register(
-    Function("date_trunc", takes(STRING, TIMESTAMP, returns=TIMESTAMP), _bind_date_trunc, _date_trunc_vector)
-)
+register(Function("date_trunc", takes(STRING, TIMESTAMP, returns=TIMESTAMP), _bind_date_trunc, _date_trunc_vector))

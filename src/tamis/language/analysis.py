@@ -125,14 +125,17 @@ def analyse(
     schema: Schema,
     limits: Limits = DEFAULT_LIMITS,
     sources: dict[int, syntax.Expression] | None = None,
+    *,
+    is_whole: bool = True,
 ) -> tuple[Typed | None, list[Problem]]:
     """The typed condition, None if there are problems, and the problems.
 
-    `sources`, if given, collects for every typed part the syntax that it came from, by identity.
+    `sources`, if given, collects for every typed part the syntax that it came from, by identity. Without
+    `is_whole` the tree is what could be read of a condition, and need not be Boolean.
     """
     analyser = _Analyser(schema, limits, {} if sources is None else sources)
     expression = analyser.typed(tree)
-    if expression is not None and not analyser.problems:
+    if expression is not None and is_whole and not analyser.problems:
         if expression.type == ANY:
             expression = analyser.cast(expression, BOOLEAN, tree)
         elif expression.type != BOOLEAN:
@@ -232,6 +235,9 @@ class _Analyser:
         if found:
             exact = ", ".join(quote_name(each.name) for each in found)
             self.report(f"{_shown(name)} is ambiguous: the event type has {exact}", node)
+            return
+        if name.lower() in _CLOCKS:
+            self.report(f"{name} is refused: a match must not depend on when or where it is looked for", node)
             return
         hint = _did_you_mean(name, [each.name for each in self.schema.attributes or ()])
         self.report(f"the event type has no attribute {_shown(name)}", node, hint)

@@ -23,9 +23,9 @@ from tamis.language.analysis import Schema, Schemaless, analyse, resolve_name
 from tamis.language.condition import compile_condition
 from tamis.language.expression import Typed
 from tamis.language.formula import Formula, conjunction, disjunction
-from tamis.language.operands import Operand, settled
+from tamis.language.operands import Atoms, Operand, atoms_of, settled
 from tamis.language.parser import parse_leniently
-from tamis.language.skeleton import NODE_FALSE, NODE_OR, NODE_TRUE, Shapes, Skeletons, shapes, skeletons
+from tamis.language.skeleton import NODE_FALSE, NODE_OR, NODE_TRUE, Skeletons, shapes, skeletons
 from tamis.language.tokens import TokenColumn, tokenise_column
 from tamis.language.truth import Truth
 from tamis.limits import DEFAULT_LIMITS, Limits
@@ -97,8 +97,7 @@ class _Chunk:
     """
 
     skeletons: Skeletons
-    shapes: Shapes
-    text: npt.NDArray[np.uint8]
+    atoms: Atoms
     names: Sequence[Operand | None]
     others: dict[int, _Atom]
     apart: dict[int, Formula | ConditionError]
@@ -113,13 +112,13 @@ class _Chunk:
         found = self.apart.get(text)
         if found is not None:
             return found
-        kinds, atoms = self.skeletons.kinds, self.skeletons.atoms
+        kinds, numbers = self.skeletons.kinds, self.skeletons.atoms
         # A run of one joint is collected and joined once; the last entry says which joint waits.
         stack: list[tuple[int, list[Formula]]] = []
         for node in range(self.skeletons.firsts[text], self.skeletons.firsts[text + 1]):
-            kind = kinds[node]
+            kind = kinds.item(node)
             if kind <= NODE_FALSE:
-                stack.append((kind, [self.leaf(atoms[node], holds=kind == NODE_TRUE)]))
+                stack.append((kind, [self.leaf(numbers.item(node), holds=kind == NODE_TRUE)]))
             else:
                 right, left = stack.pop(), stack.pop()
                 stack.append((kind, [*_operands(left, kind), *_operands(right, kind)]))
@@ -130,10 +129,9 @@ class _Chunk:
         other = self.others.get(atom)
         if other is not None:
             return other.formula(holds=holds)
-        operand = self.names[int(self.shapes.names[atom])]
+        operand = self.names[self.atoms.shapes.names.item(atom)]
         assert operand is not None, "an atom without an attribute is never settled"
-        first, last = self.shapes.constants[atom], self.shapes.constants[atom + 1]
-        return operand.formula(self.shapes, self.text, atom, range(first, last), holds=holds)
+        return operand.formula(self.atoms, atom, holds=holds)
 
 
 def _operands(entry: tuple[int, list[Formula]], kind: int) -> list[Formula]:
@@ -178,7 +176,7 @@ def _chunk(texts: pa.LargeStringArray, originals: Sequence[Any], schema: Schema,
     apart.update(np.flatnonzero(found.firsts[1:] == found.firsts[:-1]).tolist())
     apart.update(np.flatnonzero(long | texts.is_null().to_numpy(zero_copy_only=False)).tolist())
     alone = {row: compiled_alone(_plain(originals[row]), schema, limits) for row in sorted(apart)}
-    return _Chunk(found, asked, text, names, others, alone)
+    return _Chunk(found, atoms_of(asked, text, names), names, others, alone)
 
 
 def _operand(name: str, schema: Schema) -> Operand | None:

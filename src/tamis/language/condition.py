@@ -70,7 +70,7 @@ def _compiled(
 ) -> Condition:
     schema = event_type if event_type is not None else Schemaless()
     sources: dict[int, syntax.Expression] = {}
-    expression, more = analyse(tree, schema, limits, sources)
+    expression, more = analyse(tree, schema, limits, sources, is_whole=not problems)
     if problems or more or expression is None:
         raise ConditionError(text, [*problems, *more])
     formula = Truth().formula(expression)

@@ -41,8 +41,9 @@ class Cursor:
         self.too_deep = False
 
     def report(self, problem: Problem) -> None:
-        """Remember a problem, unless there are enough."""
-        if len(self.problems) < MOST_PROBLEMS and not self.too_deep:
+        """Remember a problem, unless there are enough, or one at this place."""
+        is_new = not self.problems or self.problems[-1].start != problem.start
+        if is_new and len(self.problems) < MOST_PROBLEMS and not self.too_deep:
             self.problems.append(problem)
 
     def accept(self, kind: Kind) -> bool:

@@ -8,8 +8,8 @@ the same formula that the analyser and `Truth` would make.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,15 +34,21 @@ from tamis.language.skeleton import (
 from tamis.language.tokens import Kind
 from tamis.predicates.matches import Matches
 from tamis.predicates.within import Within
-from tamis.values.column import SHORT_DECIMAL, Value
-from tamis.values.order import order_key
-from tamis.values.ranges import ALL, NONE, Ranges, compared, points_of
+from tamis.values.column import SHORT_DECIMAL, Column, Value
+from tamis.values.order import order_key, vector_keys
+from tamis.values.ranges import ALL, NONE, Key, Ranges, compared, points_of
 from tamis.values.types import ANY, BOOLEAN, DOUBLE, NUMBER, STRING, Type, is_decimal, is_integral
 
-_OPERATORS = {Kind.EQ: "=", Kind.NE: "<>", Kind.LT: "<", Kind.LE: "<=", Kind.GT: ">", Kind.GE: ">="}
+_OPERATORS = {
+    int(kind): operator
+    for kind, operator in (
+        *((Kind.EQ, "="), (Kind.NE, "<>"), (Kind.LT, "<")),
+        *((Kind.LE, "<="), (Kind.GT, ">"), (Kind.GE, ">=")),
+    )
+}
 _EXACT_MANTISSA = 1 << 53
 _EXACT_POWER = 22
-"""Integers and powers of ten up to these are exact doubles, so that one division rounds once."""
+"""Integers and powers of ten up to these are exact doubles, so that one operation rounds once."""
 
 
 class Class(IntEnum):
@@ -69,47 +75,74 @@ def class_of(type_: Type) -> Class:
     )
 
 
-@dataclass(frozen=True, slots=True)
+class Atoms(NamedTuple):
+    """Atoms of a column of conditions, their constants as keys of what they are compared with."""
+
+    shapes: Shapes
+    text: npt.NDArray[np.uint8]
+    keys: npt.NDArray[np.int64]  # per constant: its key; of a schemaless integer, its value
+    doubles: npt.NDArray[np.float64]  # per constant: its value as a double
+
+    def value(self, constant: int) -> Value:
+        """The constant itself, where its type is not known from the attribute: a str, an int or a float."""
+        kind = self.shapes.constant_kinds.item(constant)
+        if kind == CONSTANT_STRING:
+            return (
+                self.text[self.shapes.starts.item(constant) : self.shapes.ends.item(constant)].tobytes().decode()
+            )
+        return self.keys.item(constant) if kind == CONSTANT_INTEGER else self.doubles.item(constant)
+
+
 class Operand:
     """An attribute that atoms of known shapes read."""
 
-    attribute: Typed
-    zone: str
+    __slots__ = ("_readings", "attribute", "zone")
 
-    def formula(
-        self, shapes: Shapes, text: npt.NDArray[np.uint8], atom: int, constants: Sequence[int], *, holds: bool
-    ) -> Formula:
-        """The formula that atom `atom` is true, or with `holds=False` that it is false."""
-        shape = int(shapes.shapes[atom])
-        holds ^= bool(shapes.negated[atom])
+    def __init__(self, attribute: Typed, zone: str) -> None:
+        self.attribute = attribute
+        self.zone = zone
+        self._readings: dict[Type, Typed] = {}
+
+    def formula(self, atoms: Atoms, atom: int, *, holds: bool) -> Formula:
+        """The formula that an atom is true, or with `holds=False` that it is false."""
+        shapes = atoms.shapes
+        shape = shapes.shapes.item(atom)
+        holds ^= bool(shapes.negated.item(atom))
         if shape == SHAPE_NULL:
             return leaf(Within(self.attribute, NONE if holds else ALL, null=holds))
         if shape == SHAPE_BARE:
             return leaf(Within(self._read(BOOLEAN), compared(BOOLEAN, "=", int(holds))))
-        values = [_value(shapes, text, place) for place in constants]
+        first, last = shapes.constants.item(atom), shapes.constants.item(atom + 1)
         if shape == SHAPE_LIKE:
-            return self._like(values[0], holds=holds)
-        type_ = self._type(values[0])
+            return self._like(atoms.value(first), holds=holds)
+        type_, keys = self._keys(atoms, range(first, last))
         attribute = self._read(type_)
-        keys = [_key(type_, value) for value in values]
         if shape == SHAPE_IN:
             return _within(attribute, points_of(type_, keys), holds=holds)
         if shape == SHAPE_BETWEEN:
             low = _within(attribute, compared(type_, ">=", keys[0]), holds=holds)
             high = _within(attribute, compared(type_, "<=", keys[1]), holds=holds)
             return (conjunction if holds else disjunction)((low, high))
-        return _within(attribute, compared(type_, _OPERATORS[Kind(shape)], keys[0]), holds=holds)
+        return _within(attribute, compared(type_, _OPERATORS[shape], keys[0]), holds=holds)
 
-    def _type(self, value: Value) -> Type:
-        """The type in which the attribute is compared with a constant."""
-        if self.attribute.type != ANY:
-            return self.attribute.type
-        return STRING if isinstance(value, str) else NUMBER
+    def _keys(self, atoms: Atoms, constants: Sequence[int]) -> tuple[Type, list[Key]]:
+        """The type in which the attribute is compared with these constants, and their keys in it."""
+        type_ = self.attribute.type
+        if type_ not in (ANY, STRING):
+            return type_, [atoms.keys.item(constant) for constant in constants]
+        values = [atoms.value(constant) for constant in constants]
+        if isinstance(values[0], str):
+            return STRING, values
+        return NUMBER, [order_key(NUMBER)(value) for value in values]
 
     def _read(self, type_: Type) -> Typed:
         if self.attribute.type != ANY:
             return self.attribute
-        return Apply("read", (self.attribute,), Signature((ANY,), type_, self.zone))
+        reading = self._readings.get(type_)
+        if reading is None:
+            reading = Apply("read", (self.attribute,), Signature((ANY,), type_, self.zone))
+            self._readings[type_] = reading
+        return reading
 
     def _like(self, pattern: str, *, holds: bool) -> Formula:
         attribute = self._read(STRING)
@@ -124,25 +157,29 @@ def _within(attribute: Typed, ranges: Ranges, *, holds: bool) -> Formula:
     return leaf(Within(attribute, ranges if holds else ~ranges))
 
 
-def _value(shapes: Shapes, text: npt.NDArray[np.uint8], place: int) -> Value:
-    """A constant: an int, a str, a float, or a pair (unscaled, scale)."""
-    kind = shapes.constant_kinds[place]
-    if kind == CONSTANT_STRING:
-        return text[shapes.starts[place] : shapes.ends[place]].tobytes().decode()
-    mantissa = int(shapes.mantissas[place])
-    return mantissa if kind == CONSTANT_INTEGER else (mantissa, int(shapes.scales[place]))
+def atoms_of(shapes: Shapes, text: npt.NDArray[np.uint8], operands: Sequence[Operand | None]) -> Atoms:
+    """The atoms with the keys of their constants; what is not `settled` has none that mean anything."""
+    classes, scales = _of_constants(shapes, operands)
+    power = np.minimum(np.abs(shapes.scales), _EXACT_POWER)
+    tens = np.array([float(10**place) for place in range(_EXACT_POWER + 1)])[power]
+    doubles = np.where(shapes.scales >= 0, shapes.mantissas / tens, shapes.mantissas * tens)
+    shift = np.clip(
+        scales - np.where(shapes.constant_kinds == CONSTANT_DECIMAL, shapes.scales, 0), 0, SHORT_DECIMAL
+    )
+    unscaled = shapes.mantissas * (10 ** np.arange(SHORT_DECIMAL + 1, dtype=np.int64))[shift]
+    keys = np.where(classes == Class.DECIMAL, unscaled, shapes.mantissas)
+    as_double = vector_keys(Column(DOUBLE, doubles, np.ones(len(doubles), np.bool_)))
+    return Atoms(shapes, text, np.where(classes == Class.DOUBLE, as_double, keys), doubles)
 
 
-def _key(type_: Type, value: Value) -> Value:
-    if is_decimal(type_):
-        mantissa, scale = value if isinstance(value, tuple) else (value, 0)
-        return mantissa * 10 ** (type_.scale - scale)
-    if isinstance(value, tuple):
-        mantissa, scale = value
-        value = mantissa / 10**scale if scale >= 0 else float(mantissa * 10**-scale)
-    elif type_ == DOUBLE:
-        value = float(value)
-    return order_key(type_)(value)
+def _of_constants(
+    shapes: Shapes, operands: Sequence[Operand | None]
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32]]:
+    """For every constant, the class and the scale of the attribute that it is compared with."""
+    classes = np.array([class_of(each.attribute.type) if each else 0 for each in operands] + [0], np.uint8)
+    scales = np.array([each.attribute.type.scale if each else 0 for each in operands] + [0], np.int32)
+    names = np.repeat(shapes.names, np.diff(shapes.constants))
+    return classes[names], scales[names]
 
 
 def settled(
@@ -150,15 +187,13 @@ def settled(
 ) -> npt.NDArray[np.bool_]:
     """Which atoms can be left as they are: a known shape, a known attribute, constants that go with it."""
     classes = np.array([class_of(each.attribute.type) if each else 0 for each in operands] + [0], np.uint8)
-    scales = np.array([each.attribute.type.scale if each else 0 for each in operands] + [0], np.int32)
-    atom_classes = classes[shapes.names]
     counts = np.diff(shapes.constants)
     of_atom = np.repeat(np.arange(len(counts)), counts)
-    bad = ~_fits(shapes, atom_classes[of_atom], scales[shapes.names][of_atom])
+    bad = ~_fits(shapes, *_of_constants(shapes, operands))
     kinds_differ = _is_string(shapes) != _is_string(shapes)[shapes.constants[:-1][of_atom]]
     wrong = np.concatenate([[0], np.cumsum(bad | kinds_differ)])
     fine = wrong[shapes.constants[1:]] == wrong[shapes.constants[:-1]]
-    fine &= (counts <= most_constants) & _allowed(shapes, atom_classes)
+    fine &= (counts <= most_constants) & _allowed(shapes, classes[shapes.names])
     lengths = np.zeros(len(counts), np.int64)
     lengths[of_atom] = shapes.ends - shapes.starts
     return np.asarray(fine & ((shapes.shapes != SHAPE_LIKE) | (lengths <= longest_pattern)))
@@ -183,7 +218,9 @@ def _fits(shapes: Shapes, classes: npt.NDArray[np.uint8], scales: npt.NDArray[np
     kind, mantissa, scale = shapes.constant_kinds, shapes.mantissas, shapes.scales
     integer, string = kind == CONSTANT_INTEGER, kind == CONSTANT_STRING
     exact = (np.abs(mantissa) <= _EXACT_MANTISSA) & (np.abs(scale) <= _EXACT_POWER)
-    as_decimal = integer | ((kind == CONSTANT_DECIMAL) & (scale <= scales))
+    shift = np.where(integer, scales, scales - scale)
+    room = 10 ** np.clip(SHORT_DECIMAL - shift, 0, SHORT_DECIMAL).astype(np.int64)
+    as_decimal = (integer | (kind == CONSTANT_DECIMAL)) & (shift >= 0) & (np.abs(mantissa) < room)
     choices = [integer, exact & ~string, as_decimal, string, integer | string | exact]
     return np.asarray(
         np.select([classes == each for each in range(Class.INTEGRAL, Class.BOOLEAN)], choices, False)

@@ -482,9 +482,8 @@ class _Parser(Cursor):
             self.at += 1
             if open_ <= 0 and self.kinds[self.at] not in (Kind.LEFT_PAREN, Kind.LT):
                 break
-        first, last = self.tokens.starts[start], self.tokens.ends[self.at - 1]
         try:
-            return parse_type(self.tokens.text[first:last])
+            return parse_type(" ".join(map(self.tokens.word, range(start, self.at))))
         except EventTypeError as error:
             raise self.failure(str(error), start) from None
 

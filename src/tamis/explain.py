@@ -165,6 +165,9 @@ def _because(part: Part) -> str:
         if part.verdict is None:
             return _because(open_[0])
         return f"none of the {len(part.parts)} operands of its OR holds: {_because(part.parts[0])}"
+    if part.operator == "at_least":
+        held = sum(one.verdict is True for one in part.parts)
+        return f"{held} of the {len(part.parts)} conditions of {part.text.split(',')[0]}, ...) hold"
     return _statement(part)
 
 

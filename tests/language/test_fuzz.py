@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tamis import Matcher
 from tamis.errors import ConditionError
 from tamis.events import EventType
 from tamis.language.bulk import compile_conditions
@@ -22,7 +23,7 @@ from tamis.language.lint import lint
 from tamis.language.parser import parse, parse_leniently
 from tamis.language.printing import to_text
 from tamis.language.syntax import walk
-from tamis.limits import Limits
+from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.values import ranges
 from tests.texts import mutated, plain, soup, spaced
 from tests.worlds import world
@@ -267,7 +268,7 @@ def test_as_many_as_the_default_limits_take_of(shape: str, name: str) -> None:
 def test_deepest_accepted_nesting_goes_through_everything(shape: str) -> None:
     """Find the deepest that the default limits accept, and use it in every way."""
     accepted = None
-    for depth in range(102, 10, -1):
+    for depth in range(DEFAULT_LIMITS.depth + 2, 10, -1):
         found = one(DEEP[shape](depth), None)
         if isinstance(found, Formula):
             accepted = DEEP[shape](depth)
@@ -281,6 +282,10 @@ def test_deepest_accepted_nesting_goes_through_everything(shape: str) -> None:
     assert isinstance(found, Formula)
     assert found.digest
     assert len(found.describe()) < 1_000_000
+    matcher = Matcher()
+    matcher.add("deep", accepted)
+    for event in ({"a": 1}, {"a": [1]}, {"a": True}, {}):
+        assert (matcher.match(event) == ["deep"]) is matcher.explain("deep", event).matched
 
 
 def _with_little_stack(spare: int, call: Callable[[], Any]) -> Any:
@@ -297,13 +302,18 @@ def _with_little_stack(spare: int, call: Callable[[], Any]) -> Any:
     return descend(sys.getrecursionlimit() - depth - spare)
 
 
-@pytest.mark.parametrize("shape", ["parentheses", "calls", "CASE", "quantifiers", "additions", "XOR"])
-def test_called_from_deep_inside_a_program(shape: str) -> None:
-    """What is refused or accepted does not depend on the caller's stack, as long as there is some left."""
-    text = DEEP[shape](40)
-    expected = one(text, None)
-    found = _with_little_stack(500, lambda: one(text, None))
-    assert type(found) is type(expected)
+@pytest.mark.parametrize("spare", [60, 150, 300, 600])
+@pytest.mark.parametrize(
+    "shape", ["parentheses", "calls", "CASE", "quantifiers", "additions", "XOR", "IN", "minus signs"]
+)
+def test_called_from_deep_inside_a_program(shape: str, spare: int) -> None:
+    """A caller that leaves too little of the stack gets a refusal; with enough of it nothing changes."""
+    text = DEEP[shape](25)
+    assert isinstance(_with_little_stack(spare, lambda: one(text, None)), Formula | ConditionError)
+    (found,) = _with_little_stack(spare, lambda: list(compile_conditions([text])))
+    assert isinstance(found, Formula | ConditionError)
+    if spare == 600:
+        assert type(found) is type(one(text, None))
 
 
 # --- counts, not seconds -------------------------------------------------------------------------------------

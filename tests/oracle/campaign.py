@@ -18,6 +18,7 @@ from tests.oracle import spark_side, tamis_side
 from tests.oracle.coverage import Coverage
 from tests.oracle.generate import Generator
 from tests.oracle.grammar import Node
+from tests.oracle.probes import probes
 from tests.oracle.rows import ATTRIBUTES, random_table
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 ZONES = ("UTC", "America/New_York", "Europe/Paris")
 ROWS = 50
 ENGINE = "scan"
+SHARP = 0.4
+"""Part of the conditions that are probes."""
 _TRIES = 60
 
 
@@ -135,14 +138,11 @@ def start(spark: SparkSession, seed: int, conditions: int) -> Round:
     random_ = random.Random(seed)
     generator = Generator(random_)
     table = random_table(random_, ROWS)
-    return Round(
-        seed,
-        zone_of(seed),
-        table,
-        spark_side.data_frame(spark, table),
-        EventType.from_arrow(table.schema, time_zone=zone_of(seed)),
-        tuple(generator.condition() for _ in range(conditions)),
-    )
+    frame = spark_side.data_frame(spark, table)
+    sharp = probes(frame, generator, round(conditions * SHARP)) if conditions else []
+    dull = [generator.condition() for _ in range(conditions - len(sharp))]
+    event_type = EventType.from_arrow(table.schema, time_zone=zone_of(seed))
+    return Round(seed, zone_of(seed), table, frame, event_type, (*sharp, *dull))
 
 
 def zone_of(seed: int) -> str:

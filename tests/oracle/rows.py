@@ -29,6 +29,7 @@ class Attribute:
 
 
 ATTRIBUTES = (
+    Attribute("id", "id", pa.int32(), "int"),
     Attribute("flag", "boolean", pa.bool_(), "boolean"),
     Attribute("ok", "boolean", pa.bool_(), "boolean"),
     Attribute("tiny", "tinyint", pa.int8(), "tinyint"),
@@ -259,8 +260,10 @@ def _value(random_: random.Random, attribute: Attribute) -> Any:
 
 
 def random_table(random_: random.Random, rows: int) -> pa.Table:
-    """A table of the schema `SCHEMA`."""
+    """A table of the schema `SCHEMA`; `id` counts the rows, and is for probes only."""
     columns = [
-        pa.array([_value(random_, attribute) for _ in range(rows)], attribute.arrow) for attribute in ATTRIBUTES
+        pa.array([_value(random_, attribute) for _ in range(rows)], attribute.arrow)
+        for attribute in ATTRIBUTES[1:]
     ]
+    columns.insert(0, pa.array(range(rows), pa.int32()))
     return pa.Table.from_arrays(columns, schema=SCHEMA)

@@ -44,9 +44,14 @@ def settings(spark: SparkSession, *, zone: str) -> Iterator[None]:
 
 
 def data_frame(spark: SparkSession, table: pa.Table) -> DataFrame:
-    """`table` for Spark, with a column `id` that counts the rows."""
-    numbered = table.append_column("id", pa.array(range(table.num_rows), pa.int32()))
-    return spark.createDataFrame(numbered, schema=f"{DDL}, id int")
+    """`table` for Spark."""
+    return spark.createDataFrame(table, schema=DDL)
+
+
+def values(frame: DataFrame, expressions: Sequence[str]) -> list[pa.ChunkedArray]:
+    """What each expression is in each row."""
+    columns = [f"({expression}) AS c{place}" for place, expression in enumerate(expressions)]
+    return list(frame.selectExpr("id", *columns).toArrow().sort_by("id").columns[1:])
 
 
 def outcomes(frame: DataFrame, conditions: Sequence[str]) -> list[list[bool | None] | Exception]:

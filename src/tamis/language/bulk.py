@@ -198,15 +198,28 @@ def _others(
         end = base + tokens.ends[found.atom_ends[atom] - 1]
         source = tokens.text[start:end].tobytes()
         if source not in known:
-            tree, problems = parse_leniently(source.decode(), limits)
-            expression, more = analyse(tree, schema, limits)
-            known[source] = None if problems or more or expression is None else _Atom(expression)
+            known[source] = _atom(source.decode(), schema, limits)
         settled_atom = known[source]
         if settled_atom is None:
             unclear.append(atom)
         else:
             others[atom] = settled_atom
     return others, unclear
+
+
+def _atom(source: str, schema: Schema, limits: Limits) -> _Atom | None:
+    """An atom of no known shape, with its formulas; None if the text around it must be looked at as a whole."""
+    try:
+        tree, problems = parse_leniently(source, limits)
+        expression, more = analyse(tree, schema, limits)
+        if problems or more or expression is None:
+            return None
+        atom = _Atom(expression)
+        atom.formula(holds=True)
+        atom.formula(holds=False)
+    except RecursionError:
+        return None
+    return atom
 
 
 def compiled_alone(text: str | None, schema: Schema, limits: Limits) -> Formula | ConditionError:

@@ -152,13 +152,15 @@ class Truth:
             return self._between_conditions(operator, arguments, verdict)
         if isinstance(left, Constant):
             left, right, operator = right, left, _FLIPPED[operator]
-        if not isinstance(right, Constant) or not is_ordered(right.type):
+        if not isinstance(right, Constant):
             return None
         if right.value is None:
             if operator == "<=>":
                 null = leaf(Within(left, NONE, null=True))
                 return {"T": null, "F": leaf(Within(left, ALL)), "U": FALSE}[verdict]
             return TRUE if verdict == "U" else FALSE
+        if not is_ordered(right.type):
+            return None
         ranges = compared(right.type, operator, order_key(right.type)(right.value))
         if operator == "<=>":
             attribute, ranges = unwrapped(left, ranges)

@@ -48,5 +48,5 @@ class Matches:
 
     @property
     def identity(self) -> str:
-        """What it says, with the type of what it reads."""
-        return f"{self.attribute.type} {self.describe()}"
+        """All of it, with every type and every reading of a schemaless attribute."""
+        return repr(self)

@@ -52,6 +52,5 @@ class Quantified:
 
     @property
     def identity(self) -> str:
-        """As `describe`, which may leave out what is deep inside, with all of the formula."""
-        name = to_text(to_syntax(self.attribute))
-        return f"{self.attribute.type} {name} {self.every} {self.variable.name} {self.formula.digest.hex()}"
+        """All of it; `describe` may leave out what is deep inside of the formula."""
+        return f"{self.attribute!r} {self.variable!r} {self.every} {self.formula.digest.hex()}"

@@ -59,8 +59,8 @@ class Within:
 
     @property
     def identity(self) -> str:
-        """What it says, with the type of what it reads."""
-        return f"{self.attribute.type} {self.describe()}"
+        """All of it, with every type and every reading of a schemaless attribute."""
+        return repr(self)
 
 
 def ranges_mask(column: Column, ranges: Ranges) -> Mask:

@@ -77,9 +77,13 @@ def test_nullif_keeps_the_type_of_the_first() -> None:
     assert [scalar(1, 10), scalar(1, 15), scalar(1, None), scalar(None, 10)] == [None, 1, 1, None]
 
 
-def test_nullif_does_not_compare_through_a_lossy_cast() -> None:
-    with pytest.raises(ArgumentError, match="date would be compared as timestamp"):
-        FUNCTIONS["nullif"].resolve([Argument(parse_type("date")), Argument(parse_type("timestamp"))], "UTC")
+def test_nullif_compares_in_the_common_type_and_keeps_its_own() -> None:
+    function = FUNCTIONS["nullif"]
+    signature = function.resolve([Argument(parse_type("date")), Argument(parse_type("timestamp"))], "UTC")
+    assert signature.returns == parse_type("date")
+    scalar = function.scalar(signature)
+    a_day = 86_400_000_000
+    assert [scalar(1, a_day), scalar(1, a_day + 1), scalar(1, None)] == [None, 1, 1]
 
 
 def test_zeros_and_nulls() -> None:

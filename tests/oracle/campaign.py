@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ZONES = ("UTC", "America/New_York", "Europe/Paris")
 ROWS = 50
 ENGINE = "scan"
-SHARP = 0.4
+SHARP = 0.3
 """Part of the conditions that are probes."""
 _TRIES = 60
 

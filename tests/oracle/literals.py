@@ -226,6 +226,7 @@ LEAVES: dict[str, Leaf] = {
     ),
     "huge": _choice("huge", "huge", "-1234567890123456789012345678.0123456789", "coalesce(huge, 0)"),
     "measure": _choice("measure", *(a.name for a in ATTRIBUTES if a.kind in GOALS["number"])),
+    "year": _choice("year", "2024", "1900", "small", "tiny", "year(due)", "-5", "9999"),
     "nested": _choice("nested", "st.c"),
     "least_two": _choice("least_two", "1", "2"),
     "least_true": _choice("least_true", "1", "2", "3"),

@@ -19,6 +19,7 @@ _OWN_REFUSALS = re.compile(
     r"a string attribute cannot be"
     r"|is not an? (tinyint|smallint|int|bigint|float|double|decimal.*|boolean|date|timestamp|timestamp_ntz)$"
     r"|expected (int|bigint|date|timestamp|a number|an index \(bigint\)), found"
+    r"|expected array<.*>, found an array<string>"
     r"|string would be compared as|concat_ws: expected text, found array"
     r"|is_(not_)?unknown: expected a condition|expected a whole number, found string"
     r"|expected a constant whole number of digits"

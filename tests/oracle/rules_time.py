@@ -60,7 +60,7 @@ rule("date", "add_months({date}, {tinyint})")
 rule("date", "last_day({date})")
 rule("date", "next_day({date}, {weekday})")
 rule("date", "trunc({date}, {date_unit})")
-rule("date", "make_date({narrow}, {count}, {count})", make_date("{0}", "{1}", "{2}"))
+rule("date", "make_date({year}, {count}, {tinyint})", make_date("{0}", "{1}", "{2}"))
 rule("date", "make_date(2024, {narrow}, {tinyint})", make_date("2024", "{0}", "{1}"))
 rule("date", "to_date({text})", "try_to_date({0})")
 rule("date", "to_date({timestamp})")
@@ -85,6 +85,11 @@ rule("timestamp", "coalesce({date}, {timestamp})")
 rule("timestamp", "coalesce({timestamp_ntz}, {timestamp})")
 # Far from our time: only where no further function sees the result, since most raise there.
 for _comparison in ("<", ">=", "="):
+    rule(
+        "predicate",
+        f"make_date({{narrow}}, {{count}}, {{count}}) {_comparison} {{date}}",
+        f"({make_date('{0}', '{1}', '{2}')}) {_comparison} {{3}}",
+    )
     rule("predicate", f"date_add({{date}}, {{int}}) {_comparison} {{date}}")
     rule("predicate", f"date_sub({{date}}, {{int}}) {_comparison} {{date}}")
     rule("predicate", f"timestamp_micros({{bigint}}) {_comparison} {{timestamp}}")

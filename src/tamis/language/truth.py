@@ -215,7 +215,7 @@ class Truth:
         constants = [item for item in items if isinstance(item, Constant)]
         if isinstance(value, Constant) or len(constants) < len(items) or value.type == BOOLEAN:
             tests = [_equals(value, item, expression.signature.zone) for item in items]
-            return self.formula(Apply("or", tuple(tests), expression.signature), verdict)
+            return self._junction(tests, verdict, "F", "T")
         if not is_ordered(value.type):
             return None
         key = order_key(value.type)
@@ -306,6 +306,7 @@ _CASES: dict[str, Callable[[Truth, Apply, Sequence[Typed], Verdict], Formula | N
     **dict.fromkeys(("is_null", "is_not_null", "is_unknown", "is_not_unknown"), Truth._null_test),
     **dict.fromkeys(_FLIPPED, Truth._comparison),
     "coalesce": Truth._coalesce,
+    "nvl": Truth._coalesce,
     "case": Truth._case,
     "if": Truth._case,
     "in": Truth._in,

@@ -16,6 +16,7 @@ from itertools import accumulate
 
 from tests.oracle.grammar import Node, Rule, kinds
 from tests.oracle.literals import LEAVES, attribute
+from tests.oracle.quirks import reorders_constants
 from tests.oracle.rows import ATTRIBUTES
 from tests.oracle.rules import RULES
 
@@ -83,7 +84,10 @@ class Generator:
 
     def expression(self, goal: str, depth: int) -> Node:
         """An expression of a goal, nested `depth` deep at most."""
-        return self._expression(goal, depth, ())
+        while True:
+            found = self._expression(goal, depth, ())
+            if not reorders_constants(found):
+                return found
 
     def _expression(self, goal: str, depth: int, scope: tuple[Node, ...]) -> Node:
         groups, bounds = _groups(goal)

@@ -11,6 +11,7 @@ from tests.oracle.rows import ATTRIBUTES, BYTES, DATES, DECIMALS, FLOATS, INTEGE
 
 Leaf: TypeAlias = Callable[[random.Random], Node]
 _BY_NAME = {attribute.name: attribute for attribute in ATTRIBUTES}
+_MEASURES = tuple(attribute.name for attribute in ATTRIBUTES if attribute.kind in GOALS["number"])
 _SUFFIX = {"tinyint": "Y", "smallint": "S", "int": "", "bigint": "L"}
 
 
@@ -225,7 +226,7 @@ LEAVES: dict[str, Leaf] = {
         *("9223372036854775807.5", "-9223372036854775808.5BD", "1e19BD", "9223372036854775807.0"),
     ),
     "huge": _choice("huge", "huge", "-1234567890123456789012345678.0123456789", "coalesce(huge, 0)"),
-    "measure": _choice("measure", *(a.name for a in ATTRIBUTES if a.kind in GOALS["number"])),
+    "measure": lambda random_: attribute(random_, random_.choice(_MEASURES)),
     "year": _choice("year", "2024", "1900", "small", "tiny", "year(due)", "-5", "9999"),
     "nested": _choice("nested", "st.c"),
     "least_two": _choice("least_two", "1", "2"),

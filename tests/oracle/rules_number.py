@@ -70,8 +70,7 @@ rule("double", "CAST({timestamp} AS DOUBLE)", "try_cast({0} AS DOUBLE)")
 for _goal in ("narrow", "integral", "number", "float", "decimal"):
     rule(_goal, f"least({{{_goal}}}, {{{_goal}}}, {{{_goal}}})")
     rule(_goal, f"greatest({{{_goal}}}, {{{_goal}}})")
-# One constant at most: Spark would add up two of them first, and `average` is defined from left to right.
-rule("number", "average({measure}, {number})", average("{0}", "{1}"))
+rule("number", "average({number}, {number})", average("{0}", "{1}"))
 rule("number", "average({measure}, {number}, {measure})", average("{0}", "{1}", "{2}"))
 
 rule("number", "round({fraction}, {digits})")

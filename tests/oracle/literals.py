@@ -228,6 +228,7 @@ LEAVES: dict[str, Leaf] = {
     "huge": _choice("huge", "huge", "-1234567890123456789012345678.0123456789", "coalesce(huge, 0)"),
     "measure": lambda random_: attribute(random_, random_.choice(_MEASURES)),
     "year": _choice("year", "2024", "1900", "small", "tiny", "year(due)", "-5", "9999"),
+    "calendar": lambda random_: attribute(random_, random_.choice(("born", "due"))),
     "nested": _choice("nested", "st.c"),
     "least_two": _choice("least_two", "1", "2"),
     "least_true": _choice("least_true", "1", "2", "3"),

@@ -1,8 +1,8 @@
-"""What Spark's optimiser changes in the meaning of a condition, and tamis does not follow.
+"""Conditions that Spark's optimiser computes in another order than they are written.
 
-In a chain of additions, or of multiplications, of integers it moves the constants to the end and folds them:
-`a + 9223372036854775807L + b` is `(a + b) + 9223372036854775807L`, which overflows for other events. tamis adds
-from left to right, as written.
+In a chain of additions, or of multiplications, of integers it moves the constants to the end and joins them,
+unless it holds the rows in the driver. tamis does so too: `tests/language/test_quirks_spark.py` compares that over
+a file.
 """
 
 from __future__ import annotations

@@ -90,8 +90,8 @@ for _comparison in ("<", ">=", "="):
         f"make_date({{narrow}}, {{count}}, {{count}}) {_comparison} {{date}}",
         f"({make_date('{0}', '{1}', '{2}')}) {_comparison} {{3}}",
     )
-    rule("predicate", f"date_add({{date}}, {{int}}) {_comparison} {{date}}")
-    rule("predicate", f"date_sub({{date}}, {{int}}) {_comparison} {{date}}")
+    rule("predicate", f"date_add({{calendar}}, {{int}}) {_comparison} {{date}}")
+    rule("predicate", f"date_sub({{calendar}}, {{int}}) {_comparison} {{date}}")
     rule("predicate", f"timestamp_micros({{bigint}}) {_comparison} {{timestamp}}")
     rule("predicate", f"timestamp_seconds({{fraction}}) {_comparison} {{timestamp}}")
     for _kind in ("bigint", "fraction", "decimal"):
@@ -101,8 +101,8 @@ for _comparison in ("<", ">=", "="):
             f"try_cast({{0}} AS TIMESTAMP) {_comparison} {{1}}",
         )
 for _part in ("year", "weekofyear", "unix_date", "dayofweek"):
-    rule("int", f"{_part}(date_add({{date}}, {{narrow}}))")
-rule("int", "datediff(date_add({date}, {int}), {date})")
+    rule("int", f"{_part}(date_add({{calendar}}, {{narrow}}))")
+rule("int", "datediff(date_add({calendar}, {int}), {date})")
 rule("int", "hour(timestamp_micros({bigint}))")
 
 rule("timestamp_ntz", "CAST({timestamp} AS TIMESTAMP_NTZ)")

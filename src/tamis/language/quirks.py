@@ -44,11 +44,15 @@ def _without_float(arguments: tuple[Typed, ...], signature: Signature) -> tuple[
 
 
 def _gathered(name: str, arguments: tuple[Typed, ...], signature: Signature) -> tuple[Typed, ...]:
-    """In a chain of + or of *, constants are computed first: `b + 2147483647 + -5` holds no overflow for b = 1."""
+    """In a chain of + or of *, constants are joined and come last, so overflow happens elsewhere or not at all.
+
+    `b + 2147483647 + -5` is `b + 2147483642`, and `a + 5 + b` is `(a + b) + 5`. (Spark leaves this rewrite out for
+    rows that it holds in the driver.)
+    """
     operands = [operand for argument in arguments for operand in _chain(name, argument, signature)]
     constants = [operand.value for operand in operands if isinstance(operand, Constant)]
     others = [operand for operand in operands if not isinstance(operand, Constant)]
-    if len(constants) < 2 or not others:
+    if len(operands) < 3 or not constants or not others:
         return arguments
     compute = FUNCTIONS[name].scalar(signature)
     left = reduce(lambda one, other: Apply(name, (one, other), signature), others)

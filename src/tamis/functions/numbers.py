@@ -168,6 +168,8 @@ def _resolve_floor(arguments: Sequence[Argument], zone: str) -> Signature:
             return Signature((parameter,), decimal(whole, 0), zone)
         if arguments[0].type == NULL or is_integral(parameter):
             parameter = BIGINT
+        if parameter == FLOAT:
+            parameter = DOUBLE  # as Spark casts it, so that it sees through CAST(whole AS FLOAT) as everywhere
         return Signature((parameter,), BIGINT, zone)
     digits = _digits(arguments)
     if digits is None or parameter == NUMBER:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tamis.errors import EventTypeError
-from tamis.values.zones import Zone, civil_from_days, days_from_civil, find_zone, is_zone, zone_of
+from tamis.values.calendar import civil_from_days, days_from_civil
+from tamis.values.zones import Zone, find_zone, is_zone, zone_of
 
 PARIS = "Europe/Paris"
 CYCLE = 146_097 * 86_400

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 
+from tamis.values.calendar import civil_from_days, days_from_civil
 from tamis.values.text import trimmed
-from tamis.values.zones import MICROS, Zone, civil_from_days, days_from_civil, find_zone, zone_of
+from tamis.values.zones import MICROS, Zone, find_zone, zone_of
 
 DAY_MICROS = 86_400 * MICROS
 LEAST_MICROS, GREATEST_MICROS = -(1 << 63), (1 << 63) - 1

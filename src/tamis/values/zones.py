@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.errors import EventTypeError
+from tamis.values.calendar import days_from_civil
 
 MICROS = 1_000_000
 DAY_SECONDS = 86_400
@@ -293,23 +294,3 @@ def _clock(text: str) -> int:
 
 def _year_start(year: int) -> int:
     return days_from_civil(year, 1, 1) * DAY_SECONDS
-
-
-def days_from_civil(year: int, month: int, day: int) -> int:
-    """Days from 1970-01-01 to a date of the proleptic Gregorian calendar; the date is not checked."""
-    # A year that begins in March ends with its leap day.
-    year -= month < 3
-    from_march = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
-    return 365 * year + year // 4 - year // 100 + year // 400 + from_march - 719_468
-
-
-def civil_from_days(days: int) -> tuple[int, int, int]:
-    """Year, month and day of a number of days since 1970-01-01, in the proleptic Gregorian calendar."""
-    cycle, rest = divmod(days + 719_468, _CYCLE_DAYS)
-    # Every fourth, but not every hundredth, year of the cycle is a day longer.
-    year = (rest - rest // 1_460 + rest // 36_524 - rest // 146_096) // 365
-    rest -= 365 * year + year // 4 - year // 100
-    month = (5 * rest + 2) // 153
-    day = rest - (153 * month + 2) // 5 + 1
-    year += cycle * _CYCLE_YEARS
-    return (year, month + 3, day) if month < 10 else (year + 1, month - 9, day)

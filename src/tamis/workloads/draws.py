@@ -1,0 +1,121 @@
+"""Random numbers that are the same everywhere: streams by seed, family, part and block.
+
+Everything is made from uniform doubles of PCG64, seeded through `SeedSequence`; both are fixed by numpy's promise
+of compatibility, which its distributions are not. A stream serves one block of rows, so that what a row gets
+depends neither on how many rows follow nor on other blocks.
+"""
+
+from __future__ import annotations
+
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+
+BLOCK_CONDITIONS = 16_384
+BLOCK_EVENTS = 1_024
+
+Whole = npt.NDArray[np.int64]
+Real = npt.NDArray[np.float64]
+
+
+class Draws:
+    """One stream, for a block of `rows` rows."""
+
+    __slots__ = ("_generator", "rows")
+
+    def __init__(self, seed: int, name: str, part: str, block: int, rows: int) -> None:
+        """Open the stream.
+
+        Args:
+            seed: Of the workload; not negative.
+            name: Of the family, so that families do not repeat each other's numbers.
+            part: What it is for, as `events`.
+            block: Number of the block.
+            rows: Rows of the block.
+        """
+        entropy = [seed, crc32(f"{name}/{part}".encode()), block]
+        self._generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy)))
+        self.rows = rows
+
+    def uniform(self, *columns: int) -> Real:
+        """Numbers in [0, 1), one a row, or `columns` of them."""
+        return self._generator.random((self.rows, *columns))
+
+    def below(self, bounds: int | Whole, *columns: int) -> Whole:
+        """Whole numbers from 0 to just below `bounds`, all equally likely."""
+        return np.floor(self.uniform(*columns) * bounds).astype(np.int64)
+
+    def pick(self, shares: Real, *columns: int) -> Whole:
+        """Places in `shares` (see `cumulated`), each as likely as its share."""
+        return shares.searchsorted(self.uniform(*columns), side="right")
+
+    def subset(self, size: int, count: int) -> Whole:
+        """`count` different numbers below `size` a row, in random order: shape (rows, count)."""
+        deck = np.tile(np.arange(size), (self.rows, 1))
+        every = np.arange(self.rows)
+        for place in range(count):
+            other = place + self.below(size - place)
+            taken = deck[every, other]
+            deck[every, other] = deck[:, place]
+            deck[:, place] = taken
+        return deck[:, :count]
+
+    def different(self, shares: Real, count: int) -> Whole:
+        """`count` different places in `shares` a row: as `pick`, one after the other, repetitions drawn again."""
+        chosen = np.empty((self.rows, count), np.int64)
+        for place in range(count):
+            waiting = np.arange(self.rows)
+            while len(waiting):
+                chosen[waiting, place] = shares.searchsorted(self._generator.random(len(waiting)), side="right")
+                earlier = chosen[waiting, :place] == chosen[waiting, place, None]
+                waiting = waiting[earlier.any(axis=1)]
+        return chosen
+
+
+class Dice:
+    """A stream taken one number at a time, for what is built step by step and once."""
+
+    __slots__ = ("_at", "_draws", "_numbers")
+
+    def __init__(self, seed: int, name: str, part: str) -> None:
+        """Open the stream; the arguments are those of `Draws`."""
+        self._draws = Draws(seed, name, part, 0, 4_096)
+        self._numbers: list[float] = []
+        self._at = 0
+
+    def uniform(self) -> float:
+        """A number in [0, 1)."""
+        if self._at == len(self._numbers):
+            self._numbers, self._at = self._draws.uniform().tolist(), 0
+        self._at += 1
+        return self._numbers[self._at - 1]
+
+    def below(self, bound: int) -> int:
+        """A whole number from 0 to just below `bound`."""
+        return int(self.uniform() * bound)
+
+    def between(self, least: int, most: int) -> int:
+        """A whole number from `least` to `most`."""
+        return least + self.below(most - least + 1)
+
+    def chance(self, share: float) -> bool:
+        """True that often."""
+        return self.uniform() < share
+
+    def pick(self, shares: Real) -> int:
+        """A place in `shares` (see `cumulated`), each as likely as its share."""
+        return int(shares.searchsorted(self.uniform(), side="right"))
+
+
+def cumulated(weights: npt.ArrayLike) -> Real:
+    """Running sums of `weights`, as shares of the whole."""
+    sums = np.cumsum(np.asarray(weights, np.float64))
+    shares: Real = sums / sums[-1]
+    shares[np.flatnonzero(np.asarray(weights))[-1] :] = 1.0
+    return shares
+
+
+def zipf(size: int, exponent: float) -> Real:
+    """Cumulated shares of `size` ranks, rank r (from 1) with weight `r ** -exponent`."""
+    return cumulated(np.arange(1, size + 1, dtype=np.float64) ** -exponent)

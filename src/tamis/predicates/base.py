@@ -7,6 +7,7 @@ members, and a case in `tamis.language.truth` that makes it from an expression.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from tamis.language.expression import Typed, Variable
@@ -20,11 +21,17 @@ class Frame(Protocol):
     def rows(self) -> int:
         """How many."""
 
+    def names(self) -> Iterable[str] | None:
+        """The event's attributes that some row may have; None if that is not known."""
+
     def column(self, expression: Typed) -> Column:
         """The expression's value in every row; computed once, then shared."""
 
     def elements(self, array: Typed, variable: Variable) -> tuple[Frame, Column]:
         """A frame with one row an element of the array, and the array's own column."""
+
+    def part(self, start: int, stop: int) -> Frame:
+        """Some consecutive rows."""
 
 
 class Predicate(Protocol):

@@ -22,7 +22,7 @@ from tamis.events.conversion import (
     iso_timestamp,
     plain,
 )
-from tamis.events.reading import json_parser
+from tamis.events.json_text import json_parser
 from tamis.values.types import parse_type
 
 if TYPE_CHECKING:

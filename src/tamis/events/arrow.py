@@ -24,7 +24,7 @@ from tamis.events.conversion import (
     plain,
 )
 from tamis.values.casts import round_half_up
-from tamis.values.column import SHORT_DECIMAL, Column, Lists, Mask, Value, column_of
+from tamis.values.column import SHORT_DECIMAL, Column, Lists, Mask, Numbers, Value, column_of
 from tamis.values.datetimes import write_date
 from tamis.values.types import (
     ANY,
@@ -35,6 +35,7 @@ from tamis.values.types import (
     FLOAT,
     INTEGER_BITS,
     MAX_PRECISION,
+    NUMBER,
     STRING,
     Type,
     integer_bounds,
@@ -125,6 +126,29 @@ def arrow_column(array: pa.Array, type_: Type, zone: str) -> Column:
     elif type_.name == "struct" and pa.types.is_struct(found):
         column = _structs(array, type_, zone)
     return python_column(python_values(array), type_, zone) if column is None else column
+
+
+def read_array(array: pa.Array, type_: Type) -> Column | None:
+    """What the function `read` makes of a simple array; None for what needs a look at each value."""
+    found, rows = array.type, len(array)
+    integral, floating = pa.types.is_integer(found), pa.types.is_floating(found)
+    textual, boolean = pa.types.is_string(found), pa.types.is_boolean(found)
+    if type_ not in (NUMBER, STRING, BOOLEAN) or not (integral or floating or textual or boolean):
+        return None
+    if type_ == STRING and textual:
+        return Column(type_, array, _valid(array))
+    if type_ == BOOLEAN and boolean:
+        return _booleans(array)
+    if type_ != NUMBER or not (integral or floating):
+        return _nothing(type_, rows)
+    numbers = _numpy(array)
+    if floating:
+        doubles = numbers.astype(np.float64, copy=False)
+        return Column(type_, Numbers(np.zeros(rows, np.bool_), np.zeros(rows, np.int64), doubles), _valid(array))
+    fits = numbers <= INT64_MAX if found == pa.uint64() else np.ones(rows, np.bool_)
+    ints = np.where(fits, numbers, 0).astype(np.int64, copy=False)
+    doubles = np.where(fits, 0.0, numbers.astype(np.float64))
+    return Column(type_, Numbers(fits, ints, doubles), _valid(array))
 
 
 def simple_array(array: pa.Array | pa.ChunkedArray) -> pa.Array:

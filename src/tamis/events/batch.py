@@ -9,30 +9,20 @@ resolved without regard to case, against the event type.) Of two columns with on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.errors import EventError, EventTypeError
-from tamis.events.arrow import (
-    any_column,
-    arrow_column,
-    python_column,
-    python_values,
-    simple_array,
-    struct_child,
-)
+from tamis.events.arrow import simple_array
 from tamis.events.conversion import converter, plain
 from tamis.events.event_type import EventType
+from tamis.events.sources import Arrays, Dicts, Path, Source, Values
 from tamis.values.column import Column
 from tamis.values.types import STRING, Type
-
-Path: TypeAlias = tuple[str, ...]
-Values: TypeAlias = "pa.Array | Sequence[Any]"
-"""One attribute of all rows as it came: an Arrow array or Python values; see `simple_array`."""
 
 
 class EventBatch:
@@ -41,31 +31,28 @@ class EventBatch:
     Attributes:
         event_type: Of all of them.
         rows: How many there are.
-        ids: One a row, to name the event in results: its number, counted from 0, or a column of the events.
+        source: Where their values come from.
     """
 
-    __slots__ = ("_columns", "_events", "_made", "event_type", "ids", "rows")
+    __slots__ = ("_event_id", "_ids", "_made", "_numbers", "_readings", "event_type", "rows", "source")
 
     def __init__(
         self,
         event_type: EventType,
         rows: int,
-        *,
-        events: Sequence[Mapping[str, Any]] | None = None,
-        columns: Mapping[str, Values] | None = None,
+        source: Source,
         event_id: str | None = None,
         numbers: npt.NDArray[np.int64] | None = None,
     ) -> None:
         """Use `of`."""
         self.event_type = event_type
         self.rows = rows
-        self._events = events
-        self._columns = columns if columns is not None else {}
+        self.source = source
         self._made: dict[Path, Column] = {}
-        if event_id is not None:
-            self.ids: pa.Array = self._named_ids(event_id)
-        else:
-            self.ids = pa.array(np.arange(rows) if numbers is None else numbers, pa.int64())
+        self._readings: dict[tuple[Path, Type], Column | None] = {}
+        self._ids: pa.Array | None = None
+        self._event_id = event_id
+        self._numbers = numbers
 
     @classmethod
     def of(
@@ -91,11 +78,14 @@ class EventBatch:
         if isinstance(events, EventBatch):
             return events
         type_ = EventType.of(event_type)
-        if isinstance(events, Mapping):
-            return cls(type_, 1, events=[events], event_id=event_id, numbers=numbers)
+        if type(events) is dict or isinstance(events, Mapping):
+            return cls(type_, 1, Dicts([events]), event_id, numbers)
         columns, rows = _arrow_columns(events)
         if columns is not None:
-            return cls(type_, rows, columns=columns, event_id=event_id, numbers=numbers)
+            if event_id is not None and event_id not in columns:
+                msg = f"there is no column {event_id!r} to take event ids from"
+                raise EventError(msg)
+            return cls(type_, rows, Arrays(rows, columns), event_id, numbers)
         if isinstance(events, (str, bytes)) or not isinstance(events, Iterable):
             msg = f"expected events as dicts, Arrow data or a DataFrame, found {type(events).__name__}"
             raise EventError(msg)
@@ -104,11 +94,22 @@ class EventBatch:
             if not isinstance(event, Mapping):
                 msg = f"event {row}: expected a dict, found {type(event).__name__}"
                 raise EventError(msg)
-        return cls(type_, len(listed), events=listed, event_id=event_id, numbers=numbers)
+        return cls(type_, len(listed), Dicts(listed), event_id, numbers)
 
     def __len__(self) -> int:
         """Number of events."""
         return self.rows
+
+    @property
+    def ids(self) -> pa.Array:
+        """One a row, to name the event in results: its number, counted from 0, or a column of the events."""
+        if self._ids is None:
+            if self._event_id is not None:
+                self._ids = self._named_ids(self._event_id)
+            else:
+                numbers = np.arange(self.rows) if self._numbers is None else self._numbers
+                self._ids = pa.array(numbers, pa.int64())
+        return self._ids
 
     def column(self, path: Path) -> Column:
         """The values of an attribute, or of a field within it, names exact.
@@ -121,53 +122,34 @@ class EventBatch:
         return made
 
     def _make(self, path: Path) -> Column:
-        zone = self.event_type.time_zone
-        values = self.raw(path)
         if self.event_type.is_schemaless:
-            return any_column(python_values(values) if isinstance(values, pa.Array) else values)
-        type_ = self._declared(path)
-        if isinstance(values, pa.Array):
-            return arrow_column(values, type_, zone)
-        return python_column(values, type_, zone)
-
-    def _declared(self, path: Path) -> Type:
-        named = [attribute.type for attribute in self.event_type.find(path[0]) if attribute.name == path[0]]
-        for step in path[1:]:
-            named = [inner for type_ in named for name, inner in type_.fields if name == step]
-        if not named:
+            return self.source.schemaless(path)
+        type_ = self.event_type.type_at(path)
+        if type_ is None:
             msg = f"event type {self.event_type.name} has no attribute {'.'.join(path)}"
             raise EventTypeError(msg)
-        return named[-1]
+        return self.source.column(path, type_, self.event_type.time_zone)
+
+    def reading(self, path: Path, type_: Type) -> Column | None:
+        """What the function `read` makes of a schemaless attribute, if there is a short way to it.
+
+        None where each value has to be looked at, as in a batch of dicts: then `read` does that.
+        """
+        key = path, type_
+        if key not in self._readings:
+            self._readings[key] = self.source.reading(path, type_, self.event_type.time_zone)
+        return self._readings[key]
 
     def raw(self, path: Path) -> Values:
         """The values at a path as they came, None where there is none."""
-        if self._events is not None:
-            return _steps([event.get(path[0]) for event in self._events], path[1:])
-        values = self._columns.get(path[0])
-        if values is None:
-            return [None] * self.rows
-        for place, step in enumerate(path[1:], 1):
-            if not isinstance(values, pa.Array):
-                return _steps(values, path[place:])
-            if not pa.types.is_struct(values.type):
-                return [None] * self.rows
-            child = struct_child(values, step)
-            if child is None:
-                return [None] * self.rows
-            values = simple_array(child)
-        return values
+        return self.source.raw(path)
 
     def names(self) -> Iterable[tuple[int | None, str]]:
         """The name of every attribute that is there, with its row; without where all rows have it."""
-        if self._events is None:
-            return ((None, name) for name in self._columns)
-        return ((row, name) for row, event in enumerate(self._events) for name in event)
+        return self.source.names()
 
     def _named_ids(self, name: str) -> pa.Array:
         """The values of a column as ids, as strings if they are not all integers."""
-        if self._events is None and name not in self._columns:
-            msg = f"there is no column {name!r} to take event ids from"
-            raise EventError(msg)
         values = self.raw((name,))
         if isinstance(values, pa.Array):
             return values
@@ -176,12 +158,6 @@ class EventBatch:
         if {type(value) for value in simple} <= {int, type(None)}:
             return pa.array(simple, pa.int64())
         return pa.array([None if value is None else text(value) for value in simple], pa.string())
-
-
-def _steps(values: Sequence[Any], path: Path) -> Sequence[Any]:
-    for step in path:
-        values = [value.get(step) if isinstance(value, Mapping) else None for value in values]
-    return values
 
 
 def _arrow_columns(events: Any) -> tuple[dict[str, Values] | None, int]:

@@ -6,6 +6,7 @@ looks at a single row, except functions that have no batch form.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 import numpy as np
@@ -27,16 +28,27 @@ class BatchFrame:
         self.rows = batch.rows
         self._known: dict[Typed, Column] = {}
 
+    def names(self) -> Iterable[str] | None:
+        """The event's attributes that some row may have."""
+        return dict.fromkeys(name for _, name in self.batch.names())
+
     def column(self, expression: Typed) -> Column:
         """The expression's value in every row."""
         known = self._known.get(expression)
         if known is None:
-            if isinstance(expression, Path):
-                known = self.batch.column(expression.steps)
-            else:
-                known = _computed(expression, self)
+            known = self._column(expression)
             self._known[expression] = known
         return known
+
+    def _column(self, expression: Typed) -> Column:
+        match expression:
+            case Path(steps=steps):
+                return self.batch.column(steps)
+            case Apply(function="read", arguments=(Path(steps=steps),), signature=signature):
+                reading = self.batch.reading(steps, signature.returns)
+                return _computed(expression, self) if reading is None else reading
+            case _:
+                return _computed(expression, self)
 
     def elements(self, array: Typed, variable: Variable) -> tuple[Frame, Column]:
         """A frame with one row an element of the array, and the array's own column."""
@@ -57,6 +69,10 @@ class _Rows:
         self._variables = frozenset(own or ())
         self._known: dict[Typed, Column] = dict(own or {})
 
+    def names(self) -> Iterable[str] | None:
+        """Not known: elements of arrays are no attributes of events."""
+        return None
+
     def column(self, expression: Typed) -> Column:
         """The expression's value in every row."""
         known = self._known.get(expression)
@@ -71,6 +87,10 @@ class _Rows:
     def elements(self, array: Typed, variable: Variable) -> tuple[Frame, Column]:
         """A frame with one row an element of the array, and the array's own column."""
         return _elements(self, array, variable)
+
+    def part(self, start: int, stop: int) -> Frame:
+        """Some consecutive rows."""
+        return _Rows(self, np.arange(start, stop))
 
 
 def _elements(frame: Frame, array: Typed, variable: Variable) -> tuple[Frame, Column]:

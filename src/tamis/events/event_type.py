@@ -83,6 +83,7 @@ class EventType:
     time_zone: str = "UTC"
     attributes: tuple[Attribute, ...] | None = None
     _folded: Mapping[str, list[Attribute]] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _types: dict[tuple[str, ...], Type | None] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what no description could say."""
@@ -108,6 +109,16 @@ class EventType:
         """The attributes that Spark may mean by `name`, case aside: none, one, or several if ambiguous."""
         return list(self._folded.get(name.lower(), ()))
 
+    def type_at(self, path: tuple[str, ...]) -> Type | None:
+        """The type of the attribute of exactly these names, from the outermost inwards; None if there is none."""
+        known = self._types.get(path)
+        if known is None:
+            found = [attribute.type for attribute in self.attributes or () if attribute.name == path[0]]
+            for step in path[1:]:
+                found = [inner for type_ in found for name, inner in type_.fields if name == step]
+            known = self._types[path] = found[-1] if found else None
+        return known
+
     @classmethod
     def of(cls, source: Any) -> EventType:
         """The event type that `source` describes.
@@ -116,10 +127,10 @@ class EventType:
             source: None (schemaless), an event type, the path of a JSON file, its content as a dict, a
                 pyarrow schema, or a Spark schema.
         """
-        if source is None:
-            return cls()
         if isinstance(source, EventType):
             return source
+        if source is None:
+            return SCHEMALESS
         if isinstance(source, (str, os.PathLike)):
             return cls.load(source)
         if isinstance(source, pa.Schema):
@@ -206,6 +217,10 @@ class EventType:
         if self.attributes is not None:
             written["attributes"] = {attribute.name: _written(attribute) for attribute in self.attributes}
         return written
+
+
+SCHEMALESS = EventType()
+"""The event type of events that bring their own attributes."""
 
 
 @dataclass(frozen=True, slots=True)

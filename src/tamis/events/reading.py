@@ -17,14 +17,14 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-import json
 import os
 import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from decimal import Context, Decimal, InvalidOperation
+from decimal import Context, Decimal
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
@@ -35,16 +35,20 @@ import pyarrow.parquet as pq
 
 from tamis.errors import EventError
 from tamis.events.batch import EventBatch
-from tamis.events.conversion import MAX_DEPTH
 from tamis.events.event_type import EventType
+from tamis.events.json_text import json_decoder, json_parser, loose_integer
+from tamis.events.line_buffer import LineBuffer
 from tamis.values.casts import caster
 from tamis.values.column import Value
-from tamis.values.types import DOUBLE, FLOAT, INTEGER_BITS, MAX_PRECISION, STRING, Type
+from tamis.values.types import DOUBLE, FLOAT, INTEGER_BITS, MAX_PRECISION, STRING
 
 Source: TypeAlias = "str | os.PathLike[str] | bytes | IO[bytes]"
 
 BATCH_ROWS = 65_536
 MAX_LINE_BYTES = 16 << 20
+_WORTH_ROWS = 256
+_WORTH_BYTES = 1 << 20
+"""Shorter batches and inputs are read line by line: to load the kernels of the scan takes longer."""
 _KEPT_BYTES = 1 << 10
 _BOM = b"\xef\xbb\xbf"
 _SUFFIXES = {".jsonl": "json", ".ndjson": "json", ".json": "json", ".csv": "csv", ".parquet": "parquet"}
@@ -157,28 +161,54 @@ def read_json_lines(
     event_id: str | None = None,
     batch_rows: int = BATCH_ROWS,
     max_line_bytes: int = MAX_LINE_BYTES,
+    _scan: bool | None = None,
 ) -> Reading:
-    """Events from JSON lines; see `read_events`."""
+    """Events from JSON lines; see `read_events`.
+
+    Long inputs are scanned in blocks, short ones are read line by line; the events are the same. `_scan` is for
+    tests, which decide for themselves.
+    """
     type_ = EventType.of(event_type)
     parse = json_parser(type_)
 
-    def events_of(file: IO[bytes], bad: list[BadEvent]) -> Iterator[tuple[int, dict[str, Any]]]:
-        for number, line, too_long in _lines(file, max_line_bytes):
-            if too_long:
-                bad.append(BadEvent(number, f"the line is longer than {max_line_bytes} bytes", line))
-                continue
-            text = line.removeprefix(_BOM).strip(b" \t\r\n")
-            if not text:
-                continue
-            event = parse(text)
-            if isinstance(event, str):
-                bad.append(BadEvent(number, event, line))
-            else:
-                yield number - 1, event
+    def read(number: int, line: bytes, too_long: bool, bad: list[BadEvent]) -> dict[str, Any] | None:
+        if too_long:
+            kept = line[: min(_KEPT_BYTES, max_line_bytes + 1)].rstrip(b"\r\n")
+            bad.append(BadEvent(number + 1, f"the line is longer than {max_line_bytes} bytes", kept))
+            return None
+        line = line.rstrip(b"\r\n")
+        text = line.removeprefix(_BOM).strip(b" \t\r\n")
+        if not text:
+            return None
+        event = parse(text)
+        if isinstance(event, str):
+            bad.append(BadEvent(number + 1, event, line))
+            return None
+        return event
+
+    def line_by_line(file: IO[bytes], bad: list[BadEvent]) -> Iterator[EventBatch]:
+        numbered = enumerate(_lines(file, max_line_bytes))
+        events = ((number, read(number, line, too_long, bad)) for number, (line, too_long) in numbered)
+        found = ((number, event) for number, event in events if event is not None)
+        return _batched(found, type_, event_id, batch_rows)
+
+    def scanned(lines: LineBuffer, bad: list[BadEvent]) -> Iterator[EventBatch]:
+        from tamis.events.json_lines import scanned_batches
+
+        found = scanned_batches(lines, batch_rows, partial(read, bad=bad), json_decoder(type_))
+        return (EventBatch(type_, len(numbers), part, event_id, numbers) for part, numbers in found)
 
     def batches(bad: list[BadEvent]) -> Iterator[EventBatch]:
         with _opened(source) as file:
-            yield from _batched(events_of(file, bad), type_, event_id, batch_rows)
+            if _scan is False or (_scan is None and batch_rows < _WORTH_ROWS):
+                yield from line_by_line(file, bad)
+                return
+            lines = LineBuffer(file, max_line_bytes)
+            lines.fill(batch_rows, _WORTH_BYTES)
+            if _scan or not (lines.ended and lines.used < _WORTH_BYTES):
+                yield from scanned(lines, bad)
+            else:
+                yield from line_by_line(io.BytesIO(lines.block[: lines.used].tobytes()), bad)
 
     return _reading(source, batches)
 
@@ -192,88 +222,14 @@ def _batched(
         yield EventBatch.of([event for _, event in part], type_, event_id, numbers=numbers)
 
 
-def _lines(file: IO[bytes], limit: int) -> Iterator[tuple[int, bytes, bool]]:
-    """Each line with its number, without holding more than `limit` bytes of it."""
-    number = 0
+def _lines(file: IO[bytes], limit: int) -> Iterator[tuple[bytes, bool]]:
+    """Each line, cut where it is too long, and whether it is."""
     while line := file.readline(limit + 1):
-        number += 1
         too_long = len(line) > limit and not line.endswith(b"\n")
-        if too_long:
-            kept, rest = line[:_KEPT_BYTES], line
-            while rest and not rest.endswith(b"\n"):
-                rest = file.readline(limit)
-            line = kept
-        yield number, line.rstrip(b"\r\n"), too_long
-
-
-def json_parser(event_type: EventType) -> Callable[[bytes], dict[str, Any] | str]:
-    """The function from the text of an event to the event, or to what is wrong with it."""
-    exact = any(_needs_text(attribute.type) for attribute in event_type.attributes or ())
-    quick = json.JSONDecoder(parse_float=_decimal) if exact else json.JSONDecoder()
-    # Python refuses integers of thousands of digits; only they are worth a call for each number.
-    patient = json.JSONDecoder(parse_float=_decimal if exact else None, parse_int=_integer)
-
-    def parse(text: bytes) -> dict[str, Any] | str:
-        try:
-            line = text.decode()
-            try:
-                event = quick.decode(line)
-            except json.JSONDecodeError:
-                raise
-            except ValueError:
-                event = patient.decode(line)
-        except UnicodeDecodeError as error:
-            return f"not UTF-8: {error.reason} at byte {error.start}"
-        except json.JSONDecodeError as error:
-            return f"not JSON: {error.msg} at character {error.pos}"
-        except RecursionError:
-            return f"nested more than {MAX_DEPTH} deep"
-        if not isinstance(event, dict):
-            return f"expected a JSON object, found {_kind(event)}"
-        if text.count(b"[") + text.count(b"{") > MAX_DEPTH and _is_deep(event):
-            return f"nested more than {MAX_DEPTH} deep"
-        return event
-
-    return parse
-
-
-def _needs_text(type_: Type) -> bool:
-    """Does a number lose by a detour over double? Then its text is kept, as a Decimal."""
-    if type_.name == "decimal" or type_ == FLOAT:
-        return True
-    if type_.name == "array":
-        return _needs_text(type_.item)
-    return any(_needs_text(inner) for _, inner in type_.fields)
-
-
-def _decimal(text: str) -> Decimal | float:
-    try:
-        return Decimal(text)
-    except InvalidOperation:  # an exponent beyond Decimal's
-        return float(text)
-
-
-def _integer(text: str) -> int | float:
-    try:
-        return int(text)
-    except ValueError:  # more digits than Python converts
-        return float(text)
-
-
-def _is_deep(event: dict[str, Any]) -> bool:
-    level: list[Any] = [event]
-    for _ in range(MAX_DEPTH):
-        inner = (value.values() if isinstance(value, dict) else value for value in level)
-        level = [item for items in inner for item in items if isinstance(item, (dict, list))]
-        if not level:
-            return False
-    return True
-
-
-def _kind(value: object) -> str:
-    if value is None or isinstance(value, bool):
-        return json.dumps(value)
-    return "a list" if isinstance(value, list) else "a string" if isinstance(value, str) else "a number"
+        rest = line
+        while too_long and rest and not rest.endswith(b"\n"):
+            rest = file.readline(limit)
+        yield line, too_long
 
 
 def read_csv(
@@ -357,7 +313,7 @@ def loose_value(cell: str) -> bool | int | float | str:
     found = _NUMBER.fullmatch(cell)
     if found is None:
         return {"true": True, "false": False}.get(cell.lower(), cell)
-    return float(cell) if found["fraction"] is not None else _integer(cell)
+    return float(cell) if found["fraction"] is not None else loose_integer(cell)
 
 
 def read_parquet(

@@ -13,9 +13,10 @@ from typing import Any
 import pyarrow as pa
 
 from tamis.events.arrow import python_values
-from tamis.events.batch import EventBatch, Path
+from tamis.events.batch import EventBatch
 from tamis.events.event_type import Attribute
 from tamis.events.schemas import shown, suggestion
+from tamis.events.sources import Path
 from tamis.values.column import Value
 from tamis.values.types import Type, is_fractional
 

@@ -1,0 +1,132 @@
+"""What the events of a batch came as: Python dicts, or columns of Arrow and Python values.
+
+A source hands out the values of an attribute, as they came or in a type, and each row's value depends on that
+row alone. Paths are exact names from the outermost inwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import pyarrow as pa
+
+from tamis.events.arrow import (
+    any_column,
+    arrow_column,
+    python_column,
+    python_values,
+    read_array,
+    simple_array,
+    struct_child,
+)
+from tamis.events.single import single_any, single_column, single_reading
+from tamis.values.column import Column
+from tamis.values.types import Type
+
+Path: TypeAlias = tuple[str, ...]
+Values: TypeAlias = "pa.Array | Sequence[Any]"
+"""One attribute of all rows as it came: an Arrow array or Python values; see `simple_array`."""
+
+
+class Source(Protocol):
+    """Where the values of a batch come from."""
+
+    def raw(self, path: Path) -> Values:
+        """The values at a path as they came, None where there is none."""
+
+    def names(self) -> Iterable[tuple[int | None, str]]:
+        """The name of every attribute that is there, with its row; without where all rows have it."""
+
+    def column(self, path: Path, type_: Type, zone: str) -> Column:
+        """The values at a path in a declared type."""
+
+    def schemaless(self, path: Path) -> Column:
+        """The values at a path, each of its own kind."""
+
+    def reading(self, path: Path, type_: Type, zone: str) -> Column | None:
+        """What the function `read` makes of the values at a path; None if there is no short way to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dicts:
+    """Events that are dicts."""
+
+    events: Sequence[Mapping[str, Any]]
+
+    def raw(self, path: Path) -> Sequence[Any]:
+        """As `Source`."""
+        name = path[0]
+        values = [event.get(name) for event in self.events]
+        return values if len(path) == 1 else _steps(values, path[1:])
+
+    def names(self) -> Iterable[tuple[int | None, str]]:
+        """As `Source`."""
+        return ((row, name) for row, event in enumerate(self.events) for name in event)
+
+    def column(self, path: Path, type_: Type, zone: str) -> Column:
+        """As `Source`."""
+        values = self.raw(path)
+        single = single_column(values[0], type_) if len(values) == 1 else None
+        return python_column(values, type_, zone) if single is None else single
+
+    def schemaless(self, path: Path) -> Column:
+        """As `Source`."""
+        values = self.raw(path)
+        return single_any(values[0]) if len(values) == 1 else any_column(values)
+
+    def reading(self, path: Path, type_: Type, zone: str) -> Column | None:
+        """As `Source`."""
+        return single_reading(self.raw(path)[0], type_) if len(self.events) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Arrays:
+    """Events that are columns."""
+
+    rows: int
+    columns: Mapping[str, Values]
+
+    def raw(self, path: Path) -> Values:
+        """As `Source`."""
+        values = self.columns.get(path[0])
+        if values is None:
+            return [None] * self.rows
+        for place, step in enumerate(path[1:], 1):
+            if not isinstance(values, pa.Array):
+                return _steps(values, path[place:])
+            if not pa.types.is_struct(values.type):
+                return [None] * self.rows
+            child = struct_child(values, step)
+            if child is None:
+                return [None] * self.rows
+            values = simple_array(child)
+        return values
+
+    def names(self) -> Iterable[tuple[int | None, str]]:
+        """As `Source`."""
+        return ((None, name) for name in self.columns)
+
+    def column(self, path: Path, type_: Type, zone: str) -> Column:
+        """As `Source`."""
+        values = self.raw(path)
+        if isinstance(values, pa.Array):
+            return arrow_column(values, type_, zone)
+        return python_column(values, type_, zone)
+
+    def schemaless(self, path: Path) -> Column:
+        """As `Source`."""
+        values = self.raw(path)
+        return any_column(python_values(values) if isinstance(values, pa.Array) else values)
+
+    def reading(self, path: Path, type_: Type, zone: str) -> Column | None:
+        """As `Source`."""
+        values = self.raw(path)
+        return read_array(values, type_) if isinstance(values, pa.Array) else None
+
+
+def _steps(values: Sequence[Any], path: Path) -> Sequence[Any]:
+    for step in path:
+        values = [value.get(step) if isinstance(value, Mapping) else None for value in values]
+    return values

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 
 class TamisError(Exception):
@@ -39,6 +40,31 @@ class PatternError(TamisError):
         super().__init__(f"{message} (at offset {position} of the pattern)")
         self.message = message
         self.position = position
+
+
+SnapshotProblem: TypeAlias = Literal["missing", "damaged", "foreign", "newer", "conflict", "busy"]
+
+
+class SnapshotError(TamisError):
+    """A snapshot cannot be read or published: the message names the file and what is wrong with it.
+
+    Attributes:
+        file: The file, folder or URL.
+        message: What is wrong, without the file.
+        kind: "missing": not there; "damaged": not as it was written; "foreign": not written by tamis; "newer":
+            written by a newer tamis; "conflict": somebody else published meanwhile; "busy": somebody else holds
+            the snapshot for too long.
+    """
+
+    def __init__(self, file: str, message: str, kind: SnapshotProblem) -> None:
+        """Keep the parts, so that a program can tell what to do; all of them survive pickling."""
+        super().__init__(file, message, kind)
+        self.file = file
+        self.message = message
+        self.kind = kind
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 from tamis._version import __version__
 
 if TYPE_CHECKING:
-    from tamis.errors import ConditionError, EventError, EventTypeError, Problem, SubscriptionError, TamisError
+    from tamis.errors import (
+        ConditionError,
+        EventError,
+        EventTypeError,
+        Problem,
+        SnapshotError,
+        SubscriptionError,
+        TamisError,
+    )
     from tamis.events import EventBatch, EventType
     from tamis.explain import Explanation
     from tamis.language.bulk import compile_conditions
@@ -21,7 +29,9 @@ if TYPE_CHECKING:
     from tamis.language.parser import parse
     from tamis.language.printing import to_text
     from tamis.limits import Limits
-    from tamis.matcher import Matcher, Refusal, Subscription
+    from tamis.matcher import Matcher, Refusal
+    from tamis.segments.records import Subscription
+    from tamis.statistics import Statistics
 
 __all__ = [
     "Condition",
@@ -37,6 +47,8 @@ __all__ = [
     "Matcher",
     "Problem",
     "Refusal",
+    "SnapshotError",
+    "Statistics",
     "Subscription",
     "SubscriptionError",
     "TamisError",
@@ -52,8 +64,8 @@ __all__ = [
 
 _HOMES = {
     "tamis.errors": (
-        *("ConditionError", "EventError", "EventTypeError", "Problem", "SubscriptionError"),
-        "TamisError",
+        *("ConditionError", "EventError", "EventTypeError", "Problem", "SnapshotError"),
+        *("SubscriptionError", "TamisError"),
     ),
     "tamis.events": ("EventBatch", "EventType"),
     "tamis.explain": ("Explanation",),
@@ -64,7 +76,9 @@ _HOMES = {
     "tamis.language.parser": ("parse",),
     "tamis.language.printing": ("to_text",),
     "tamis.limits": ("Limits",),
-    "tamis.matcher": ("Matcher", "Refusal", "Subscription"),
+    "tamis.matcher": ("Matcher", "Refusal"),
+    "tamis.segments.records": ("Subscription",),
+    "tamis.statistics": ("Statistics",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

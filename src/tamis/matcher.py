@@ -1,51 +1,45 @@
 """The matcher: subscriptions in, pairs out.
 
-It owns ids, slots and revisions; engines see slots only. Adding, replacing and removing are atomic: a match sees
-each subscription entirely as it was before or after a change. All methods may be called from several threads.
+The front of the house: it compiles conditions, hands them to a collection of segments, and asks that for the pairs
+of events. Each match sees one version of the subscriptions, whatever is added and removed meanwhile. All methods
+may be called from several threads.
 """
 
 from __future__ import annotations
 
-import threading
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from tamis.engines import AUTO, ENGINES
-from tamis.engines.base import Matches
+from tamis.engines.base import Index
+from tamis.engines.forest import Forest, forest_of
 from tamis.errors import ConditionError, SubscriptionError, TamisError
 from tamis.events.batch import EventBatch
+from tamis.events.compute import BatchFrame
 from tamis.events.event_type import EventType
 from tamis.explain import Explanation, explain
-from tamis.language.bulk import compile_conditions, compiled_alone
+from tamis.language.bulk import FormulaColumn, compile_conditions, compiled_alone
 from tamis.language.condition import Condition, compile_condition
 from tamis.language.formula import Formula
 from tamis.limits import DEFAULT_LIMITS, Limits
+from tamis.segments.collection import Collection, State
+from tamis.segments.columns import Columns, columns_of, texts_of
+from tamis.segments.files import opened, stored
+from tamis.segments.live import LiveSegment
+from tamis.segments.pairs import Pairs
+from tamis.segments.records import Subscription
+from tamis.statistics import Statistics
 
 Events: TypeAlias = Any
 """A dict, a list of dicts, or anything that speaks Arrow."""
-
-
-@dataclass(frozen=True, slots=True)
-class Subscription:
-    """A standing condition.
-
-    Attributes:
-        id: Chosen by whoever registers it.
-        condition: Its text.
-        priority: Higher ones are reported first by `Matcher.match`.
-        owner: Whose it is, for the owner's own use.
-        revision: 1 when added, one more with each replacement.
-    """
-
-    id: str
-    condition: str
-    priority: int = 0
-    owner: str | None = None
-    revision: int = 1
+Sort: TypeAlias = Literal["event", "subscription"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +52,10 @@ class Refusal:
 
 _WORTH_BULK = 100
 """Number of conditions from which the bulk compiler repays loading its kernels."""
+_LEARN_EVERY = 64
+"""Of so many batches one is learned from."""
+_PART_ROWS = 512
+"""Events that a thread of its own is worth."""
 
 
 class Matcher:
@@ -69,40 +67,55 @@ class Matcher:
     ['camera-1']
     """
 
-    def __init__(self, event_type: Any = None, engine: str = "auto", *, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self,
+        event_type: Any = None,
+        engine: str = "auto",
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+        statistics: Statistics | None = None,
+        threads: int = 1,
+    ) -> None:
         """Make an empty matcher.
 
         Args:
             event_type: Anything that `EventType.of` takes; None for schemaless events.
             engine: A name of `tamis.engines.ENGINES`, or "auto".
             limits: What a condition may ask for.
+            statistics: What is known of events; the matcher goes on learning.
+            threads: How many may work on a batch.
         """
         name = AUTO if engine == "auto" else engine
         if name not in ENGINES:
             msg = f"there is no engine {engine!r}; known are auto, {', '.join(sorted(ENGINES))}"
             raise ValueError(msg)
+        if threads < 1:
+            msg = f"expected at least one thread, found {threads}"
+            raise ValueError(msg)
         self.event_type = EventType.of(event_type)
         self.engine = name
         self.limits = limits
-        self._index = ENGINES[name].build([])
-        self._subscriptions: list[Subscription | None] = []
-        self._slots: dict[str, int] = {}
-        self._free: list[int] = []
-        self._lock = threading.RLock()
+        self.statistics = Statistics() if statistics is None else statistics
+        self.threads = threads
+        self._pool = ThreadPoolExecutor(threads, "tamis") if threads > 1 else None
+        self._collection = Collection(self._build)
+        self._batches = 0
+        self._published: dict[str, int] = {}
 
     # --- subscriptions -----------------------------------------------------------------------------------
 
-    def add(self, id: str, condition: str, *, priority: int = 0, owner: str | None = None) -> None:
-        """Register a condition under a new id.
+    def add(self, id: str, condition: str | Condition, *, priority: int = 0, owner: str | None = None) -> None:
+        """Register a condition, as text or compiled for the same event type, under a new id.
 
         Raises:
             ConditionError: The condition is refused; the error has all its problems.
             SubscriptionError: The id is taken.
         """
         compiled = self._compile(condition)
-        with self._lock:
-            self._check_new(id)
-            self._insert(Subscription(id, condition, priority, owner), compiled.formula)
+        with self._collection.lock:
+            if id in self:
+                raise _taken(id)
+            self._collection.append(Subscription(id, compiled.text, priority, owner), compiled.formula)
 
     def add_many(self, subscriptions: Iterable[Any] | pa.Table) -> list[Refusal]:
         """Register many; those that are refused come back with their reasons, the others are added.
@@ -111,89 +124,84 @@ class Matcher:
             subscriptions: Pairs (id, condition), mappings or `Subscription`s, or an Arrow table with columns
                 `id` and `condition` and, if there, `priority` and `owner`.
         """
-        given = list(_subscriptions(subscriptions))
-        compiled = self._compile_many([each.condition for each in given])
-        refused: list[Refusal] = []
-        with self._lock:
-            for subscription, formula in zip(given, compiled, strict=True):
-                if isinstance(formula, ConditionError):
-                    refused.append(Refusal(subscription.id, formula))
-                elif subscription.id in self._slots:
-                    refused.append(Refusal(subscription.id, _taken(subscription.id)))
-                else:
-                    self._insert(subscription, formula)
-        return refused
+        columns = columns_of(subscriptions)
+        return self._add(columns, self._compile_many(columns.given))
 
-    def replace(self, id: str, condition: str, *, priority: int | None = None, owner: str | None = None) -> None:
+    def add_compiled(self, subscriptions: Iterable[Any] | pa.Table, formulas: FormulaColumn) -> list[Refusal]:
+        """As `add_many`, with what `compile_conditions` gave for the same conditions and event type."""
+        return self._add(columns_of(subscriptions), formulas)
+
+    def replace(
+        self, id: str, condition: str | Condition, *, priority: int | None = None, owner: str | None = None
+    ) -> None:
         """Give a subscription another condition, as its next revision; what is not given stays as it was."""
         compiled = self._compile(condition)
-        with self._lock:
-            old = self._subscription(id)
-            self._delete(id)
+        with self._collection.lock:
+            old = self.subscription(id)
             new = Subscription(
                 id,
-                condition,
+                compiled.text,
                 old.priority if priority is None else priority,
                 old.owner if owner is None else owner,
                 old.revision + 1,
             )
-            self._insert(new, compiled.formula)
+            self._collection.replace(new, compiled.formula)
 
     def remove(self, id: str) -> None:
-        """Forget a subscription."""
-        with self._lock:
-            self._subscription(id)
-            self._delete(id)
+        """Forget a subscription.
+
+        Raises:
+            SubscriptionError: There is none of that id.
+        """
+        if not self._collection.remove(id):
+            raise _unknown(id)
+
+    def remove_many(self, ids: Iterable[str] | pa.Array) -> list[str]:
+        """Forget many at once; gives the ids that were not there."""
+        return self._collection.remove_many(texts_of(ids))
 
     def subscription(self, id: str) -> Subscription:
         """The subscription of that id; raises SubscriptionError if there is none."""
-        with self._lock:
-            return self._subscription(id)
+        found = self._collection.find(id)
+        if found is None:
+            raise _unknown(id)
+        return found
 
     def __len__(self) -> int:
         """Number of subscriptions."""
-        return len(self._slots)
+        return self._collection.count
 
     def __contains__(self, id: object) -> bool:
         """Is there a subscription of that id?"""
-        return id in self._slots
+        return isinstance(id, str) and self._collection.find(id) is not None
 
     def __iter__(self) -> Iterator[Subscription]:
-        """All subscriptions."""
-        with self._lock:
-            return iter([self._subscription(id) for id in self._slots])
+        """All subscriptions, as they are now."""
+        return self._collection.state.subscriptions()
 
     # --- events ------------------------------------------------------------------------------------------
 
     def match(self, event: Mapping[str, Any]) -> list[str]:
         """The ids of the subscriptions that one event satisfies, those of higher priority first."""
-        batch = EventBatch.of(event, self.event_type)
-        with self._lock:
-            found = [self._subscriptions[slot] for slot in self._index.match(batch).slots]
-        known = [subscription for subscription in found if subscription is not None]
-        return [subscription.id for subscription in sorted(known, key=lambda each: -each.priority)]
+        return self._pairs(EventBatch.of(event, self.event_type)).by_priority()
 
-    def match_batch(self, events: Events, *, event_id: str | None = None) -> pa.Table:
+    def match_batch(self, events: Events, *, event_id: str | None = None, sort: Sort | None = "event") -> pa.Table:
         """All pairs of an event and a subscription that it satisfies.
 
         Args:
             events: A list of dicts, a pandas data frame, or anything with the Arrow PyCapsule interface.
             event_id: The attribute whose value names the event; its row number otherwise.
+            sort: By "event", in the order of the events, or by "subscription", all pairs of one together; None
+                for any order, which is quickest.
 
         Returns:
-            A table with columns `event_id` and `subscription_id`, in the order of the events.
+            A table with columns `event_id` and `subscription_id`.
         """
-        return self.pairs(EventBatch.of(events, self.event_type, event_id=event_id))
+        return self.pairs(EventBatch.of(events, self.event_type, event_id=event_id), sort=sort)
 
-    def pairs(self, batch: EventBatch) -> pa.Table:
+    def pairs(self, batch: EventBatch, *, sort: Sort | None = "event") -> pa.Table:
         """As `match_batch`, of a batch that was read before."""
-        with self._lock:
-            found: Matches = self._index.match(batch)
-            used, places = np.unique(found.slots, return_inverse=True)
-            ids = [subscription.id if (subscription := self._subscriptions[slot]) else None for slot in used]
-        subscription_ids = pa.array(ids, pa.string()).take(pa.array(places, pa.int64()))
-        event_ids = batch.ids.take(pa.array(found.rows))
-        return pa.table({"event_id": event_ids, "subscription_id": subscription_ids})
+        return self._pairs(batch).table(batch.ids, sort)
 
     def explain(self, id: str, event: Mapping[str, Any] | EventBatch) -> Explanation:
         """Why an event satisfies a subscription, or why not."""
@@ -203,62 +211,158 @@ class Matcher:
 
     def stats(self) -> dict[str, Any]:
         """What the matcher holds: the engine, counts, and bytes by structure."""
-        with self._lock:
-            counts, sizes = self._index.stats()
+        state = self._collection.state
+        counts = {
+            "subscriptions": len(self),
+            "segments": len(state.segments),
+            "dead": sum(segment.dead for segment in state.segments),
+            "waiting": sum(1 for _ in state.heads()),
+        }
+        sizes: dict[str, int] = {}
+        for segment in state.segments:
+            found = segment.index.stats()
+            for name, number in found.counts.items():
+                if name != "subscriptions":
+                    counts[name] = counts.get(name, 0) + number
+            for name, size in found.bytes.items():
+                sizes[name] = sizes.get(name, 0) + size
         return {"engine": self.engine, "event_type": self.event_type.name, **counts, "bytes": sizes}
+
+    # --- snapshots ---------------------------------------------------------------------------------------
+
+    def publish(self, url: str | os.PathLike[str]) -> int:
+        """Make what the matcher holds a version of the snapshot at `url`; gives its number.
+
+        Only segments that are not there yet are written. A URL that has versions already takes a new one only
+        from a matcher that was opened from its newest version, or published it.
+
+        Raises:
+            SnapshotError: Somebody else published there meanwhile, or `url` cannot be written.
+        """
+        from tamis.snapshot import Part, Snapshots
+
+        snapshots = Snapshots(url)
+        state = self._collection.flush()
+        parts = [
+            Part(stored(segment), len(segment), segment.buried(state.version))
+            for segment in state.segments
+            if len(segment.living(state.version))
+        ]
+        manifest = snapshots.publish(
+            parts,
+            parent=self._published.get(snapshots.place),
+            event_type=self.event_type.to_dict(),
+            extra={"subscriptions": sum(len(segment.living(state.version)) for segment in state.segments)},
+            statistics=self.statistics.to_json() if len(self.statistics) else None,
+        )
+        self._published[snapshots.place] = manifest.version
+        return manifest.version
+
+    @classmethod
+    def open(
+        cls,
+        url: str | os.PathLike[str],
+        version: int | None = None,
+        *,
+        engine: str = "auto",
+        limits: Limits = DEFAULT_LIMITS,
+        threads: int = 1,
+    ) -> Matcher:
+        """The matcher that was published as a version of the snapshot at `url`, the newest by default.
+
+        Segments are mapped and not read; several processes share their pages.
+
+        Raises:
+            SnapshotError: There is no such version, or it is damaged, foreign or newer.
+        """
+        from tamis.snapshot import Snapshots
+
+        snapshots = Snapshots(url)
+        manifest = snapshots.manifest(version)
+        known = None if manifest.statistics is None else snapshots.statistics(manifest.version)
+        matcher = cls(
+            EventType.of(dict(manifest.event_type)),
+            engine,
+            limits=limits,
+            statistics=None if known is None else Statistics.from_json(known),
+            threads=threads,
+        )
+        segments: list[LiveSegment] = []
+        for entry in manifest.entries:
+            segment = opened(snapshots.segment(entry.segment), matcher.engine, matcher._build)
+            dead = snapshots.tombstones(entry)
+            if len(dead):
+                segment.kill(dead, 0)
+            segments.append(segment)
+        matcher._collection = Collection(matcher._build, segments)
+        matcher._published[snapshots.place] = manifest.version
+        return matcher
+
+    def merge(self) -> None:
+        """Make one segment of all, without what was removed."""
+        self._collection.merge()
 
     # --- inside ------------------------------------------------------------------------------------------
 
-    def _compile(self, condition: str) -> Condition:
+    def _compile(self, condition: str | Condition) -> Condition:
+        if isinstance(condition, Condition):
+            return condition
         return compile_condition(condition, self.event_type, self.limits)
 
-    def _compile_many(self, conditions: list[str]) -> Sequence[Formula | ConditionError]:
+    def _compile_many(self, conditions: Sequence[str | None] | pa.Array) -> Sequence[Formula | ConditionError]:
         if len(conditions) >= _WORTH_BULK:
             return compile_conditions(conditions, self.event_type, self.limits)
-        return [compiled_alone(condition, self.event_type, self.limits) for condition in conditions]
+        texts = conditions.to_pylist() if isinstance(conditions, pa.Array) else conditions
+        return [compiled_alone(text, self.event_type, self.limits) for text in texts]
 
-    def _check_new(self, id: str) -> None:
-        if id in self._slots:
-            raise _taken(id)
+    def _build(self, forest: Forest) -> Index:
+        return ENGINES[self.engine].build(forest, self.statistics)
 
-    def _subscription(self, id: str) -> Subscription:
-        slot = self._slots.get(id)
-        subscription = None if slot is None else self._subscriptions[slot]
-        if subscription is None:
-            msg = f"there is no subscription {id!r}"
-            raise SubscriptionError(msg)
-        return subscription
+    def _add(self, columns: Columns, formulas: Sequence[Formula | ConditionError]) -> list[Refusal]:
+        """Add what is neither refused nor taken."""
+        places = formulas.refused if isinstance(formulas, FormulaColumn) else range(len(formulas))
+        reasons = {place: formulas[place] for place in places if isinstance(formulas[place], ConditionError)}
+        errors: dict[int, TamisError] = {
+            place: error for place, error in reasons.items() if isinstance(error, ConditionError)
+        }
+        forest = forest_of(formulas) if isinstance(formulas, FormulaColumn) else None
+        with self._collection.lock:
+            for place in np.flatnonzero(self._collection.taken(columns.ids)).tolist():
+                errors.setdefault(place, _taken(columns.ids[place].as_py()))
+            keep = np.ones(len(columns), np.bool_)
+            keep[list(errors)] = False
+            if forest is None:
+                for place in np.flatnonzero(keep).tolist():
+                    formula = formulas[place]
+                    assert isinstance(formula, Formula), "refused ones are left out"
+                    self._collection.append(columns.subscription(place), formula)
+            elif keep.any():
+                self._collection.append_many(columns, forest, np.flatnonzero(keep))
+        self._collection.tidy()
+        return [Refusal(columns.ids[place].as_py(), errors[place]) for place in sorted(errors)]
 
-    def _insert(self, subscription: Subscription, formula: Formula) -> None:
-        if self._free:
-            slot = self._free.pop()
-            self._subscriptions[slot] = subscription
-        else:
-            slot = len(self._subscriptions)
-            self._subscriptions.append(subscription)
-        self._slots[subscription.id] = slot
-        self._index.insert(slot, formula)
+    def _pairs(self, batch: EventBatch) -> Pairs:
+        """All pairs of the newest version."""
+        state = self._collection.settled()
+        frame = BatchFrame(batch)
+        self._learn(state, frame)
+        if self._pool is None or frame.rows < 2 * _PART_ROWS:
+            return state.match(frame)
+        parts = min(self.threads, frame.rows // _PART_ROWS)
+        bounds = [frame.rows * part // parts for part in range(parts + 1)]
+        frames = [frame.part(first, last) for first, last in pairwise(bounds)]
+        return Pairs.joined(list(self._pool.map(state.match, frames)), bounds)
 
-    def _delete(self, id: str) -> None:
-        slot = self._slots.pop(id)
-        self._index.delete(slot)
-        self._subscriptions[slot] = None
-        self._free.append(slot)
+    def _learn(self, state: State, frame: BatchFrame) -> None:
+        self._batches += 1
+        if self._batches % _LEARN_EVERY == 1 and frame.rows and state.segments:
+            largest = max(state.segments, key=len)
+            self.statistics.observe(frame, [axis.attribute for axis in largest.forest.axes])
+
+
+def _unknown(id: str) -> SubscriptionError:
+    return SubscriptionError(f"there is no subscription {id!r}")
 
 
 def _taken(id: str) -> SubscriptionError:
     return SubscriptionError(f"there is already a subscription {id!r}; use replace to change it")
-
-
-def _subscriptions(given: Any) -> Iterator[Subscription]:
-    if hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
-        given = pa.table(given).to_pylist()
-    for each in given:
-        if isinstance(each, Subscription):
-            yield each
-        elif isinstance(each, Mapping):
-            owner = each.get("owner")
-            yield Subscription(str(each["id"]), each["condition"], int(each.get("priority") or 0), owner)
-        else:
-            id, condition = each
-            yield Subscription(id, condition)

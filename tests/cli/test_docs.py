@@ -16,9 +16,11 @@ SECTIONS = dict(re.findall(r"^## `tamis (\w+)`\n(.*?)(?=^## |\Z)", TEXT, re.MULT
 EXAMPLE = re.compile(r"^```console\n\$ (.*?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def options_of(command: str) -> set[str]:
-    group = typer.main.get_command(app)
-    parameters = group.commands[command].params  # type: ignore[attr-defined]
+def options_of(name: str) -> set[str]:
+    """All options of a command, or of the commands of a group."""
+    command = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
+    parts = [command, *getattr(command, "commands", {}).values()]
+    parameters = [parameter for part in parts for parameter in part.params]
     named = {name for parameter in parameters for name in parameter.opts if name.startswith("-")}
     return named - {"--help", "-h"}
 

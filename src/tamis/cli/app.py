@@ -8,9 +8,11 @@ import typer
 
 from tamis._version import __version__
 from tamis.cli.explain import explain
+from tamis.cli.generate import generate
 from tamis.cli.lint import lint
 from tamis.cli.match import match
 from tamis.cli.show import show
+from tamis.cli.snapshot import snapshot
 from tamis.cli.test import test
 
 app = typer.Typer(
@@ -42,5 +44,6 @@ def _tamis(
     """
 
 
-for _command in (match, lint, show, explain, test):
+for _command in (match, lint, show, explain, test, generate):
     app.command()(_command)
+app.add_typer(snapshot, name="snapshot")

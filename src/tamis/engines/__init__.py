@@ -1,12 +1,15 @@
-"""The engines by name; a new one is a file and a line here."""
+"""The engines by name; a new one is a file or folder and a line here."""
 
 from __future__ import annotations
 
 from tamis.engines.base import Engine
+from tamis.engines.bitset import Bitset
+from tamis.engines.bitslice import Bitslice
+from tamis.engines.counting import Counting
 from tamis.engines.scan import Scan
 
-ENGINES: dict[str, Engine] = {engine.name: engine for engine in (Scan(),)}
+ENGINES: dict[str, Engine] = {engine.name: engine for engine in (Bitslice(), Scan(), Counting(), Bitset())}
 """Every engine by its name."""
 
-AUTO = "scan"
-"""What `engine="auto"` stands for today: the only engine there is."""
+AUTO = "bitslice"
+"""What `engine="auto"` stands for today."""

@@ -13,7 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.events.batch import EventBatch
+from tamis.events.compute import BatchFrame
 from tamis.language.formula import Formula
+from tamis.predicates.base import Frame
+from tamis.statistics import Statistics
 
 
 class Matches(NamedTuple):
@@ -31,10 +34,10 @@ class Stats(NamedTuple):
 
 
 class Index(Protocol):
-    """Formulas in slots, ready to be matched."""
+    """Formulas in slots, ready to be matched; several threads may match at the same time."""
 
-    def match(self, batch: EventBatch) -> Matches:
-        """All pairs, in the order of rows and, within a row, of slots."""
+    def match(self, events: EventBatch | Frame) -> Matches:
+        """All pairs, each once, in any order."""
 
     def stats(self) -> Stats:
         """What it holds."""
@@ -57,5 +60,10 @@ class Engine(Protocol):
     def name(self) -> str:
         """As users write it."""
 
-    def build(self, formulas: Sequence[Formula]) -> DynamicIndex:
-        """An index with formula i in slot i."""
+    def build(self, formulas: Sequence[Formula], statistics: Statistics | None = None) -> Index:
+        """An index with formula i in slot i; `statistics` tell what to expect of events."""
+
+
+def frame_of(events: EventBatch | Frame) -> Frame:
+    """The rows to match."""
+    return BatchFrame(events) if isinstance(events, EventBatch) else events

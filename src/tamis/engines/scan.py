@@ -11,10 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tamis.engines.base import Matches, Stats
+from tamis.engines.base import Matches, Stats, frame_of
 from tamis.events.batch import EventBatch
-from tamis.events.compute import BatchFrame
 from tamis.language.formula import Formula
+from tamis.predicates.base import Frame
+from tamis.statistics import Statistics
 from tamis.values.column import Mask
 
 _MASK_BYTES = 1 << 26
@@ -26,7 +27,7 @@ class Scan:
 
     name = "scan"
 
-    def build(self, formulas: Sequence[Formula]) -> ScanIndex:
+    def build(self, formulas: Sequence[Formula], _statistics: Statistics | None = None) -> ScanIndex:
         """An index with formula i in slot i."""
         index = ScanIndex()
         for slot, formula in enumerate(formulas):
@@ -48,20 +49,19 @@ class ScanIndex:
         """Empty a slot."""
         del self._formulas[slot]
 
-    def match(self, batch: EventBatch) -> Matches:
+    def match(self, events: EventBatch | Frame) -> Matches:
         """All pairs; the batch is cut so that the masks of all sub-formulas stay within some 64 MB."""
-        frame = BatchFrame(batch)
+        frame = frame_of(events)
         step = max(_LEAST_ROWS, _MASK_BYTES // max(1, len(self._formulas)))
         found = [
-            self._match_part(frame, start, min(start + step, batch.rows)) for start in range(0, batch.rows, step)
+            self._match_part(frame, start, min(start + step, frame.rows)) for start in range(0, frame.rows, step)
         ]
         empty = np.empty(0, np.int32)
         rows = np.concatenate([part.rows for part in found]) if found else empty
         slots = np.concatenate([part.slots for part in found]) if found else empty
-        order = np.lexsort((slots, rows))
-        return Matches(rows[order], slots[order])
+        return Matches(rows, slots)
 
-    def _match_part(self, frame: BatchFrame, start: int, stop: int) -> Matches:
+    def _match_part(self, frame: Frame, start: int, stop: int) -> Matches:
         part = frame if (start, stop) == (0, frame.rows) else frame.part(start, stop)
         memory: dict[Formula, Mask] = {}
         rows, slots = [np.empty(0, np.int64)], [np.empty(0, np.int64)]

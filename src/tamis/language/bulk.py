@@ -50,7 +50,7 @@ def compile_conditions(
 class FormulaColumn(Sequence[Formula | ConditionError]):
     """Formulas, or the errors of refused conditions, in the order of the texts."""
 
-    def __init__(self, chunks: Sequence[_Chunk]) -> None:
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
         self.chunks = tuple(chunks)
         self._ends = np.cumsum([len(chunk) for chunk in chunks]).tolist()
 
@@ -89,7 +89,7 @@ class FormulaColumn(Sequence[Formula | ConditionError]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Chunk:
+class Chunk:
     """Some texts: those in `apart` were compiled one by one, the others are skeletons over operands.
 
     `names[n]` answers for the shapes that read name n; `others[a]` is the Boolean expression of an atom of no
@@ -99,16 +99,19 @@ class _Chunk:
     skeletons: Skeletons
     atoms: Atoms
     names: Sequence[Operand | None]
-    others: dict[int, _Atom]
+    others: dict[int, Atom]
     apart: dict[int, Formula | ConditionError]
 
     def __len__(self) -> int:
+        """Number of texts."""
         return len(self.skeletons.firsts) - 1
 
     def refused(self) -> list[int]:
+        """Which texts were refused."""
         return sorted(text for text, found in self.apart.items() if isinstance(found, ConditionError))
 
     def __getitem__(self, text: int) -> Formula | ConditionError:
+        """The formula of one text, or its error."""
         found = self.apart.get(text)
         if found is not None:
             return found
@@ -143,7 +146,7 @@ def _joined(entry: tuple[int, list[Formula]]) -> Formula:
     return operands[0] if kind <= NODE_FALSE else (disjunction if kind == NODE_OR else conjunction)(operands)
 
 
-class _Atom:
+class Atom:
     """A Boolean expression; equal texts share one."""
 
     __slots__ = ("expression", "truth")
@@ -153,10 +156,11 @@ class _Atom:
         self.truth = Truth()
 
     def formula(self, *, holds: bool) -> Formula:
+        """The formula that it is true, or that it is false."""
         return self.truth.formula(self.expression, "T" if holds else "F")
 
 
-def _chunk(texts: pa.LargeStringArray, originals: Sequence[Any], schema: Schema, limits: Limits) -> _Chunk:
+def _chunk(texts: pa.LargeStringArray, originals: Sequence[Any], schema: Schema, limits: Limits) -> Chunk:
     """Compile some texts; `originals` holds them as they were given, also those that have no UTF-8."""
     offsets = np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
     data = texts.buffers()[2]
@@ -176,7 +180,7 @@ def _chunk(texts: pa.LargeStringArray, originals: Sequence[Any], schema: Schema,
     apart.update(np.flatnonzero(found.firsts[1:] == found.firsts[:-1]).tolist())
     apart.update(np.flatnonzero(long | texts.is_null().to_numpy(zero_copy_only=False)).tolist())
     alone = {row: compiled_alone(_plain(originals[row]), schema, limits) for row in sorted(apart)}
-    return _Chunk(found, atoms_of(asked, text, names), names, others, alone)
+    return Chunk(found, atoms_of(asked, text, names), names, others, alone)
 
 
 def _operand(name: str, schema: Schema) -> Operand | None:
@@ -187,10 +191,10 @@ def _operand(name: str, schema: Schema) -> Operand | None:
 
 def _others(
     tokens: TokenColumn, found: Skeletons, atoms: npt.NDArray[np.int64], schema: Schema, limits: Limits
-) -> tuple[dict[int, _Atom], list[int]]:
+) -> tuple[dict[int, Atom], list[int]]:
     """Atoms of no known shape, each distinct text analysed once; and those that are no conditions alone."""
-    known: dict[bytes, _Atom | None] = {}
-    others: dict[int, _Atom] = {}
+    known: dict[bytes, Atom | None] = {}
+    others: dict[int, Atom] = {}
     unclear: list[int] = []
     for atom in atoms.tolist():
         base = tokens.offsets[found.atom_texts[atom]]
@@ -207,14 +211,14 @@ def _others(
     return others, unclear
 
 
-def _atom(source: str, schema: Schema, limits: Limits) -> _Atom | None:
+def _atom(source: str, schema: Schema, limits: Limits) -> Atom | None:
     """An atom of no known shape, with its formulas; None if the text around it must be looked at as a whole."""
     try:
         tree, problems = parse_leniently(source, limits)
         expression, more = analyse(tree, schema, limits)
         if problems or more or expression is None:
             return None
-        atom = _Atom(expression)
+        atom = Atom(expression)
         atom.formula(holds=True)
         atom.formula(holds=False)
     except RecursionError:

@@ -111,12 +111,12 @@ class Operand:
         if shape == SHAPE_NULL:
             return leaf(Within(self.attribute, NONE if holds else ALL, null=holds))
         if shape == SHAPE_BARE:
-            return leaf(Within(self._read(BOOLEAN), compared(BOOLEAN, "=", int(holds))))
+            return leaf(Within(self.reading(BOOLEAN), compared(BOOLEAN, "=", int(holds))))
         first, last = shapes.constants.item(atom), shapes.constants.item(atom + 1)
         if shape == SHAPE_LIKE:
             return self._like(atoms.value(first), holds=holds)
         type_, keys = self._keys(atoms, range(first, last))
-        attribute = self._read(type_)
+        attribute = self.reading(type_)
         if shape == SHAPE_IN:
             return _within(attribute, points_of(type_, keys), holds=holds)
         if shape == SHAPE_BETWEEN:
@@ -135,7 +135,8 @@ class Operand:
             return STRING, values
         return NUMBER, [order_key(NUMBER)(value) for value in values]
 
-    def _read(self, type_: Type) -> Typed:
+    def reading(self, type_: Type) -> Typed:
+        """The attribute, read as values of a type if it is schemaless."""
         if self.attribute.type != ANY:
             return self.attribute
         reading = self._readings.get(type_)
@@ -145,7 +146,7 @@ class Operand:
         return reading
 
     def _like(self, pattern: str, *, holds: bool) -> Formula:
-        attribute = self._read(STRING)
+        attribute = self.reading(STRING)
         parts = parse_like(pattern)
         ranges = like_ranges(parts)
         if ranges is not None:

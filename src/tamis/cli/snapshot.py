@@ -1,0 +1,354 @@
+"""`tamis snapshot ...`: versions of subscriptions under a URL.
+
+What a version holds and how it is stored is decided elsewhere; here it is shown, and the work is started.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from tamis.cli.options import Json, Quiet
+from tamis.cli.snapshot_build import Url, build
+
+if TYPE_CHECKING:
+    from tamis.snapshot import Manifest, Snapshots
+
+Version: TypeAlias = Annotated[
+    int | None, typer.Option("--version", min=1, metavar="N", help="The version; by default the newest.")
+]
+
+snapshot = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+snapshot.command()(build)
+
+_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_MANY_BYTES = ("B", "kB", "MB", "GB", "TB")
+_NUMBER = re.compile(r"[0-9.,]+( [kMGT]?B)?")
+
+
+@snapshot.callback()
+def _snapshot() -> None:
+    """Make and care for durable versions of subscriptions.
+
+    URL is the path of a folder, or something like s3://bucket/folder.
+
+    \b
+    Examples:
+      tamis snapshot build alerts --subscriptions alerts.jsonl --event-type reading.json
+      tamis snapshot versions alerts
+      tamis snapshot forget alerts --keep-versions 5 --older-than 12h
+
+    Exit code 0 if all is well; 1 if a condition was refused or a file is damaged; 2 if the command could not be
+    carried out.
+    """
+
+
+@snapshot.command()
+def inspect(url: Url, version: Version = None, json: Json = False) -> None:
+    """Show what a version is made of.
+
+    Reads the manifest and the headers of its segments, never the arrays.
+
+    \b
+    Examples:
+      tamis snapshot inspect alerts
+      tamis snapshot inspect s3://bucket/alerts --version 12 --json
+
+    Exit code 2 if there is no such version, or its files are damaged.
+    """
+    from tamis.cli.output import JsonLines, reported_errors
+    from tamis.snapshot import Snapshots
+
+    with reported_errors():
+        snapshots = Snapshots(url)
+        shown = _inspected(snapshots, snapshots.manifest(version))
+        if json:
+            JsonLines().write(shown)
+        else:
+            _print_inspected(snapshots.url, shown)
+
+
+@snapshot.command()
+def verify(url: Url, version: Version = None, json: Json = False, quiet: Quiet = False) -> None:
+    """Read everything and compare it with its checksum.
+
+    Without --version all versions, the pins, and whether there are files that are not of a snapshot.
+
+    \b
+    Examples:
+      tamis snapshot verify alerts
+      tamis snapshot verify alerts --version 12 --quiet
+
+    Exit code 1 if anything is damaged, missing or foreign; 2 if there is no version at all.
+    """
+    from tamis.cli.output import JsonLines, Screen, counted, note, reported_errors
+    from tamis.snapshot import Snapshots
+
+    with reported_errors():
+        snapshots = Snapshots(url)
+        there = [snapshots.manifest(version).version] if version is not None else snapshots.versions()
+        if not there:
+            snapshots.manifest()  # says that there is none
+        damages = snapshots.verify(version)
+        lines, screen = JsonLines() if json else None, Screen()
+        for damage in damages:
+            if lines is not None:
+                lines.write({"file": damage.file, "kind": damage.kind, "message": damage.message})
+            else:
+                screen.say(f"{damage.file}: {damage.message}")
+        if not quiet:
+            found = counted(len(damages), "file") + " not as written" if damages else "all as written"
+            note(f"tamis: {counted(len(there), 'version')}, {found}")
+    raise typer.Exit(1 if damages else 0)
+
+
+@snapshot.command()
+def merge(url: Url, json: Json = False) -> None:
+    """Publish the newest version again, in as few segments as possible and without dead slots.
+
+    \b
+    Examples:
+      tamis snapshot merge alerts
+
+    Exit code 2 if there is no version, or somebody else published meanwhile.
+    """
+    from tamis.cli.output import JsonLines, Screen, counted, reported_errors
+    from tamis.matcher import Matcher
+    from tamis.snapshot import Snapshots
+
+    with reported_errors():
+        snapshots = Snapshots(url)
+        before = after = snapshots.manifest()
+        if len(before.entries) > 1 or before.dead:
+            matcher = Matcher.open(url, before.version)
+            matcher.merge()
+            after = snapshots.manifest(matcher.publish(url))
+        if json:
+            JsonLines().write({"before": _summary(before), "after": _summary(after)})
+        elif after is before:
+            Screen().say(f"version {after.version} is merged already")
+        else:
+            Screen().say(
+                f"version {after.version}: {counted(len(before.entries), 'segment')} of {_bytes(before.bytes)} "
+                f"merged into {len(after.entries)} of {_bytes(after.bytes)}, {before.dead:,} dead slots gone"
+            )
+
+
+@snapshot.command()
+def versions(url: Url, json: Json = False) -> None:
+    """List the versions, the oldest first.
+
+    \b
+    Examples:
+      tamis snapshot versions alerts
+
+    Exit code 2 if there is none, or a manifest is damaged.
+    """
+    from tamis.cli.output import JsonLines, reported_errors
+    from tamis.snapshot import Snapshots
+
+    with reported_errors():
+        snapshots = Snapshots(url)
+        holders: dict[int, list[str]] = {}
+        for holder, pin in snapshots.pins().items():
+            holders.setdefault(pin.version, []).append(holder)
+        there = snapshots.versions() or [snapshots.manifest().version]
+        rows = [_summary(snapshots.manifest(version)) for version in there]
+        if json:
+            lines = JsonLines()
+            for row in rows:
+                lines.write({**row, "pinned_by": sorted(holders.get(row["version"], ()))})
+        else:
+            _print_table(
+                ("version", "published (UTC)", "subscriptions", "dead", "segments", "bytes", "pinned by"),
+                (
+                    (
+                        str(row["version"]),
+                        row["created"][:19].replace("T", " "),
+                        f"{row['subscriptions']:,}",
+                        f"{row['dead']:,}",
+                        str(row["segments"]),
+                        _bytes(row["bytes"]),
+                        ", ".join(sorted(holders.get(row["version"], ()))),
+                    )
+                    for row in rows
+                ),
+            )
+
+
+@snapshot.command()
+def forget(
+    url: Url,
+    keep_versions: Annotated[
+        int, typer.Option("--keep-versions", min=1, metavar="N", help="So many of the newest versions stay.")
+    ] = 10,
+    older_than: Annotated[
+        str,
+        typer.Option(
+            "--older-than", metavar="TIME", help="A version stays until it was replaced that long ago: 90s, 12h."
+        ),
+    ] = "1d",
+    grace: Annotated[
+        str,
+        typer.Option(
+            "--grace", metavar="TIME", help="A file that no version names stays that long: it may be for the next."
+        ),
+    ] = "1h",
+    unpin: Annotated[
+        list[str] | None,
+        typer.Option("--unpin", metavar="HOLDER", help="Let go of a pin first, if its holder never will."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
+    json: Json = False,
+) -> None:
+    """Remove old versions, and the files that no version needs any more.
+
+    The newest version and those that are pinned always stay.
+
+    \b
+    Examples:
+      tamis snapshot forget alerts --dry-run
+      tamis snapshot forget alerts --keep-versions 1 --older-than 0s
+
+    Exit code 2 if a manifest or a pin is damaged: then nobody can tell what is needed, and nothing is removed.
+    """
+    from tamis.cli.output import JsonLines, Screen, counted, fail, reported_errors
+    from tamis.snapshot import Snapshots
+
+    with reported_errors():
+        snapshots = Snapshots(url)
+        pins = snapshots.pins()
+        for holder in unpin or ():
+            if holder not in pins:
+                fail(f"{snapshots.url}: {holder!r} has no pin")
+            if not dry_run:
+                snapshots.unpin(holder)
+        collected = snapshots.forget(
+            keep_versions=keep_versions,
+            older_than_seconds=_seconds(older_than, "--older-than"),
+            grace_seconds=_seconds(grace, "--grace"),
+            dry_run=dry_run,
+        )
+        if json:
+            removed = {"versions": list(collected.versions), "files": list(collected.files)}
+            JsonLines().write({**removed, "bytes": collected.bytes, "dry_run": dry_run})
+        else:
+            which = f" ({_ranges(collected.versions)})" if collected.versions else ""
+            Screen().say(
+                f"{'would remove' if dry_run else 'removed'} {counted(len(collected.versions), 'version')}{which} "
+                f"and {counted(len(collected.files), 'file')} of {_bytes(collected.bytes)}"
+            )
+
+
+def _summary(manifest: Manifest) -> dict[str, Any]:
+    return {
+        "version": manifest.version,
+        "parent": manifest.parent,
+        "created": manifest.created.isoformat(),
+        "subscriptions": manifest.slots - manifest.dead,
+        "dead": manifest.dead,
+        "segments": len(manifest.entries),
+        "bytes": manifest.bytes,
+    }
+
+
+def _inspected(snapshots: Snapshots, manifest: Manifest) -> dict[str, Any]:
+    segments = []
+    for entry in manifest.entries:
+        header = snapshots.header(entry.segment)
+        arrays = [
+            {"name": place.name, "type": place.dtype, "shape": list(place.shape), "bytes": place.bytes}
+            for place in header.arrays
+        ]
+        counts = {"slots": entry.slots, "dead": entry.dead, "bytes": entry.bytes}
+        segments.append({"name": entry.segment, **counts, "arrays": arrays, "meta": dict(header.meta)})
+    return {
+        **_summary(manifest),
+        "event_type": dict(manifest.event_type),
+        "segments": segments,
+        "extra": dict(manifest.extra),
+        "statistics": snapshots.statistics(manifest.version),
+    }
+
+
+def _print_inspected(url: str, shown: dict[str, Any]) -> None:
+    import json
+
+    from tamis.cli.output import Screen
+
+    screen = Screen()
+    made_from = "" if shown["parent"] is None else f", made from version {shown['parent']}"
+    screen.say(f"{url}: version {shown['version']}{made_from}", style="bold")
+    attributes = shown["event_type"].get("attributes")
+    described = "schemaless" if attributes is None else ", ".join(attributes)
+    rows = [
+        ("published", shown["created"][:19].replace("T", " ") + " UTC"),
+        ("event type", f"{shown['event_type'].get('name')} ({described})"),
+        ("subscriptions", f"{shown['subscriptions']:,}, and {shown['dead']:,} dead slots"),
+        ("bytes", f"{_bytes(shown['bytes'])} in arrays"),
+        ("statistics", "none" if shown["statistics"] is None else json.dumps(shown["statistics"])),
+        *((key, json.dumps(value)) for key, value in shown["extra"].items() if key not in shown),
+    ]
+    width = max(len(left) for left, _ in rows)
+    for left, right in rows:
+        screen.say(f"  {left:{width}}  {right if len(right) <= 200 else right[:197] + '...'}")
+    screen.say("segments:", style="bold")
+    table = [(each["name"][:12], each["slots"], each["dead"], _bytes(each["bytes"])) for each in shown["segments"]]
+    _print_table(("name", "slots", "dead", "bytes"), ([str(cell) for cell in row] for row in table))
+    totals: dict[tuple[str, str], int] = {}
+    for segment in shown["segments"]:
+        for array in segment["arrays"]:
+            key = (array["name"], array["type"])
+            totals[key] = totals.get(key, 0) + array["bytes"]
+    screen.say("arrays:", style="bold")
+    largest = sorted((item for item in totals.items() if item[1]), key=lambda item: -item[1])
+    _print_table(("name", "type", "bytes"), ((name, type_, _bytes(size)) for (name, type_), size in largest))
+
+
+def _print_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Columns as wide as they need to be; numbers to the right."""
+    from tamis.cli.output import Screen
+
+    screen = Screen()
+    table = [list(row) for row in rows]
+    widths = [max(len(row[column]) for row in [list(titles), *table]) for column in range(len(titles))]
+    right = [all(_NUMBER.fullmatch(row[column]) for row in table) for column in range(len(titles))]
+    for number, row in enumerate([list(titles), *table]):
+        cells = [
+            cell.rjust(width) if to_right else cell.ljust(width)
+            for cell, width, to_right in zip(row, widths, right, strict=True)
+        ]
+        screen.say(("  " + "  ".join(cells)).rstrip(), style="" if number else "dim")
+
+
+def _bytes(size: float) -> str:
+    """`12.3 kB`."""
+    unit = 0
+    while size >= 1_000 and unit < len(_MANY_BYTES) - 1:
+        size /= 1_000
+        unit += 1
+    return f"{size:.1f} {_MANY_BYTES[unit]}" if unit else f"{size:g} B"
+
+
+def _seconds(text: str, option: str) -> float:
+    """`12h` in seconds."""
+    from tamis.cli.output import fail
+
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smhd])", text)
+    if found is None:
+        fail(f"{option}: expected a number with s, m, h or d, as 90s or 12h, found {text!r}")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """`1 to 3, 5`."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1] = [runs[-1][0], number]
+        else:
+            runs.append([number])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]} to {run[1]}" for run in runs)

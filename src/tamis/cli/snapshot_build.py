@@ -1,0 +1,197 @@
+"""`tamis snapshot build`: subscriptions from files, published as a version.
+
+Where there are versions already, only the difference is made, so that little is written and little travels.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from tamis.cli.options import EventTypeFile, Json, Quiet
+
+if TYPE_CHECKING:
+    from tamis.cli.subscriptions import Entry
+    from tamis.errors import TamisError
+    from tamis.events.event_type import EventType
+    from tamis.matcher import Matcher
+    from tamis.snapshot import Snapshots
+
+Url: TypeAlias = Annotated[
+    str, typer.Argument(metavar="URL", help="The snapshot: a folder, or a URL such as s3://bucket/folder.")
+]
+_AT_ONCE = 1_000_000
+"""Subscriptions added together: they become one segment, and fewer segments match faster."""
+
+
+@dataclass(slots=True)
+class _Changes:
+    """What was done, and what was refused and why."""
+
+    added: int = 0
+    replaced: int = 0
+    removed: int = 0
+    refused: list[tuple[Entry, TamisError | None]] = field(default_factory=list)
+
+
+def build(
+    url: Url,
+    subscriptions: Annotated[
+        list[str],
+        typer.Option(
+            "--subscriptions",
+            metavar="FILE",
+            help="As for match; - for standard input. May be given more than once.",
+        ),
+    ],
+    event_type: EventTypeFile = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Publish a version that holds the subscriptions of files, and no others.
+
+    If there is a version already, what it has and the files have not is removed, what is new is added, and what
+    has changed is replaced; if nothing has, nothing is published. A condition that is refused is named; a
+    subscription that is there already stays as it was if its new condition is refused.
+
+    \b
+    Examples:
+      tamis snapshot build alerts --subscriptions alerts.jsonl --event-type reading.json
+      tamis snapshot build s3://bucket/alerts --subscriptions a.parquet --subscriptions b.parquet
+
+    Exit code 0 if all subscriptions were good, 1 if some were refused (the others are published), 2 if nothing
+    could be published.
+    """
+    from tamis.cli.inputs import check_sources, load_event_type
+    from tamis.cli.output import JsonLines, Screen, counted, reported_errors
+    from tamis.snapshot import Snapshots
+
+    with reported_errors(), _progress(shown=not quiet and not json) as step:
+        check_sources(*subscriptions)
+        snapshots = Snapshots(url)
+        given = None if event_type is None else load_event_type(event_type)
+        matcher, newest = _opened(url, snapshots, given)
+        step("reading")
+        entries = _read(subscriptions, None if matcher.event_type.is_schemaless else matcher.event_type.name)
+        changes = _change(matcher, entries, step)
+        _report(changes, as_json=json)
+        version = newest
+        if newest is None or changes.added or changes.replaced or changes.removed:
+            step("publishing")
+            version = matcher.publish(url)
+        if json:
+            counts = {"added": changes.added, "replaced": changes.replaced, "removed": changes.removed}
+            result = {"version": version, "subscriptions": len(matcher), **counts, "refused": len(changes.refused)}
+            JsonLines().write(result)
+        else:
+            done = f"{changes.added:,} added, {changes.replaced:,} replaced, {changes.removed:,} removed"
+            same = "nothing changed" if version == newest else done
+            Screen().say(f"version {version}: {counted(len(matcher), 'subscription')}, {same}")
+    raise typer.Exit(1 if changes.refused else 0)
+
+
+def _opened(url: str, snapshots: Snapshots, given: EventType | None) -> tuple[Matcher, int | None]:
+    """The newest version, ready to be changed, and its number; an empty matcher if there is none."""
+    from tamis.cli.output import fail
+    from tamis.matcher import Matcher
+
+    newest = snapshots.latest()
+    if newest is None:
+        return Matcher(given), None
+    matcher = Matcher.open(url, newest)
+    if given is not None and given != matcher.event_type:
+        fail(
+            f"{snapshots.url}: version {newest} is for another event type, {matcher.event_type.name!r}; "
+            "publish under another URL"
+        )
+    return matcher, newest
+
+
+def _read(sources: list[str], event_type: str | None) -> list[Entry]:
+    """The entries of all files; an id that an earlier file has is a problem."""
+    from tamis.cli.subscriptions import read_subscriptions
+
+    entries: list[Entry] = []
+    places: dict[str, str] = {}
+    for source in sources:
+        for entry in read_subscriptions(source, event_type=event_type):
+            if not entry.problems and entry.id in places:
+                problem = f"there is already a subscription {entry.id!r}, at {places[entry.id]}"
+                entries.append(replace(entry, problems=(problem,)))
+            else:
+                entries.append(entry)
+                places.setdefault(entry.id, entry.place)
+    return entries
+
+
+def _change(matcher: Matcher, entries: list[Entry], step: Callable[[str], None]) -> _Changes:
+    """Make the matcher hold what the entries say."""
+    from tamis import Subscription
+    from tamis.errors import TamisError
+
+    changes = _Changes()
+    held = {subscription.id: subscription for subscription in matcher}
+    good = {entry.id: entry for entry in entries if not entry.problems}
+    wanted = {entry.id for entry in entries}
+    errors: dict[str, TamisError] = {}
+    gone = [id for id in held if id not in wanted]
+    matcher.remove_many(gone)
+    changes.removed = len(gone)
+    new = [Subscription(each.id, each.condition, each.priority, each.owner) for each in good.values()]
+    for each in [each for each in new if each.id in held]:
+        before = held[each.id]
+        if (each.condition, each.priority, each.owner) != (before.condition, before.priority, before.owner):
+            try:
+                matcher.replace(each.id, each.condition, priority=each.priority, owner=each.owner)
+                changes.replaced += 1
+            except TamisError as error:
+                errors[each.id] = error
+    new = [each for each in new if each.id not in held]
+    for first in range(0, len(new), _AT_ONCE):
+        step(f"compiling: {first:,} of {len(new):,}")
+        part = new[first : first + _AT_ONCE]
+        refused = matcher.add_many(part)
+        errors |= {refusal.id: refusal.error for refusal in refused}
+        changes.added += len(part) - len(refused)
+    for entry in entries:
+        if entry.problems:
+            changes.refused.append((entry, None))
+        elif entry.id in errors:
+            changes.refused.append((entry, errors[entry.id]))
+    return changes
+
+
+def _report(changes: _Changes, *, as_json: bool) -> None:
+    """Name what was refused, on standard error."""
+    from tamis.cli.output import JsonLines, note
+    from tamis.cli.problems import entry_problems, refusal_text
+
+    lines = JsonLines(sys.stderr.buffer) if as_json else None
+    for entry, error in changes.refused:
+        if lines is not None:
+            place = {"file": entry.file, "line": entry.line, "subscription_id": entry.id or None}
+            lines.write({"kind": "refused", **place, "problems": entry_problems(entry, error)})
+        else:
+            note(refusal_text(entry, error))
+
+
+@contextmanager
+def _progress(*, shown: bool) -> Iterator[Callable[[str], None]]:
+    """A function that says what is being done; draws on terminals only."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from tamis.cli.output import Screen
+
+    screen = Screen(stderr=True)
+    if not shown or not screen.is_terminal:
+        yield lambda _: None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=screen, transient=True) as progress:
+        task = progress.add_task("opening")
+        yield lambda text: progress.update(task, description=text)

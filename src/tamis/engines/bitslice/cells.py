@@ -1,0 +1,187 @@
+"""Cells: each axis cut into few pieces, so that a predicate is a range of cells.
+
+Where an axis has few distinct ends of intervals, every one is a cut and the cells say exactly what predicates say.
+Otherwise the cuts are quantiles of the ends, and what falls into the first or last cell of an interval is compared
+with its exact ends.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from tamis.engines.axes import HIGHEST, LOWEST
+from tamis.engines.bitslice.layout import Bytes, Cells, Floats, Ints, Shorts
+from tamis.engines.forest import INTERVAL, PIECES, TEST, Forest, Leaves, Pieces
+
+MOST_CELLS = 255
+QUANTILE_CELLS = 64
+_LEAST_CELLS = 4
+_MANY_ROWS = 60_000
+"""Rows up to which two bytes name one."""
+_SAMPLE = 1 << 14
+_FIRST_ROW = 2
+
+
+@numba.njit(cache=True, nogil=True)
+def _sample_ends(leaves: Leaves, pieces: Pieces, stride: Ints, counts: Ints, firsts: Ints, ends: Ints) -> None:
+    """Of each axis, every stride-th end that cuts it, as the coordinate above the cut; `counts` counts all."""
+    for leaf in range(len(leaves.kinds)):
+        kind = leaves.kinds[leaf]
+        if kind == TEST:
+            continue
+        axis = leaves.axes[leaf]
+        first, last = leaf, leaf + 1
+        if kind == PIECES:
+            first, last = leaves.lows[leaf], leaves.highs[leaf]
+        for place in range(first, last):
+            if kind == PIECES:
+                low, high = pieces.lows[place], pieces.highs[place]
+            else:
+                low, high = leaves.lows[leaf], leaves.highs[leaf]
+            if low > high:
+                continue
+            for side in range(2):
+                if side == 0 and low == LOWEST or side == 1 and high == HIGHEST:
+                    continue
+                if len(ends) and counts[axis] % stride[axis] == 0:
+                    ends[firsts[axis] + counts[axis] // stride[axis]] = low if side == 0 else high + 1
+                counts[axis] += 1
+
+
+def cells_of(forest: Forest) -> Cells:
+    """The cells that suit the intervals of a forest."""
+    axes = len(forest.axes)
+    counts = np.zeros(axes, np.int64)
+    stride = np.ones(axes, np.int64)
+    nothing = np.empty(0, np.int64)
+    _sample_ends(forest.leaves, forest.pieces, stride, counts, nothing, nothing)
+    # An odd stride takes low and high ends alike.
+    stride = np.maximum(1, counts // _SAMPLE) | 1
+    firsts = np.concatenate([[0], np.cumsum(counts // stride + 1)])
+    ends = np.empty(int(firsts[-1]), np.int64)
+    counts[:] = 0
+    _sample_ends(forest.leaves, forest.pieces, stride, counts, firsts, ends)
+    room = max(_LEAST_CELLS, min(MOST_CELLS, _MANY_ROWS // max(1, axes) - 1))
+    cuts = []
+    for axis in range(axes):
+        taken = -(-int(counts[axis]) // int(stride[axis]))
+        cuts.append(_cuts(ends[firsts[axis] : firsts[axis] + taken], min(room, MOST_CELLS), min(room, QUANTILE_CELLS)))
+    return _cells(cuts, forest)
+
+
+def _cuts(ends: Ints, most: int, quantiles: int) -> Ints:
+    ordered = np.sort(ends)
+    distinct = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
+    if len(distinct) < most:
+        return distinct
+    places = np.arange(1, quantiles) * len(ordered) // quantiles
+    return np.unique(ordered[places])
+
+
+def _cells(cuts: list[Ints], forest: Forest) -> Cells:
+    counts = np.array([len(each) + 1 for each in cuts], np.int32)
+    bases = np.concatenate([[_FIRST_ROW], _FIRST_ROW + np.cumsum(counts + 1)]).astype(np.int32)
+    cut_firsts = np.concatenate([[0], np.cumsum(counts - 1)]).astype(np.int64)
+    axis_of = np.repeat(np.arange(len(cuts), dtype=np.int32), counts + 1)
+    return _with_widths(
+        Cells(
+            bases,
+            counts,
+            cut_firsts,
+            np.concatenate(cuts) if cuts else np.empty(0, np.int64),
+            np.zeros(len(cuts) + 1, np.uint8),
+            np.concatenate([np.full(_FIRST_ROW, len(cuts), np.int32), axis_of]),
+        ),
+        forest,
+    )
+
+
+def _with_widths(cells: Cells, forest: Forest) -> Cells:
+    """Which axes need exact ends, and whether 32 bits hold them."""
+    inexact = np.zeros(len(cells.counts), np.uint8)
+    wide = np.zeros(len(cells.counts), np.uint8)
+    _measure(cells, forest.leaves, forest.pieces, inexact, wide)
+    widths = np.where(inexact != 0, np.where(wide != 0, 4, 2), 0).astype(np.uint8)
+    return cells._replace(widths=np.concatenate([widths, np.zeros(1, np.uint8)]))
+
+
+@numba.njit(cache=True, nogil=True)
+def cell_of(cells: Cells, axis: int, coordinate: int) -> int:
+    """1 + the number of the axis' cuts at or below the coordinate."""
+    low, high = cells.cut_firsts[axis], cells.cut_firsts[axis + 1]
+    first = low
+    while low < high:
+        middle = (low + high) >> 1
+        if cells.cuts[middle] <= coordinate:
+            low = middle + 1
+        else:
+            high = middle
+    return 1 + low - first
+
+
+@numba.njit(cache=True, nogil=True)
+def _is_cut(cells: Cells, axis: int, coordinate: int) -> bool:
+    cell = cell_of(cells, axis, coordinate)
+    return cell > 1 and cells.cuts[cells.cut_firsts[axis] + cell - 2] == coordinate
+
+
+@numba.njit(cache=True, nogil=True)
+def _measure_one(cells: Cells, axis: int, low: int, high: int, inexact: Bytes, wide: Bytes) -> None:
+    if low > high:
+        return
+    if low != LOWEST:
+        if inexact[axis] == 0 and not _is_cut(cells, axis, low):
+            inexact[axis] = 1
+        if not -(1 << 31) < low < (1 << 31) - 1:
+            wide[axis] = 1
+    if high != HIGHEST:
+        if inexact[axis] == 0 and not _is_cut(cells, axis, high + 1):
+            inexact[axis] = 1
+        if not -(1 << 31) < high < (1 << 31) - 1:
+            wide[axis] = 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _measure(cells: Cells, leaves: Leaves, pieces: Pieces, inexact: Bytes, wide: Bytes) -> None:
+    for leaf in range(len(leaves.kinds)):
+        axis = leaves.axes[leaf]
+        if leaves.kinds[leaf] == INTERVAL:
+            _measure_one(cells, axis, leaves.lows[leaf], leaves.highs[leaf], inexact, wide)
+        elif leaves.kinds[leaf] == PIECES:
+            for place in range(leaves.lows[leaf], leaves.highs[leaf]):
+                _measure_one(cells, axis, pieces.lows[place], pieces.highs[place], inexact, wide)
+
+
+@numba.njit(cache=True, nogil=True)
+def interval_rows(cells: Cells, axis: int, low: int, high: int, null: int) -> tuple[int, int]:
+    """The rows (low, high) of all cells that an interval touches; with `null` and no lower end, of NULL too."""
+    base = cells.bases[axis]
+    if low > high:
+        return (0, base) if null else (base, base)
+    first = base if low == LOWEST else base + cell_of(cells, axis, low) - 1
+    last = base + (cells.counts[axis] if high == HIGHEST else cell_of(cells, axis, high))
+    return (0 if null else first), last
+
+
+@numba.njit(cache=True, nogil=True)
+def event_rows(cells: Cells, columns: Shorts, coordinates: Ints, valid: Bytes, rows_of: Ints) -> None:
+    """Fill in the row of every event's cell."""
+    for axis in range(len(columns)):
+        line = columns[axis]
+        if line < 0:
+            continue
+        base = cells.bases[axis]
+        first, last = cells.cut_firsts[axis], cells.cut_firsts[axis + 1]
+        for event in range(coordinates.shape[1]):
+            if valid[line, event] == 0:
+                rows_of[line, event] = base
+                continue
+            coordinate = coordinates[line, event]
+            low, length = first, last - first
+            # Halving without branches: the number of cuts at or below.
+            while length > 0:
+                half = (length + 1) >> 1
+                low += half * (cells.cuts[low + half - 1] <= coordinate)
+                length -= half
+            rows_of[line, event] = base + 1 + low - first

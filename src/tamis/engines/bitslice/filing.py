@@ -1,0 +1,285 @@
+"""Filing: under which predicates a subscription stands, so that most events never visit it.
+
+A cover of a formula is a set of leaves one of which holds whenever the formula does: of a conjunction the cover of
+one operand, of a disjunction the covers of all. Each subscription is filed under the cover that the fewest events
+are expected to reach. A leaf of several pieces is filed under each piece; pieces exclude each other, so no event is
+reported twice for them, and for the leaves of a cover the entry of a later leaf reports only what no earlier leaf
+admits.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from tamis.engines.axes import HIGHEST, LOWEST
+from tamis.engines.bitslice.cells import interval_rows
+from tamis.engines.bitslice.layout import Bytes, Cells, Floats, Ints, Shorts
+from tamis.engines.forest import INTERVAL, PIECES, TEST, Forest, Leaves, Nodes, Pieces
+
+MOST_ATOMS = 16
+"""In how many places a subscription may stand."""
+_ALWAYS_COST = 0.95
+
+ALWAYS, CELLS, TESTED, POINT = 0, 1, 2, 3
+"""What leads to an entry: nothing, a range of cells, a test, or one exact coordinate."""
+
+
+class Weights(NamedTuple):
+    """The share of events that is expected: up to a row, with a test, with one of an axis' points.
+
+    `ranks` orders the axes, those that most subscriptions ask first, by numbers from 0 to 1.
+    """
+
+    mass: Floats
+    tests: Floats
+    points: Floats
+    ranks: Floats
+
+
+class Atoms(NamedTuple):
+    """Where entries are filed, one entry of an array an entry of the index.
+
+    slots: whose.
+    kinds: ALWAYS, CELLS, TESTED or POINT.
+    leaves: the leaf of the cover, or -1.
+    lows, highs: the piece, as coordinates; of a test its number.
+    nulls: 1 if it admits NULL.
+    earlier: how many leaves of the cover come before.
+    """
+
+    slots: Shorts
+    kinds: Bytes
+    leaves: Shorts
+    lows: Ints
+    highs: Ints
+    nulls: Bytes
+    earlier: Shorts
+
+
+@numba.njit(cache=True, nogil=True)
+def _interval_cost(cells: Cells, weights: Weights, axis: int, low: int, high: int, null: int) -> float:
+    first, last = interval_rows(cells, axis, low, high, null)
+    cost = weights.mass[last] - weights.mass[first]
+    if low == high and cells.widths[axis]:
+        cost = min(cost, weights.points[axis])
+    return cost
+
+
+@numba.njit(cache=True, nogil=True)
+def rounded(cost: float, axis: int, weights: Weights) -> float:
+    """A cost in steps of a factor of two's root, ties broken by axis.
+
+    So that subscriptions whose predicates cost much the same gather on few axes: large groups have small tables.
+    """
+    return 2.0 ** (np.floor(2.0 * np.log2(max(cost, 1e-9))) / 2.0) * (1.0 + 1e-3 * weights.ranks[axis])
+
+
+@numba.njit(cache=True, nogil=True)
+def leaf_costs(leaves: Leaves, pieces: Pieces, cells: Cells, weights: Weights, costs: Floats, atoms: Shorts) -> None:
+    """The share of events in which a leaf is expected to hold, and in how many places it is filed."""
+    for leaf in range(len(leaves.kinds)):
+        kind, axis = leaves.kinds[leaf], leaves.axes[leaf]
+        low, high, null = leaves.lows[leaf], leaves.highs[leaf], leaves.nulls[leaf]
+        atoms[leaf] = 1
+        if kind == TEST:
+            costs[leaf] = weights.tests[low]
+        elif kind == INTERVAL:
+            costs[leaf] = rounded(_interval_cost(cells, weights, axis, low, high, 0), axis, weights)
+            if null:
+                costs[leaf] += weights.mass[cells.bases[axis]]
+                atoms[leaf] = 1 if low == LOWEST or low > high else 2
+        else:
+            cost = 0.0
+            for place in range(low, high):
+                cost += _interval_cost(cells, weights, axis, pieces.lows[place], pieces.highs[place], 0)
+            costs[leaf] = cost + (weights.mass[cells.bases[axis]] if null else 0.0)
+            atoms[leaf] = high - low + null
+
+
+@numba.njit(cache=True, nogil=True)
+def _cost_of(child: int, leaf_cost: Floats, leaf_atoms: Shorts, node_cost: Floats, node_atoms: Shorts) -> tuple[float, int]:
+    if child < 0:
+        if leaf_atoms[~child] > MOST_ATOMS:
+            return 2.0, 1
+        return leaf_cost[~child], leaf_atoms[~child]
+    return node_cost[child], node_atoms[child]
+
+
+@numba.njit(cache=True, nogil=True)
+def node_costs(nodes: Nodes, leaf_cost: Floats, leaf_atoms: Shorts, node_cost: Floats, node_atoms: Shorts) -> None:
+    """The cost of the best cover of every node, and the number of its atoms; 2 or more if it has none."""
+    for node in range(len(nodes.least)):
+        first, last = nodes.firsts[node], nodes.firsts[node + 1]
+        least = nodes.least[node]
+        if least == 0 or first == last:
+            node_cost[node], node_atoms[node] = (2.0, 1) if least == 0 else (0.0, 0)
+            continue
+        needed = last - first - least + 1
+        if needed == 1:
+            best, atoms = 4.0, 1
+            for place in range(first, last):
+                cost, count = _cost_of(nodes.children[place], leaf_cost, leaf_atoms, node_cost, node_atoms)
+                if cost < best:
+                    best, atoms = cost, count
+        elif needed == last - first:
+            best, atoms = 0.0, 0
+            for place in range(first, last):
+                cost, count = _cost_of(nodes.children[place], leaf_cost, leaf_atoms, node_cost, node_atoms)
+                best += cost
+                atoms += count
+        else:
+            costs = np.empty(last - first, np.float64)
+            counts = np.empty(last - first, np.int64)
+            for place in range(first, last):
+                cost, count = _cost_of(nodes.children[place], leaf_cost, leaf_atoms, node_cost, node_atoms)
+                costs[place - first], counts[place - first] = cost, count
+            order = np.argsort(costs, kind="mergesort")[:needed]
+            best, atoms = costs[order].sum(), counts[order].sum()
+        node_cost[node] = min(best, 4.0) if atoms <= MOST_ATOMS else 4.0
+        node_atoms[node] = min(atoms, MOST_ATOMS + 1)
+
+
+@numba.njit(cache=True, nogil=True)
+def _cover(
+    root: int,
+    nodes: Nodes,
+    leaf_cost: Floats,
+    leaf_atoms: Shorts,
+    node_cost: Floats,
+    node_atoms: Shorts,
+    stack: Shorts,
+    cover: Shorts,
+) -> int:
+    """Write the leaves of the best cover, each once; gives their number."""
+    stack[0] = root
+    height = 1
+    size = 0
+    while height:
+        height -= 1
+        node = stack[height]
+        if node < 0:
+            known = False
+            for place in range(size):
+                known = known or cover[place] == ~node
+            if not known:
+                cover[size] = ~node
+                size += 1
+            continue
+        first, last = nodes.firsts[node], nodes.firsts[node + 1]
+        needed = last - first - nodes.least[node] + 1
+        if needed == 1:
+            best, chosen = 5.0, first
+            for place in range(first, last):
+                cost, _ = _cost_of(nodes.children[place], leaf_cost, leaf_atoms, node_cost, node_atoms)
+                if cost < best:
+                    best, chosen = cost, place
+            stack[height] = nodes.children[chosen]
+            height += 1
+            continue
+        costs = np.empty(last - first, np.float64)
+        for place in range(first, last):
+            costs[place - first], _ = _cost_of(
+                nodes.children[place], leaf_cost, leaf_atoms, node_cost, node_atoms
+            )
+        order = np.argsort(costs, kind="mergesort")[:needed]
+        for place in order[::-1]:
+            stack[height] = nodes.children[first + place]
+            height += 1
+    return size
+
+
+@numba.njit(cache=True, nogil=True)
+def _file(
+    leaves: Leaves,
+    pieces: Pieces,
+    nodes: Nodes,
+    roots: Shorts,
+    cells: Cells,
+    leaf_cost: Floats,
+    leaf_atoms: Shorts,
+    node_cost: Floats,
+    node_atoms: Shorts,
+    out: Atoms,
+    covers: Shorts,
+    cover_firsts: Ints,
+) -> tuple[int, int]:
+    """Fill in the atoms and, per slot, the leaves of its cover; gives the numbers of both."""
+    atoms = 0
+    written = 0
+    widest = 1
+    for node in range(len(nodes.least)):
+        widest = max(widest, nodes.firsts[node + 1] - nodes.firsts[node])
+    # Whatever waits on the stack has at least one of the atoms, or is FALSE below one wide node.
+    stack = np.empty(widest + 2 * MOST_ATOMS, np.int32)
+    cover = np.empty(MOST_ATOMS + 1, np.int32)
+    for slot in range(len(roots)):
+        cover_firsts[slot] = written
+        root = roots[slot]
+        cost, count = _cost_of(root, leaf_cost, leaf_atoms, node_cost, node_atoms)
+        if count == 0:  # FALSE
+            continue
+        if cost > _ALWAYS_COST:
+            out.slots[atoms], out.kinds[atoms], out.leaves[atoms], out.earlier[atoms] = slot, ALWAYS, -1, 0
+            out.lows[atoms], out.highs[atoms], out.nulls[atoms] = 0, 0, 0
+            atoms += 1
+            continue
+        size = _cover(root, nodes, leaf_cost, leaf_atoms, node_cost, node_atoms, stack, cover)
+        for earlier in range(size):
+            leaf = cover[earlier]
+            covers[written] = leaf
+            written += 1
+            kind = leaves.kinds[leaf]
+            low, high, null = leaves.lows[leaf], leaves.highs[leaf], leaves.nulls[leaf]
+            first, last = (low, high) if kind == PIECES else (0, 1)
+            own_null = null and (kind == PIECES or (low != LOWEST and low <= high))
+            for place in range(first, last + (1 if own_null else 0)):
+                out.slots[atoms], out.leaves[atoms], out.earlier[atoms] = slot, leaf, earlier
+                out.nulls[atoms] = 0
+                if kind == PIECES and place < last:
+                    out.lows[atoms], out.highs[atoms] = pieces.lows[place], pieces.highs[place]
+                elif place < last:
+                    out.lows[atoms], out.highs[atoms] = low, high
+                    out.nulls[atoms] = 1 if null and not own_null else 0
+                else:
+                    out.lows[atoms], out.highs[atoms], out.nulls[atoms] = HIGHEST, LOWEST, 1
+                if kind == TEST:
+                    out.kinds[atoms] = TESTED
+                elif out.lows[atoms] == out.highs[atoms] and cells.widths[leaves.axes[leaf]]:
+                    out.kinds[atoms] = POINT
+                else:
+                    out.kinds[atoms] = CELLS
+                atoms += 1
+    cover_firsts[len(roots)] = written
+    return atoms, written
+
+
+def filed(forest: Forest, cells: Cells, weights: Weights) -> tuple[Atoms, Shorts, Ints, Floats]:
+    """The atoms of all formulas; the leaves of their covers, by slot; and what leaves cost."""
+    count = len(forest.leaves.kinds)
+    leaf_cost, leaf_atoms = np.empty(count), np.empty(count, np.int32)
+    leaf_costs(forest.leaves, forest.pieces, cells, weights, leaf_cost, leaf_atoms)
+    nodes = len(forest.nodes.least)
+    node_cost, node_atoms = np.empty(nodes), np.empty(nodes, np.int32)
+    node_costs(forest.nodes, leaf_cost, leaf_atoms, node_cost, node_atoms)
+    roots = forest.roots
+    own = np.where(roots >= 0, node_atoms[np.maximum(roots, 0)] if nodes else 1, 0)
+    own = np.where(roots < 0, np.minimum(leaf_atoms[np.where(roots < 0, ~roots, 0)] if count else 1, MOST_ATOMS), own)
+    room = int(np.minimum(np.maximum(own, 1), MOST_ATOMS + 1).sum())
+    out = Atoms(
+        np.empty(room, np.int32),
+        np.empty(room, np.uint8),
+        np.empty(room, np.int32),
+        np.empty(room, np.int64),
+        np.empty(room, np.int64),
+        np.empty(room, np.uint8),
+        np.empty(room, np.int32),
+    )
+    covers, cover_firsts = np.empty(room, np.int32), np.empty(len(roots) + 1, np.int64)
+    costs = (leaf_cost, leaf_atoms, node_cost, node_atoms)
+    atoms, written = _file(
+        forest.leaves, forest.pieces, forest.nodes, roots, cells, *costs, out, covers, cover_firsts
+    )
+    return Atoms(*(each[:atoms] for each in out)), covers[:written], cover_firsts, leaf_cost

@@ -1,0 +1,361 @@
+"""Typed expressions, predicates and formulas as plain data that JSON can hold, and back, exactly.
+
+A document is two tables: types, and entries, which are expressions, predicates and formulas. An entry refers to
+earlier ones by their numbers, so that what is shared stays shared and nothing is nested however deep a condition
+is. What comes back is equal to what was written. Only what this module knows is read: nothing in a document is
+ever run, and anything else in it is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from tamis.errors import TamisError
+from tamis.functions.registry import FUNCTIONS, Signature
+from tamis.language.expression import Apply, Constant, Path, Quantifier, Typed, Variable, parts
+from tamis.language.formula import Formula, at_least, leaf
+from tamis.predicates.base import Predicate
+from tamis.predicates.matches import Matches
+from tamis.predicates.quantified import Quantified
+from tamis.predicates.within import Within
+from tamis.values.column import Value
+from tamis.values.ranges import Ranges
+from tamis.values.types import ANY, NULL, NUMBER, Type, array, parse_type, struct
+
+Json: TypeAlias = Any
+"""None, bool, int, float, str, list or dict, and so inside."""
+Entry: TypeAlias = Typed | Predicate | Formula
+
+_FORMAT = 1
+_WORDS = {type_.name: type_ for type_ in (ANY, NUMBER, NULL)}
+"""Types that only conditions have."""
+_PATTERNS = ("like", "ilike", "rlike")
+_QUANTIFIERS = ("exists", "forall")
+_LONG = 1 << 63
+
+
+class CodecError(TamisError):
+    """A document holds something that this version cannot read."""
+
+
+class Writer:
+    """Collects what a document is to hold; each thing is written once, under a number."""
+
+    def __init__(self) -> None:
+        self._types: dict[Type, int] = {}
+        self._type_rows: list[Json] = []
+        self._expressions: dict[Typed, int] = {}
+        self._numbers: dict[str, int] = {}
+        self._rows: list[Json] = []
+
+    def document(self) -> dict[str, Json]:
+        """All that was written so far."""
+        return {"format": _FORMAT, "types": list(self._type_rows), "entries": list(self._rows)}
+
+    def expression(self, expression: Typed) -> int:
+        """Write an expression; gives its number."""
+        stack: list[Typed] = [expression]
+        while stack:
+            node = stack[-1]
+            waiting = [part for part in parts(node) if part not in self._expressions]
+            if waiting:
+                stack.extend(reversed(waiting))
+                continue
+            stack.pop()
+            if node not in self._expressions:
+                self._expressions[node] = self._row(self._expression_row(node))
+        return self._expressions[expression]
+
+    def predicate(self, predicate: Predicate) -> int:
+        """Write a predicate; gives its number."""
+        return self._row(self._predicate_row(predicate))
+
+    def formula(self, formula: Formula) -> int:
+        """Write a formula; gives its number."""
+        # Formulas that are equal may differ in the order of their operands, which must stay as it is.
+        numbers: dict[int, int] = {}
+        for node in formula.nodes():
+            row: Json
+            if node.predicate is not None:
+                row = ["leaf", self.predicate(node.predicate)]
+            else:
+                row = ["at_least", node.least, [numbers[id(operand)] for operand in node.operands]]
+            numbers[id(node)] = self._row(row)
+        return numbers[id(formula)]
+
+    def _row(self, row: Json) -> int:
+        number = self._numbers.setdefault(repr(row), len(self._rows))
+        if number == len(self._rows):
+            self._rows.append(row)
+        return number
+
+    def _type(self, type_: Type) -> int:
+        known = self._types.get(type_)
+        if known is None:
+            row: Json
+            if type_.name == "array":
+                row = ["array", None if type_.element is None else self._type(type_.element)]
+            elif type_.name == "struct":
+                row = ["struct", [[name, self._type(inner)] for name, inner in type_.fields]]
+            else:
+                row = str(type_)
+            self._type_rows.append(row)
+            known = self._types[type_] = len(self._type_rows) - 1
+        return known
+
+    def _expression_row(self, expression: Typed) -> Json:
+        match expression:
+            case Path(steps=steps, type=type_):
+                return ["path", list(steps), self._type(type_)]
+            case Variable(name=name, type=type_):
+                return ["variable", name, self._type(type_)]
+            case Constant(type=type_, value=value):
+                return ["constant", self._type(type_), _written(value)]
+            case Quantifier(function=function, array=array_, variable=variable, body=body):
+                numbers = self._expressions[array_], self.expression(variable), self._expressions[body]
+                return ["quantifier", function, *numbers]
+            case Apply(function=function, arguments=arguments, signature=signature):
+                return [
+                    "apply",
+                    function,
+                    [self._expressions[argument] for argument in arguments],
+                    [self._type(type_) for type_ in signature.parameters],
+                    self._type(signature.returns),
+                    signature.zone,
+                ]
+
+    def _predicate_row(self, predicate: Predicate) -> Json:
+        attribute = self.expression(predicate.attribute)
+        match predicate:
+            case Within(ranges=ranges, null=null):
+                return ["within", attribute, ranges.inside, [_written(cut) for cut in ranges.cuts], null]
+            case Matches(test=test, pattern=pattern, negated=negated):
+                return ["matches", attribute, test, pattern, negated]
+            case Quantified(variable=variable, formula=formula, every=every):
+                return ["quantified", attribute, self.expression(variable), self.formula(formula), every]
+            case _:
+                msg = f"there is no way to write a predicate of the kind {type(predicate).__name__}"
+                raise CodecError(msg)
+
+
+class Reader:
+    """What a document holds, by number.
+
+    Raises:
+        CodecError: The document holds something that is not known here, or is not a document.
+    """
+
+    def __init__(self, document: Json) -> None:
+        content = _checked(document, dict, "a document")
+        if content.get("format") != _FORMAT:
+            msg = f"a document of format {_FORMAT} is expected, found {_short(content.get('format'))}"
+            raise CodecError(msg)
+        self._types: list[Type] = []
+        for row in _checked(content.get("types"), list, "types"):
+            self._types.append(self._read_type(row))
+        self._entries: list[Entry] = []
+        for number, row in enumerate(_checked(content.get("entries"), list, "entries")):
+            self._entries.append(self._read(row, number))
+
+    def expression(self, number: int) -> Typed:
+        """The expression of that number."""
+        found: Typed = _checked(
+            self._entry(number), (Path, Variable, Constant, Apply, Quantifier), "an expression"
+        )
+        return found
+
+    def predicate(self, number: int) -> Predicate:
+        """The predicate of that number."""
+        found: Predicate = _checked(self._entry(number), (Within, Matches, Quantified), "a predicate")
+        return found
+
+    def formula(self, number: int) -> Formula:
+        """The formula of that number."""
+        found: Formula = _checked(self._entry(number), Formula, "a formula")
+        return found
+
+    def _entry(self, number: Json) -> Any:
+        place: int = _checked(number, int, "the number of an entry")
+        if not 0 <= place < len(self._entries):
+            msg = f"there is no entry {place} before the one that refers to it"
+            raise CodecError(msg)
+        return self._entries[place]
+
+    def _variable(self, number: Json) -> Variable:
+        found: Variable = _checked(self._entry(number), Variable, "a variable")
+        return found
+
+    def _type(self, number: Json) -> Type:
+        place: int = _checked(number, int, "the number of a type")
+        if not 0 <= place < len(self._types):
+            msg = f"there is no type {place}"
+            raise CodecError(msg)
+        return self._types[place]
+
+    def _read_type(self, row: Json) -> Type:
+        match row:
+            case str():
+                return _WORDS[row] if row in _WORDS else _parsed_type(row)
+            case ["array", None]:
+                return Type("array")
+            case ["array", item]:
+                return array(self._type(item))
+            case ["struct", list() as fields]:
+                pairs = [_fields(field, 2, "a field") for field in fields]
+                return struct(*((_checked(name, str, "a name"), self._type(inner)) for name, inner in pairs))
+            case _:
+                msg = f"{_short(row)} is not a type"
+                raise CodecError(msg)
+
+    def _read(self, row: Json, number: int) -> Entry:
+        match row:
+            case [str(kind), *rest] if kind in _READ:
+                length, read = _READ[kind]
+                return read(self, *_fields(rest, length, f"entry {number}, of the kind {kind},"))
+            case _:
+                msg = f"entry {number} is of no known kind: {_short(row)}"
+                raise CodecError(msg)
+
+    def _path(self, steps: Json, type_: Json) -> Path:
+        names = [_checked(step, str, "a name") for step in _checked(steps, list, "a path")]
+        return Path(tuple(names), self._type(type_))
+
+    def _named(self, name: Json, type_: Json) -> Variable:
+        return Variable(_checked(name, str, "a name"), self._type(type_))
+
+    def _constant(self, type_: Json, value: Json) -> Constant:
+        return Constant(self._type(type_), _value(value))
+
+    def _quantifier(self, function: Json, array_: Json, variable: Json, body: Json) -> Quantifier:
+        name = _one_of(function, _QUANTIFIERS, "a quantifier")
+        return Quantifier(name, self.expression(array_), self._variable(variable), self.expression(body))
+
+    def _apply(self, function: Json, arguments: Json, parameters: Json, returns: Json, zone: Json) -> Apply:
+        name = _checked(function, str, "a function")
+        if name not in FUNCTIONS:
+            msg = f"the function {name} is not known to this version"
+            raise CodecError(msg)
+        given = [self.expression(each) for each in _checked(arguments, list, "arguments")]
+        types = [self._type(each) for each in _checked(parameters, list, "parameters")]
+        signature = Signature(tuple(types), self._type(returns), _checked(zone, str, "a time zone"))
+        return Apply(name, tuple(given), signature)
+
+    def _within(self, attribute: Json, inside: Json, cuts: Json, null: Json) -> Within:
+        keys = tuple(_value(cut) for cut in _checked(cuts, list, "cuts"))
+        ranges = Ranges(_checked(inside, bool, "true or false"), keys)
+        return Within(self.expression(attribute), ranges, _checked(null, bool, "true or false"))
+
+    def _matches(self, attribute: Json, test: Json, pattern: Json, negated: Json) -> Matches:
+        return Matches(
+            self.expression(attribute),
+            _one_of(test, _PATTERNS, "a pattern test"),
+            _checked(pattern, str, "a pattern"),
+            _checked(negated, bool, "true or false"),
+        )
+
+    def _quantified(self, attribute: Json, variable: Json, formula: Json, every: Json) -> Quantified:
+        every_ = _checked(every, bool, "true or false")
+        return Quantified(self.expression(attribute), self._variable(variable), self.formula(formula), every_)
+
+    def _leaf(self, predicate: Json) -> Formula:
+        return leaf(self.predicate(predicate))
+
+    def _at_least(self, least: Json, operands: Json) -> Formula:
+        nodes = [self.formula(each) for each in _checked(operands, list, "operands")]
+        return at_least(_checked(least, int, "a number of operands"), nodes)
+
+
+_READ: dict[str, tuple[int, Callable[..., Entry]]] = {
+    "path": (2, Reader._path),
+    "variable": (2, Reader._named),
+    "constant": (2, Reader._constant),
+    "quantifier": (4, Reader._quantifier),
+    "apply": (5, Reader._apply),
+    "within": (4, Reader._within),
+    "matches": (4, Reader._matches),
+    "quantified": (4, Reader._quantified),
+    "leaf": (1, Reader._leaf),
+    "at_least": (2, Reader._at_least),
+}
+"""Per kind of entry, how many fields it has and what reads them."""
+
+
+def _written(value: Value) -> Json:
+    """A value or a key; what JSON would change is a list that says what it is."""
+    match value:
+        case None | bool() | str():
+            return value
+        case int():
+            return value if -_LONG <= value < _LONG else ["int", str(value)]
+        case float():
+            return ["float", value.hex()]
+        case bytes():
+            return ["bytes", value.hex()]
+        case list() | tuple():
+            return [type(value).__name__, [_written(each) for each in value]]
+        case dict():
+            return ["dict", [[_written(key), _written(each)] for key, each in value.items()]]
+        case _:
+            msg = f"there is no way to write a value of the kind {type(value).__name__}"
+            raise CodecError(msg)
+
+
+def _value(content: Json) -> Value:
+    """The inverse of `_written`."""
+    try:
+        match content:
+            case None | bool() | str() | int():
+                return content
+            case ["int", str(text)]:
+                return int(text)
+            case ["float", str(text)]:
+                return float.fromhex(text)
+            case ["bytes", str(text)]:
+                return bytes.fromhex(text)
+            case ["list", list(items)]:
+                return [_value(item) for item in items]
+            case ["tuple", list(items)]:
+                return tuple([_value(item) for item in items])
+            case ["dict", list(items)]:
+                return {_value(key): _value(each) for key, each in items}
+    except (ValueError, TypeError, RecursionError) as error:
+        msg = f"{_short(content)} is not a value: {error}"
+        raise CodecError(msg) from error
+    msg = f"{_short(content)} is not a value"
+    raise CodecError(msg)
+
+
+def _checked(content: Json, kind: type | tuple[type, ...], wanted: str) -> Any:
+    is_number = isinstance(content, bool) and kind is int
+    if is_number or not isinstance(content, kind):
+        msg = f"{wanted} is expected, found {_short(content)}"
+        raise CodecError(msg)
+    return content
+
+
+def _fields(content: Json, count: int, what: str) -> Sequence[Json]:
+    row: list[Json] = _checked(content, list, what)
+    if len(row) != count:
+        msg = f"{what} has {len(row)} fields, {count} are expected"
+        raise CodecError(msg)
+    return row
+
+
+def _one_of(content: Json, known: Sequence[str], wanted: str) -> str:
+    if content not in known:
+        msg = f"{wanted} ({', '.join(known)}) is expected, found {_short(content)}"
+        raise CodecError(msg)
+    return str(content)
+
+
+def _parsed_type(text: str) -> Type:
+    try:
+        return parse_type(text)
+    except TamisError as error:
+        raise CodecError(str(error)) from error
+
+
+def _short(content: Any) -> str:
+    text = repr(content)
+    return text if len(text) <= 60 else text[:57] + "..."

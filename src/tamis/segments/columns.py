@@ -1,0 +1,88 @@
+"""Subscriptions to be added, however they are given, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.segments.records import Subscription
+
+
+class Columns(NamedTuple):
+    """One entry a subscription; the conditions also as they were given, to be compiled."""
+
+    ids: pa.LargeStringArray
+    conditions: pa.LargeStringArray
+    owners: pa.LargeStringArray
+    priorities: npt.NDArray[np.int64]
+    given: Sequence[str | None] | pa.Array
+
+    def __len__(self) -> int:
+        """Number of subscriptions."""
+        return len(self.ids)
+
+    def subscription(self, place: int) -> Subscription:
+        """One of them."""
+        texts = (self.ids[place].as_py(), self.conditions[place].as_py())
+        return Subscription(*texts, int(self.priorities[place]), self.owners[place].as_py())
+
+    def take(self, places: npt.NDArray[np.int64]) -> Columns:
+        """Some of them."""
+        some = pa.array(places)
+        texts = (self.ids.take(some), self.conditions.take(some), self.owners.take(some))
+        return Columns(*texts, self.priorities[places], texts[1])
+
+
+def columns_of(given: Any) -> Columns:
+    """Columns of pairs (id, condition), mappings or subscriptions, or of an Arrow table."""
+    if hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
+        return _table_columns(pa.table(given))
+    listed = [_subscription(each) for each in given]
+    conditions = [each.condition for each in listed]
+    return Columns(
+        texts_of([each.id for each in listed]),
+        texts_of([text if _is_encodable(text) else None for text in conditions]),
+        texts_of([each.owner for each in listed]),
+        np.fromiter((each.priority for each in listed), np.int64, len(listed)),
+        conditions,
+    )
+
+
+def _table_columns(table: pa.Table) -> Columns:
+    ids, conditions = texts_of(table["id"]), texts_of(table["condition"])
+    owners = pa.nulls(len(ids), pa.large_string())
+    if "owner" in table.column_names:
+        owners = texts_of(table["owner"])
+    priorities = np.zeros(len(ids), np.int64)
+    if "priority" in table.column_names:
+        priorities = pc.fill_null(table["priority"].cast(pa.int64()), 0).to_numpy()
+    return Columns(ids, conditions, owners, priorities, conditions)
+
+
+def texts_of(values: Iterable[str | None] | pa.Array | pa.ChunkedArray) -> pa.LargeStringArray:
+    """A column of texts."""
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if isinstance(values, pa.Array):
+        return values.cast(pa.large_string())
+    return pa.array(list(values), pa.large_string())
+
+
+def _is_encodable(text: Any) -> bool:
+    """Is it a text that UTF-8 can say? What is not is refused when it is compiled."""
+    return isinstance(text, str) and not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _subscription(given: Any) -> Subscription:
+    if isinstance(given, Subscription):
+        return given
+    if isinstance(given, Mapping):
+        id, condition, owner = str(given["id"]), given["condition"], given.get("owner")
+        return Subscription(id, condition, int(given.get("priority") or 0), owner)
+    id, condition = given
+    return Subscription(id, condition)

@@ -1,0 +1,77 @@
+"""Segments to and from the arrays of a snapshot.
+
+The index of the engine `bitslice` is kept as it is and mapped; any other engine builds its own from the formulas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.engines.base import Index
+from tamis.engines.bitslice import BitsliceIndex
+from tamis.engines.forest import Forest
+from tamis.engines.forest_files import forest_arrays, forest_from
+from tamis.errors import SnapshotError
+from tamis.segments.live import LiveSegment
+from tamis.segments.records import Records
+from tamis.snapshot.segment import Segment, make_segment
+
+LAYOUT = 1
+"""Grows with every change of what the arrays mean."""
+
+
+def stored(segment: LiveSegment) -> Segment:
+    """The segment as it is published; made once."""
+    if segment.stored is None:
+        formulas, meta = forest_arrays(segment.forest)
+        arrays = _named("formulas", formulas) | _named("records", segment.records.arrays())
+        engines: list[str] = []
+        if isinstance(segment.index, BitsliceIndex):
+            arrays |= _named("bitslice", segment.index.arrays())
+            engines.append("bitslice")
+        content = {"layout": LAYOUT, "slots": len(segment), "formulas": meta, "engines": engines}
+        segment.stored = make_segment(arrays, content)
+    return segment.stored
+
+
+def opened(segment: Segment, engine: str, build: Callable[[Forest], Index]) -> LiveSegment:
+    """A published segment, ready to match; arrays are not read before they are needed."""
+    layout = segment.meta.get("layout")
+    if layout != LAYOUT:
+        newer = isinstance(layout, int) and layout > LAYOUT
+        what = f"layout {layout}, but this tamis reads {LAYOUT}" if newer else "no segment of subscriptions"
+        raise SnapshotError(segment.name, what, "newer" if newer else "foreign")
+    arrays = segment.arrays
+    forest = forest_from(_part("formulas", arrays), segment.meta["formulas"])
+    records = Records.from_arrays(_part("records", arrays))
+    index: Index
+    if engine == "bitslice" and "bitslice" in segment.meta["engines"]:
+        index = BitsliceIndex.from_arrays(forest, _part("bitslice", arrays))
+    else:
+        index = build(forest)
+    return LiveSegment(forest, records, index, segment)
+
+
+def _named(part: str, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    return {f"{part}.{name}": array for name, array in arrays.items()}
+
+
+def _part(part: str, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    prefix = f"{part}."
+    return {name.removeprefix(prefix): _plain(array) for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def _plain(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A view that kernels take for an ordinary array, lest they be compiled a second time; nobody writes to it.
+
+    The map behind it is private, so that even a mistake would not reach the file.
+    """
+    if not array.size:
+        return np.empty(array.shape, array.dtype)
+    view = array.view()
+    view.flags.writeable = True
+    return view

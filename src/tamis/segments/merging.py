@@ -1,0 +1,67 @@
+"""When segments are made one, and how.
+
+Segments of about the same size are merged when there are so many of them, into one of the next size. A
+subscription is then rewritten once a size: with a million, some seven times, however it came in. A segment that is
+mostly dead is rewritten too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.engines.base import Index
+from tamis.engines.forest import Forest
+from tamis.engines.forest_join import join_forests
+from tamis.segments.live import NEVER, LiveSegment
+from tamis.segments.records import joined
+
+FANOUT = 8
+"""How many segments of a size are merged, and how much larger the next size is."""
+SMALLEST = 64
+_MOSTLY_DEAD = 0.5
+
+
+def tier(size: int) -> int:
+    """The size of a segment, as a class: 0 for the smallest."""
+    found = 0
+    while size > SMALLEST:
+        size //= FANOUT
+        found += 1
+    return found
+
+
+def due(segments: Sequence[LiveSegment]) -> list[LiveSegment]:
+    """The segments that should be merged now; none if all is well."""
+    for segment in segments:
+        if segment.dead > _MOSTLY_DEAD * len(segment):
+            return [segment]
+    tiers: dict[int, list[LiveSegment]] = {}
+    for segment in segments:
+        tiers.setdefault(tier(segment.alive), []).append(segment)
+    for _, several in sorted(tiers.items()):
+        if len(several) >= FANOUT:
+            return several
+    return []
+
+
+def merge(
+    segments: Sequence[LiveSegment], version: int, build: Callable[[Forest], Index]
+) -> tuple[LiveSegment, list[npt.NDArray[np.int64]]]:
+    """One segment with what is alive in a version, and per old segment the slots that it has of it, in order."""
+    kept = [segment.living(version) for segment in segments]
+    forest = join_forests([(segment.forest, slots) for segment, slots in zip(segments, kept, strict=True)])
+    records = joined(segment.records.taken(slots) for segment, slots in zip(segments, kept, strict=True))
+    return LiveSegment(forest, records, build(forest)), kept
+
+
+def carry_deaths(
+    merged: LiveSegment, segments: Sequence[LiveSegment], kept: Sequence[npt.NDArray[np.int64]]
+) -> None:
+    """Let die in the merged segment what died in the old ones while it was made."""
+    deaths = np.concatenate([segment.deaths(slots) for segment, slots in zip(segments, kept, strict=True)])
+    late = np.flatnonzero(deaths != NEVER)
+    if len(late):
+        merged.kill(late, deaths[late])

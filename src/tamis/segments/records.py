@@ -1,0 +1,218 @@
+"""Records: the subscriptions of a segment in columns, and where each id is.
+
+Immutable. Ids are distinct within a segment; the table that finds them is an array like the others, so that
+nothing is read but the pages that a look-up touches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numba
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Shorts: TypeAlias = npt.NDArray[np.int32]
+Array: TypeAlias = npt.NDArray[Any]
+
+_TEXTS = ("ids", "conditions", "owners")
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """A standing condition.
+
+    Attributes:
+        id: Chosen by whoever registers it.
+        condition: Its text.
+        priority: Higher ones are reported first by `Matcher.match`.
+        owner: Whose it is, for the owner's own use.
+        revision: 1 when added, one more with each replacement.
+    """
+
+    id: str
+    condition: str
+    priority: int = 0
+    owner: str | None = None
+    revision: int = 1
+
+
+class Texts(NamedTuple):
+    """A column of texts as kernels see it."""
+
+    offsets: npt.NDArray[np.int64]
+    data: npt.NDArray[np.uint8]
+
+
+class Records:
+    """Subscriptions by slot."""
+
+    __slots__ = ("_ids", "conditions", "has_priorities", "ids", "owners", "priorities", "revisions", "table")
+
+    def __init__(
+        self,
+        ids: pa.LargeStringArray,
+        conditions: pa.LargeStringArray,
+        owners: pa.LargeStringArray,
+        priorities: npt.NDArray[np.int64],
+        revisions: npt.NDArray[np.int32],
+        table: Shorts | None = None,
+    ) -> None:
+        """Columns of equal length; the table of ids is made if it is not given."""
+        self.ids = ids
+        self.conditions = conditions
+        self.owners = owners
+        self.priorities = priorities
+        self.revisions = revisions
+        self.has_priorities = len(priorities) > 0
+        self._ids = _texts(ids)
+        if table is None:
+            table = np.full(1 << max(3, (2 * len(ids)).bit_length()), -1, np.int32)
+            _fill(table, self._ids)
+        self.table = table
+
+    @classmethod
+    def of(cls, subscriptions: Sequence[Subscription]) -> Records:
+        """The records of some subscriptions."""
+        return cls.of_columns(
+            pa.array([each.id for each in subscriptions], pa.large_string()),
+            pa.array([each.condition for each in subscriptions], pa.large_string()),
+            pa.array([each.owner for each in subscriptions], pa.large_string()),
+            np.fromiter((each.priority for each in subscriptions), np.int64, len(subscriptions)),
+            np.fromiter((each.revision for each in subscriptions), np.int32, len(subscriptions)),
+        )
+
+    @classmethod
+    def of_columns(
+        cls,
+        ids: pa.LargeStringArray,
+        conditions: pa.LargeStringArray,
+        owners: pa.LargeStringArray,
+        priorities: npt.NDArray[np.int64],
+        revisions: npt.NDArray[np.int32],
+    ) -> Records:
+        """As the constructor; priorities that are all 0 are left out."""
+        given = priorities if priorities.any() else np.empty(0, np.int64)
+        return cls(ids, conditions, owners, given, revisions)
+
+    def __len__(self) -> int:
+        """Number of slots."""
+        return len(self.ids)
+
+    def __getitem__(self, slot: int) -> Subscription:
+        """The subscription in a slot."""
+        return Subscription(
+            self.ids[slot].as_py(),
+            self.conditions[slot].as_py(),
+            int(self.priorities[slot]) if self.has_priorities else 0,
+            self.owners[slot].as_py(),
+            int(self.revisions[slot]),
+        )
+
+    def slots(self, ids: pa.LargeStringArray) -> Shorts:
+        """The slot of each id, -1 where there is none."""
+        return _find(self.table, self._ids, _texts(ids))
+
+    def slot(self, id: str) -> int:
+        """The slot of one id, -1 if there is none."""
+        text = id.encode()
+        wanted = Texts(np.array([0, len(text)], np.int64), np.frombuffer(text, np.uint8))
+        return int(_find(self.table, self._ids, wanted)[0])
+
+    def taken(self, slots: npt.NDArray[np.int64]) -> tuple[Any, ...]:
+        """The columns of some slots, for `joined`."""
+        some = pa.array(slots)
+        priorities = self.priorities[slots] if self.has_priorities else np.zeros(len(slots), np.int64)
+        texts = (self.ids.take(some), self.conditions.take(some), self.owners.take(some))
+        return (*texts, priorities, self.revisions[slots])
+
+    def arrays(self) -> dict[str, Array]:
+        """Everything, to be saved."""
+        found: dict[str, Array] = {
+            "priorities": self.priorities,
+            "revisions": self.revisions,
+            "table": self.table,
+            "owned": np.asarray(self.owners.is_valid()),
+        }
+        for name in _TEXTS:
+            offsets, data = _texts(getattr(self, name))
+            found[f"{name}.offsets"], found[f"{name}.data"] = offsets, data
+        return found
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> Records:
+        """What `arrays` gave, without copying."""
+        columns = []
+        for name in _TEXTS:
+            offsets, data = arrays[f"{name}.offsets"], arrays[f"{name}.data"]
+            valid = None
+            if name == "owners" and not arrays["owned"].all():
+                valid = pa.array(arrays["owned"]).buffers()[1]
+            buffers = [valid, pa.py_buffer(offsets), pa.py_buffer(data)]
+            columns.append(pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers))
+        ids, conditions, owners = columns
+        return cls(ids, conditions, owners, arrays["priorities"], arrays["revisions"], arrays["table"])
+
+
+def joined(parts: Iterable[tuple[Any, ...]]) -> Records:
+    """The records of several lots of columns, one after the other."""
+    columns = list(zip(*parts, strict=True))
+    ids, conditions, owners = (pa.concat_arrays(column) for column in columns[:3])
+    return Records.of_columns(ids, conditions, owners, np.concatenate(columns[3]), np.concatenate(columns[4]))
+
+
+def _texts(column: pa.LargeStringArray) -> Texts:
+    """The bytes of a column without its neighbours'; its offsets begin at 0."""
+    if not len(column):
+        return Texts(np.zeros(1, np.int64), np.zeros(0, np.uint8))
+    _, ends, content = column.buffers()
+    offsets = np.frombuffer(ends, np.int64)[column.offset : column.offset + len(column) + 1]
+    data = np.frombuffer(content, np.uint8) if content is not None and content.size else np.zeros(0, np.uint8)
+    if offsets[0]:
+        return Texts(offsets - offsets[0], data[offsets[0] : offsets[-1]])
+    return Texts(offsets, data[: offsets[-1]])
+
+
+@numba.njit(cache=True, nogil=True)
+def _hash(texts: Texts, row: int) -> np.uint64:
+    hash_ = np.uint64(14695981039346656037)
+    for place in range(texts.offsets[row], texts.offsets[row + 1]):
+        hash_ = (hash_ ^ np.uint64(texts.data[place])) * np.uint64(1099511628211)
+    return hash_ ^ (hash_ >> np.uint64(32))
+
+
+@numba.njit(cache=True, nogil=True)
+def _fill(table: Shorts, ids: Texts) -> None:
+    """Put every id's row into the first free place from its hash on."""
+    mask = np.uint64(len(table) - 1)
+    for row in range(len(ids.offsets) - 1):
+        place = _hash(ids, row) & mask
+        while table[place] >= 0:
+            place = (place + np.uint64(1)) & mask
+        table[place] = row
+
+
+@numba.njit(cache=True, nogil=True)
+def _find(table: Shorts, ids: Texts, wanted: Texts) -> Shorts:
+    """The row of each wanted id, -1 where there is none."""
+    found = np.full(len(wanted.offsets) - 1, -1, np.int32)
+    mask = np.uint64(len(table) - 1)
+    for row in range(len(found)):
+        length = wanted.offsets[row + 1] - wanted.offsets[row]
+        place = _hash(wanted, row) & mask
+        while table[place] >= 0:
+            other = table[place]
+            if ids.offsets[other + 1] - ids.offsets[other] == length:
+                equal = True
+                for byte in range(length):
+                    if ids.data[ids.offsets[other] + byte] != wanted.data[wanted.offsets[row] + byte]:
+                        equal = False
+                        break
+                if equal:
+                    found[row] = other
+                    break
+            place = (place + np.uint64(1)) & mask
+    return found

@@ -4,30 +4,122 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import parse
-from benchmarks.report import Benchmark, Size, html, last_line
+from benchmarks.report import Report, Size, html, last_line
 
-BENCHMARKS: dict[str, Benchmark] = {"parse": parse.run}
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A benchmark: how it is called, and what it does."""
+
+    summary: str
+    arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], Report]
+
+
+def size_of(given: argparse.Namespace) -> Size:
+    """As the options say."""
+    return "smallest" if given.smallest else "quick" if given.quick else "full"
+
+
+def _sizes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--quick", action="store_true", help="fits in a minute, at a size that still means something"
+    )
+    parser.add_argument("--smallest", action="store_true", help="only shows that the benchmark works")
+
+
+def _selection(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--family", action="append", default=[], metavar="F", help="a workload, or a case of it; may be repeated"
+    )
+    parser.add_argument("--size", type=int, metavar="N", help="subscriptions")
+    parser.add_argument(
+        "--batch", type=int, action="append", default=[], metavar="B", help="events of a batch; may be repeated"
+    )
+
+
+def _parse_arguments(parser: argparse.ArgumentParser) -> None:
+    _sizes(parser)
+
+
+def _match_arguments(parser: argparse.ArgumentParser) -> None:
+    _sizes(parser)
+    _selection(parser)
+
+
+def _compare_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("first", metavar="REV1", help="any name of a commit that git knows")
+    parser.add_argument("second", metavar="REV2", help="what is called faster or slower than the first")
+    parser.add_argument("--benchmark", choices=("match", "parse"), default="match")
+    parser.add_argument("--rounds", type=int, default=6, help="runs of each revision, besides one to warm up")
+    parser.add_argument("--full", action="store_true", help="at full size; --quick is the default")
+    parser.add_argument("--own", action="store_true", help="each revision with the benchmarks that it has itself")
+    parser.add_argument("--all", action="store_true", help="list the figures that are noise, too")
+    _sizes(parser)
+    _selection(parser)
+
+
+def _parse(given: argparse.Namespace) -> Report:
+    from benchmarks import parse
+
+    return parse.run(size_of(given))
+
+
+def _match(given: argparse.Namespace) -> Report:
+    from benchmarks import match
+
+    return match.run(size_of(given), given.family, given.size, given.batch)
+
+
+def _compare(given: argparse.Namespace) -> Report:
+    size = "--smallest" if given.smallest else None if given.full else "--quick"
+    options = [size] if size else []
+    for name, values in (("--family", given.family), ("--batch", given.batch)):
+        options += [part for value in values for part in (name, str(value))]
+    if given.size is not None:
+        options += ["--size", str(given.size)]
+    from benchmarks import compare
+
+    return compare.run(
+        given.first,
+        given.second,
+        [given.benchmark, *options],
+        rounds=given.rounds,
+        own=given.own,
+        everything=given.all,
+    )
+
+
+# A benchmark is imported when it runs: a revision that is compared may lack what another one measures.
+COMMANDS: dict[str, Command] = {
+    "parse": Command("from text to formula", _parse_arguments, _parse),
+    "match": Command("engines against each other", _match_arguments, _match),
+    "compare": Command("two revisions against each other", _compare_arguments, _compare),
+}
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one benchmark; its last line is JSON. Exit 1 if a bar was missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("name", choices=sorted(BENCHMARKS))
-    parser.add_argument(
-        "--quick", action="store_true", help="fits in a minute, at a size that still means something"
-    )
-    parser.add_argument("--smallest", action="store_true", help="only shows that the benchmark works")
-    parser.add_argument("--html", type=Path, help="write the figures as a page too")
+    names = parser.add_subparsers(dest="name", required=True, metavar="NAME")
+    for name, command in COMMANDS.items():
+        own = names.add_parser(name, help=command.summary)
+        command.arguments(own)
+        own.add_argument("--html", type=Path, metavar="FILE", help="write the figures as a page too")
+        own.add_argument("--json", type=Path, metavar="FILE", help="write the last line to a file too")
     given = parser.parse_args(arguments)
-    size: Size = "smallest" if given.smallest else "quick" if given.quick else "full"
-    report = BENCHMARKS[given.name](size)
+    report = COMMANDS[given.name].run(given)
+    line = last_line(report)
     if given.html is not None:
         given.html.write_text(html(report), "utf-8")
-    print(last_line(report))
-    return 0 if all(bar.ok for bar in report.bars.values()) else 1
+    if given.json is not None:
+        given.json.write_text(line + "\n", "utf-8")
+    print(line)
+    return 0 if report.ok else 1
 
 
 if __name__ == "__main__":

@@ -7,36 +7,55 @@ import json
 import statistics
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 Size: TypeAlias = Literal["smallest", "quick", "full"]
+Figures: TypeAlias = dict[str, Any]
+"""By name: a number, or a text that begins with one, or what only people read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A figure and the least that it should be."""
+    """A figure and the least that it should be, or the most."""
 
     value: float
     bar: float
+    at_most: bool = False
 
     @property
     def ok(self) -> bool:
         """Was it reached?"""
-        return self.value >= self.bar
+        return self.value <= self.bar if self.at_most else self.value >= self.bar
+
+    def __str__(self) -> str:
+        wanted = f"{'at most' if self.at_most else 'at least'} {number(self.bar)}"
+        return f"{number(self.value)}, wanted {wanted}"
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The outcome of one benchmark."""
+    """The outcome of one benchmark.
+
+    Attributes:
+        benchmark: Its name.
+        figures: What was measured.
+        bars: What figures are measured against.
+        judged: Are the bars meant for what was measured? If not, missing one is no failure.
+        drawings: Parts of a page, in HTML, for people.
+    """
 
     benchmark: str
-    figures: dict[str, float | int | str]
+    figures: Figures
     bars: dict[str, Bar] = field(default_factory=dict)
+    judged: bool = True
+    drawings: tuple[str, ...] = ()
 
-
-Benchmark: TypeAlias = Callable[[Size], Report]
+    @property
+    def ok(self) -> bool:
+        """Was every bar reached that counts?"""
+        return not self.judged or all(bar.ok for bar in self.bars.values())
 
 
 def last_line(report: Report) -> str:
@@ -69,27 +88,53 @@ def interleaved(contestants: dict[str, Callable[[], object]], rounds: int) -> di
     return seconds
 
 
+def number(value: float) -> str:
+    """Three digits that count, or more before the point; no exponent for what people measure."""
+    if value != 0 and not 1e-4 <= abs(value) < 1e15:
+        return f"{value:.3g}"
+    if abs(value) >= 100:
+        return f"{value:.0f}"
+    return f"{value:.3g}"
+
+
 def spread(values: Sequence[float]) -> str:
     """Median, least and greatest."""
-    return f"{statistics.median(values):.3g} ({min(values):.3g}-{max(values):.3g})"
+    return f"{number(statistics.median(values))} ({number(min(values))}-{number(max(values))})"
+
+
+def print_bars(report: Report) -> None:
+    """The bars, a line each."""
+    for name, bar in report.bars.items():
+        verdict = "not judged" if not report.judged else "reached" if bar.ok else "MISSED"
+        print(f"{verdict:10} {name}: {bar}")
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table of a page."""
+    head = "".join(f"<th>{escaping.escape(text)}" for text in heads)
+    body = "".join(f"<tr>{''.join(f'<td>{escaping.escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table><tr>{head}</tr>{body}</table>"
 
 
 def html(report: Report) -> str:
     """A page of its own with the figures and the bars."""
-    rows = "".join(
-        f"<tr><td>{escaping.escape(name)}</td><td>{escaping.escape(str(value))}</td></tr>"
-        for name, value in report.figures.items()
-    )
-    bars = "".join(
-        f"<tr><td>{escaping.escape(name)}</td><td>{bar.value:.1f}</td><td>{bar.bar:g}</td>"
-        f"<td>{'reached' if bar.ok else 'missed'}</td></tr>"
+    outcomes = {True: "reached", False: "missed"}
+    bars = [
+        (
+            name,
+            number(bar.value),
+            f"{'≤' if bar.at_most else '≥'} {number(bar.bar)}",
+            outcomes[bar.ok] if report.judged else "not judged at this size",
+        )
         for name, bar in report.bars.items()
-    )
+    ]
     return (
         "<!doctype html><meta charset=utf-8>"
         f"<title>tamis: {report.benchmark}</title>"
-        "<style>body{font:16px sans-serif;margin:2em}td,th{padding:.3em 1em;border-bottom:1px solid #ccc}</style>"
+        "<style>body{font:16px sans-serif;margin:2em}td,th{padding:.3em 1em;border-bottom:1px solid #ccc;"
+        "text-align:left}svg{font:12px sans-serif;max-width:100%}</style>"
         f"<h1>{report.benchmark}</h1><p>revision {revision()}</p>"
-        f"<table><tr><th>figure<th>value</tr>{rows}</table>"
-        f"<table><tr><th>bar<th>value<th>wanted<th></tr>{bars}</table>"
+        f"<h2>Bars</h2>{table(('bar', 'value', 'wanted', ''), bars)}"
+        f"{''.join(report.drawings)}"
+        f"<h2>Figures</h2>{table(('figure', 'value'), report.figures.items())}"
     )

@@ -3,23 +3,276 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from xml.dom import minidom
 
+import numpy as np
 import pytest
 
-from benchmarks.__main__ import BENCHMARKS, main
+from benchmarks import charts, compare
+from benchmarks.__main__ import main
+from benchmarks.contest import Contestant, compare_pairs, enter
+from benchmarks.families import CASES, Data, cases_of, data_of
+from benchmarks.growth import Point, exponent
+from benchmarks.memory import array_bytes
+from benchmarks.report import Bar, Report, html, number, spread
+from benchmarks.verdict import less_is_better, mann_whitney, value_of, verdict
+from tamis.engines.base import Index, Matches, Stats
+from tamis.events.batch import EventBatch
+from tamis.predicates.base import Frame
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(BENCHMARKS))
+@pytest.mark.parametrize("name", ["match", "parse"])
 def test_runs_at_its_smallest(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    page = tmp_path / "figures.html"
-    status = main([name, "--smallest", "--html", str(page)])
+    page, file = tmp_path / "figures.html", tmp_path / "figures.json"
+    status = main([name, "--smallest", "--html", str(page), "--json", str(file)])
     outcome = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert set(outcome) == {"benchmark", "revision", "figures", "bars"}
     assert outcome["benchmark"] == name
     assert outcome["figures"]
-    assert status == (0 if all(bar["ok"] for bar in outcome["bars"].values()) else 1)
-    for bar in outcome["bars"].values():
-        assert bar["ok"] == (bar["value"] >= bar["bar"])
+    is_judged = outcome["figures"].get("bars", "judged") == "judged"
+    assert status == (1 if is_judged and not all(bar["ok"] for bar in outcome["bars"].values()) else 0)
+    assert outcome["bars"]
+    assert all(set(bar) == {"value", "bar", "ok"} for bar in outcome["bars"].values())
+    assert json.loads(file.read_text("utf-8")) == outcome
     assert name in page.read_text("utf-8")
+
+
+def test_a_bar_is_the_least_or_the_most() -> None:
+    assert Bar(20, 20).ok and not Bar(19.9, 20).ok
+    assert Bar(20, 20, at_most=True).ok and not Bar(20.1, 20, at_most=True).ok
+
+
+def test_bars_count_only_where_they_are_meant() -> None:
+    missed = Report("some", {}, {"speed": Bar(1, 2)})
+    assert not missed.ok
+    assert replace(missed, judged=False).ok
+    assert "not judged" in html(replace(missed, judged=False))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(436123.4, "436123"), (7.8123, "7.81"), (0.01234, "0.0123"), (0, "0"), (99.96, "100")]
+)
+def test_numbers_are_written_without_exponents(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+def test_a_spread_begins_with_the_median() -> None:
+    assert spread([3.0, 1.0, 2.0]) == "2 (1-3)"
+    assert value_of(spread([3.0, 1.0, 2.0])) == 2.0
+
+
+# --- match ---------------------------------------------------------------------------------------------------
+
+
+class _Forgetful:
+    """An index that does not tell of the last pair that it finds."""
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+
+    def match(self, events: EventBatch | Frame) -> Matches:
+        rows, slots = self.index.match(events)
+        return Matches(rows[:-1], slots[:-1])
+
+    def stats(self) -> Stats:
+        return self.index.stats()
+
+
+@pytest.fixture(scope="module")
+def equality() -> Data:
+    return data_of(cases_of(["equality"])[0], 5_000, 64)
+
+
+@pytest.fixture(scope="module")
+def contestants(equality: Data) -> list[Contestant]:
+    return [enter(name, equality, 100) for name in ("bitslice", "bitset", "scan")]
+
+
+def test_contestants_are_compared_before_they_are_timed(contestants: list[Contestant], equality: Data) -> None:
+    compared = compare_pairs(contestants, equality, [1, 8, 64])
+    assert set(compared) == {"bitset", "scan"}
+    assert all(compared.values())
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_pairs_that_differ_are_told(contestants: list[Contestant], equality: Data, place: int) -> None:
+    wrong = list(contestants)
+    wrong[place] = replace(wrong[place], index=_Forgetful(wrong[place].index))
+    with pytest.raises(SystemExit, match=r"differ; .* finds, .* does not: event .*the reference says True"):
+        compare_pairs(wrong, equality, [64])
+
+
+def test_scan_gets_some_of_the_subscriptions_and_no_less_of_a_batch_than_it_would_take(
+    contestants: list[Contestant],
+) -> None:
+    scan = contestants[2]
+    assert scan.subscriptions == 100
+    assert scan.rows(1_024, 0.0) == 1_024  # 5,000 subscriptions leave room for more
+    assert replace(scan, most_rows=67).rows(1_024, 0.0) == 67
+
+
+def test_families_are_chosen_by_name_or_label() -> None:
+    assert cases_of([]) == CASES
+    assert {case.family for case in cases_of(["ranges"])} == {"ranges"}
+    assert [case.label for case in cases_of(["ranges 0.6", "ads"])] == ["ranges 0.6", "ads"]
+    with pytest.raises(SystemExit, match="there is no family nothing; known are"):
+        cases_of(["nothing"])
+
+
+def test_growth_is_the_slope_of_logarithms() -> None:
+    points = [Point(size, (size**0.5, size**0.5 * 1.1, 1.0), 5.0) for size in (100, 1_000, 10_000)]
+    assert exponent(points) == pytest.approx(0.5)
+
+
+def test_arrays_are_counted_once() -> None:
+    array = np.zeros(1_000, np.int64)
+    held: dict[str, Any] = {"whole": array, "part": array[10:20], "others": (np.zeros(5, np.int32), [array])}
+    assert array_bytes(held) == 8_000 + 20
+
+
+def test_charts_are_whole_svg() -> None:
+    drawn = charts.bars(
+        "a < b", "us/event", {"batch 1": {"scan": 1200.0, "counting": 3.5}, "batch 8": {"scan": 9}}
+    )
+    drawn += charts.lines("growth", "us/event", {"bitslice": [(1e3, 2.0), (1e6, 20.0)]})
+    page = minidom.parseString(f"<page>{drawn}</page>")
+    assert len(page.getElementsByTagName("svg")) == 2
+    assert len(page.getElementsByTagName("circle")) == 2
+    assert len(page.getElementsByTagName("rect")) == 3 + 2 + 1  # bars, and the colours of both legends
+
+
+# --- compare -------------------------------------------------------------------------------------------------
+
+STEADY = [10.0, 10.1, 9.9, 10.05, 9.95, 10.0]
+
+
+def test_a_clear_change_is_faster_or_slower() -> None:
+    half = [value / 2 for value in STEADY]
+    assert verdict("x, us/event", STEADY, half).word == "faster"
+    assert verdict("x, us/event", STEADY, half).times == pytest.approx(2)
+    assert verdict("x, us/event", half, STEADY).word == "slower"
+    assert verdict("x, events/s", STEADY, half).word == "slower"
+    assert verdict("x, bytes/subscription", STEADY, half).word == "smaller"
+
+
+def test_a_change_within_the_spread_is_noise() -> None:
+    wide = [8.0, 12.5, 9.0, 13.0, 7.5, 11.0]
+    assert verdict("x, us/event", STEADY, wide).word == "noise"
+
+
+def test_a_steady_change_that_does_not_matter_is_noise() -> None:
+    found = verdict("x, us/event", [10.0] * 6, [10.2] * 6)
+    assert found.p is not None and found.p < 0.01
+    assert found.word == "noise"
+
+
+def test_one_slow_run_decides_nothing() -> None:
+    assert verdict("x, us/event", STEADY, [*STEADY[:-1], 100.0]).word == "noise"
+
+
+def test_few_runs_show_nothing() -> None:
+    assert verdict("x, us/event", [10.0] * 4, [1.0] * 4).word == "noise"
+    assert verdict("x, us/event", [10.0] * 5, [1.0] * 5).word == "faster"
+
+
+def test_what_is_no_measure_is_the_same_or_not() -> None:
+    assert verdict("x: matches an event", [5.0, 5.0], [5.0, 5.0]).word == "same"
+    assert verdict("x: matches an event", [5.0, 5.0], [5.0, 6.0]).word == "differs"
+    assert verdict("x, us/event", [5.0], []).word == "only one"
+
+
+def test_mann_whitney_is_exact() -> None:
+    low, high = [1.0, 2.0, 3.0], [4.0, 5.0, 6.0]
+    assert mann_whitney(low, high) == pytest.approx(2 / 20)
+    assert mann_whitney(high, low) == pytest.approx(2 / 20)
+    assert mann_whitney([1.0, 1.0, 1.0], [1.0, 1.0, 1.0]) == 1.0
+    assert mann_whitney([1.0, 3.0, 5.0], [2.0, 4.0, 6.0]) == pytest.approx(14 / 20)
+
+
+@pytest.mark.parametrize(
+    ("name", "less"),
+    [
+        ("ads, batch 1: scan, wall us/event", True),
+        ("shapes: tamis, us a condition", True),
+        ("sparse: opening, ms", True),
+        ("growth: exponent", True),
+        ("shapes: tamis, conditions a second", False),
+        ("ads, batch 1: times counting", False),
+        ("ads: matches an event", None),
+    ],
+)
+def test_names_tell_what_is_better(name: str, less: bool | None) -> None:
+    assert less_is_better(name) is less
+
+
+def _commit(repository: Path, microseconds: float) -> str:
+    """A revision whose benchmark needs so long, by its own account."""
+    (repository / "src" / "tamis" / "__init__.py").write_text(f"MICROSECONDS = {microseconds}\n", "utf-8")
+    identity = ("-c", "user.name=somebody", "-c", "user.email=somebody@example.org")
+    for command in (("add", "."), (*identity, "commit", "-q", "-m", "measure")):
+        subprocess.run(["git", *command], cwd=repository, check=True, capture_output=True)
+    found = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=repository, check=True, capture_output=True, text=True
+    )
+    return found.stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with a benchmark that tells what its own tamis says."""
+    root = tmp_path / "repository"
+    (root / "src" / "tamis").mkdir(parents=True)
+    (root / "benchmarks").mkdir()
+    (root / "benchmarks" / "__init__.py").touch()
+    (root / "benchmarks" / "__main__.py").write_text(
+        "import json, tamis\n"
+        "def main(arguments):\n"
+        "    assert arguments == ['match', '--quick']\n"
+        "    figures = {'a match, us/event': f'{tamis.MICROSECONDS} (0-100)', 'other': 'words'}\n"
+        "    print(json.dumps({'figures': figures}))\n"
+        "    return 1\n",
+        "utf-8",
+    )
+    subprocess.run(["git", "init", "-q", str(root)], check=True, capture_output=True)
+    return root
+
+
+def test_revisions_are_compared_each_with_its_own_tamis(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = _commit(repository, 30.0), _commit(repository, 10.0)
+    report = compare.run(first, second, ["match", "--quick"], rounds=5, own=True, repository=repository)
+    figure = report.figures["a match, us/event"]
+    assert figure["verdict"] == "faster"
+    assert figure["times"] == pytest.approx(3)
+    assert report.figures["verdicts"] == {"faster": 1}
+    assert "faster" in capsys.readouterr().out
+    trees = subprocess.run(["git", "worktree", "list"], cwd=repository, check=True, capture_output=True, text=True)
+    assert len(trees.stdout.splitlines()) == 1, "the work trees are gone"
+
+
+def test_a_benchmark_that_fails_is_shown(repository: Path) -> None:
+    commit = _commit(repository, 1.0)
+    with pytest.raises(SystemExit, match=r"(?s)gave no figures.*AssertionError"):
+        compare.run(commit, commit, ["parse"], rounds=1, own=True, repository=repository)
+
+
+def test_an_unknown_revision_is_named(repository: Path) -> None:
+    commit = _commit(repository, 1.0)
+    with pytest.raises(SystemExit, match="nowhere"):
+        compare.run(commit, "nowhere", ["match"], rounds=1, repository=repository)
+
+
+@pytest.mark.slow
+def test_a_revision_against_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    status = main(["compare", "HEAD", "HEAD", "--benchmark", "parse", "--smallest", "--rounds", "1"])
+    outcome = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert status == 0
+    assert outcome["benchmark"] == "compare"
+    assert outcome["figures"]["shapes: tamis, us a condition"]["verdict"] == "noise"
+    assert outcome["figures"]["conditions"]["verdict"] == "same"

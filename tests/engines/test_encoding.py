@@ -164,6 +164,16 @@ def test_sparse_events(name: str) -> None:
             check(forest.axes, encoder, events, world(name).event_type)
 
 
+def test_many_dicts_that_have_little_in_common() -> None:
+    texts = [f"x{number} > {number} OR lower(x{number}) = 'a'" for number in range(300)]
+    forest = forest_of([compile_condition(text).formula for text in (*texts, "coalesce(x1, 2) > 1")])
+    encoder = Encoder(forest.axes, forest.tests)
+    random_ = random.Random(58)
+    events = [{f"x{random_.randrange(400)}": random_value(random_) for _ in range(5)} for _ in range(60)]
+    check(forest.axes, encoder, events)
+    check(forest.axes, encoder, [*events, MappingProxyType({"x1": 1})])
+
+
 def test_events_that_are_no_dicts() -> None:
     class Shy(OrderedDict[str, Any]):
         """Has more than it shows."""

@@ -6,6 +6,7 @@ value on take no room and no time.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -28,8 +29,12 @@ Bytes: TypeAlias = npt.NDArray[np.uint8]
 Lines: TypeAlias = tuple[Shorts, Ints, Bytes]
 """`columns`, `coordinates` and `valid` of `Encoded`."""
 
+# Dicts can be read value by value or by columns. Columns are shared by all segments of a matcher, and have a price
+# even where most of their rows are empty.
 _FEW_EVENTS = 32
-"""Dicts up to which values are read one by one; columns are shared by all segments of a matcher, values not."""
+"""Up to so many dicts are read value by value."""
+_SPARSE = 8
+"""More are, too, if they have together one in so many of the values that their columns have room for."""
 
 
 class Encoded(NamedTuple):
@@ -70,8 +75,9 @@ class Encoder:
         attributes = [(number, axis.attribute) for number, axis in enumerate(self.axes)]
         self._all = Presence(attributes)
         computed = [(number, each) for number, each in attributes if plain_path(each) is None]
+        self._computed = Presence(computed)
         self._scalar = Presence((number, each) for number, each in computed if is_scalar(each))
-        self._others = Presence((number, each) for number, each in computed if not is_scalar(each))
+        self._elements = Presence((number, each) for number, each in computed if not is_scalar(each))
         self._by_name: dict[str, list[int]] = {}
         for number, each in attributes:
             if (path := plain_path(each)) is not None:
@@ -81,9 +87,15 @@ class Encoder:
 
     def encode(self, frame: Frame) -> Encoded:
         """The rows of a frame."""
-        lines = self._few(frame)
+        lines: Lines | None = None
+        if 0 < frame.rows <= _FEW_EVENTS:
+            lines = self._by_value(frame)
         if lines is None:
-            lines = self._lines(frame, self._all.among(frame.names()) if frame.rows else ())
+            numbers = self._all.among(frame.names()) if frame.rows else []
+            if frame.rows > _FEW_EVENTS and _count_values(frame) * _SPARSE < len(numbers) * frame.rows:
+                lines = self._by_value(frame)
+            if lines is None:
+                lines = self._lines(frame, numbers)
         return Encoded(frame.rows, *lines, *self.tests.hits(frame))
 
     def _lines(self, frame: Frame, numbers: Iterable[int]) -> Lines:
@@ -107,12 +119,9 @@ class Encoder:
             np.concatenate(valid).reshape(shape).view(np.uint8),
         )
 
-    def _few(self, frame: Frame) -> Lines | None:
-        """The lines of all axes, if these are a few dicts."""
-        if not isinstance(frame, BatchFrame) or not 0 < frame.rows <= _FEW_EVENTS:
-            return None
-        source = frame.batch.source
-        if not isinstance(source, Dicts):
+    def _by_value(self, frame: Frame) -> Lines | None:
+        """The lines of all axes of dicts; None if these are none, or need the care that columns take."""
+        if not isinstance(frame, BatchFrame) or not isinstance(frame.batch.source, Dicts):
             return None
         reader = self._reader
         event_type = frame.batch.event_type
@@ -121,20 +130,22 @@ class Encoder:
         axes: list[int] = []
         coordinates: list[int] = []
         ends = [0]
+        few = frame.rows <= _FEW_EVENTS
         try:
-            for event in source.events:
+            for event in frame.batch.source.events:
                 if type(event) is not dict:  # another mapping may have more than it shows
                     return None
                 reader.read(event, axes, coordinates)
-                if self._scalar:
+                if few and self._scalar:
                     reader.compute(self._scalar.among(event), event, axes, coordinates)
                 ends.append(len(axes))
         except OddAttributeError:
             return None
-        lines = self._scattered(axes, coordinates, ends)
-        return _joined(lines, self._lines(frame, self._others.among(frame.names()))) if self._others else lines
+        lines = self._lines_of_values(axes, coordinates, ends)
+        left = self._elements if few else self._computed
+        return _joined(lines, self._lines(frame, left.among(frame.names()))) if left else lines
 
-    def _scattered(self, axes: list[int], coordinates: list[int], ends: list[int]) -> Lines:
+    def _lines_of_values(self, axes: list[int], coordinates: list[int], ends: list[int]) -> Lines:
         """The lines of values read row by row; calls of numpy are few and cheap, since one event pays them all."""
         columns, count, rows = self._nowhere.copy(), len(axes), len(ends) - 1
         flat = np.array(axes + coordinates, np.int64)
@@ -148,10 +159,17 @@ class Encoder:
         columns[used] = np.arange(len(used))
         at = columns[numbers], np.repeat(np.arange(rows), np.diff(ends))
         shape = len(used), rows
-        lines, valid = np.zeros(shape, np.int64), np.zeros(shape, np.uint8)
+        lines, valid = np.empty(shape, np.int64), np.zeros(shape, np.uint8)
         lines[at] = values
         valid[at] = 1
         return columns, lines, valid
+
+
+def _count_values(frame: Frame) -> float:
+    """How many values the dicts of a frame have; without end if it is not one of dicts."""
+    if not isinstance(frame, BatchFrame) or not isinstance(frame.batch.source, Dicts):
+        return math.inf
+    return sum(map(len, frame.batch.source.events))
 
 
 def _joined(some: Lines, others: Lines) -> Lines:

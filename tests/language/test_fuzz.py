@@ -92,6 +92,7 @@ def check_volume(seed: int, count: int, event_type: EventType | None) -> None:
         assert len(outcomes) == len(part)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TYPES)
 def test_many_random_texts_at_once(name: str) -> None:
     check_volume(20, 15_000, TYPES[name])
@@ -247,11 +248,13 @@ def _check_large(text: str, event_type: EventType | None, limits: Limits) -> Non
         assert sum(1 for _ in walk(compiled.tree)) <= limits.nodes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_hundred_thousand_of(shape: str) -> None:
     _check_large(SHAPES[shape](N), None, WIDE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TYPES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_as_many_as_the_default_limits_take_of(shape: str, name: str) -> None:

@@ -80,6 +80,12 @@ class _OneColumn:
     def elements(self, array: Typed, variable: Variable) -> tuple[Frame, Column]:
         raise NotImplementedError
 
+    def names(self) -> None:
+        return None
+
+    def part(self, start: int, stop: int) -> Frame:
+        raise NotImplementedError
+
 
 def _ranges(random_: random.Random, type_: Type, depth: int) -> Ranges:
     key, pool = order_key(type_), POOLS[type_]

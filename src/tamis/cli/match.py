@@ -116,7 +116,7 @@ def _opened(output: str) -> Iterator[JsonLines]:
 
 def _register(matcher: Matcher, entries: list[Entry]) -> Iterator[tuple[Entry, TamisError | None]]:
     """Add what can be added; gives the others, with the error of their condition if it is that."""
-    from tamis.matcher import Subscription
+    from tamis.segments.records import Subscription
 
     good = {entry.id: entry for entry in entries if not entry.problems}
     given = (Subscription(each.id, each.condition, each.priority, each.owner) for each in good.values())

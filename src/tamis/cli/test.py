@@ -100,7 +100,8 @@ class _Run:
     """A file's cases, with its subscriptions compiled once."""
 
     def __init__(self, file: CaseFile) -> None:
-        from tamis.matcher import Matcher, Subscription
+        from tamis.matcher import Matcher
+        from tamis.segments.records import Subscription
 
         self.file = file
         self.entries = {entry.id: entry for entry in file.subscriptions if not entry.problems}

@@ -1,4 +1,4 @@
-"""Bodies: what an entry asks of an event, as rows of cells with exact ends where cells do not say it all."""
+"""Bodies: what an entry asks of an event, as spans with exact ends where cells do not say it all."""
 
 from __future__ import annotations
 
@@ -8,54 +8,45 @@ import numba
 import numpy as np
 
 from tamis.engines.axes import HIGHEST, LOWEST
-from tamis.engines.bitslice.cells import interval_rows
-from tamis.engines.bitslice.filing import CELLS, Atoms, Weights
-from tamis.engines.bitslice.layout import Bodies, Cells, Floats, Ints, Rows, Shorts
-from tamis.engines.forest import INTERVAL, PIECES, TEST, Forest, Leaves, Nodes, Pieces
+from tamis.engines.bitslice.filing import CELLS, Atoms
+from tamis.engines.bitslice.layout import Bodies, Bytes, Floats, Ints, Numbers, Shorts, Spans
+from tamis.engines.forest import INTERVAL, TEST, Forest, Leaves, Nodes
 
 
 class Source(NamedTuple):
-    """What bodies are made from."""
+    """What bodies are made from; see `Numbered` and `Filed` for the last three."""
 
     atoms: Atoms
     leaves: Leaves
-    pieces: Pieces
     nodes: Nodes
     roots: Shorts
-    cells: Cells
-    weights: Weights
+    widths: Bytes
+    spans: Spans
+    leaf_spans: Shorts
     leaf_costs: Floats
+    span_costs: Floats
 
 
 class Draft(NamedTuple):
-    """An entry while it is being written: rows, exact ends, their axis (-1 for none), costs; and other parts."""
+    """An entry while it is being written: spans, exact ends, costs; and parts that are more than a span."""
 
+    spans: Shorts
     lows: Ints
     highs: Ints
-    low_ends: Ints
-    high_ends: Ints
-    axes: Shorts
     costs: Floats
     others: Shorts
 
 
-class Ranges(NamedTuple):
-    """Per entry, a range of cells, as rows."""
-
-    lows: Ints
-    highs: Ints
-
-
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, forceinline=True)
 def _is_plain(leaves: Leaves, leaf: int) -> bool:
-    """Is the leaf one range of cells with exact ends?"""
+    """Is the leaf one span with exact ends?"""
     if leaves.kinds[leaf] != INTERVAL:
         return False
     low = leaves.lows[leaf]
     return leaves.nulls[leaf] == 0 or low == LOWEST or low > leaves.highs[leaf]
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, forceinline=True)
 def _is_implied(nodes: Nodes, part: int, atom_leaf: int) -> bool:
     """Does the atom's leaf, exactly tested, settle this part of the conjunction?"""
     if part < 0:
@@ -68,19 +59,10 @@ def _is_implied(nodes: Nodes, part: int, atom_leaf: int) -> bool:
     return False
 
 
-@numba.njit(cache=True, nogil=True)
-def _put(draft: Draft, size: int, rows: tuple[int, int], ends: tuple[int, int], axis: int, cost: float) -> int:
-    draft.lows[size], draft.highs[size] = rows
-    draft.low_ends[size], draft.high_ends[size] = ends
-    draft.axes[size] = axis
-    draft.costs[size] = cost
-    return size + 1
-
-
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, forceinline=True)
 def _draft(source: Source, atom: int, draft: Draft) -> tuple[int, int]:
     """An entry's conjunction, and the parts that are more than that; gives the numbers of both."""
-    leaves, nodes, cells = source.leaves, source.nodes, source.cells
+    leaves, nodes = source.leaves, source.nodes
     size, others = 0, 0
     root = source.roots[source.atoms.slots[atom]]
     first, last = 0, 1
@@ -97,97 +79,93 @@ def _draft(source: Source, atom: int, draft: Draft) -> tuple[int, int]:
             others += 1
             continue
         leaf = ~part
-        low, high, axis = leaves.lows[leaf], leaves.highs[leaf], leaves.axes[leaf]
-        if leaves.kinds[leaf] == TEST:
-            row = len(cells.axis_of) + low
-            size = _put(draft, size, (0, row), (0, 0), -1, source.leaf_costs[leaf])
-        elif _is_plain(leaves, leaf):
-            rows = interval_rows(cells, axis, low, high, leaves.nulls[leaf])
-            size = _put(draft, size, rows, (low, high), axis, source.leaf_costs[leaf])
-        else:
-            if leaves.kinds[leaf] == PIECES:  # the hull is necessary, the pieces are asked of who passes it
-                low, high = source.pieces.lows[low], source.pieces.highs[high - 1]
-            rows = interval_rows(cells, axis, low, high, leaves.nulls[leaf])
-            size = _put(draft, size, rows, (LOWEST, HIGHEST), axis, source.leaf_costs[leaf])
+        draft.spans[size], draft.costs[size] = source.leaf_spans[leaf], source.leaf_costs[leaf]
+        draft.lows[size], draft.highs[size] = leaves.lows[leaf], leaves.highs[leaf]
+        if leaves.kinds[leaf] != TEST and not _is_plain(leaves, leaf):
+            # The span is necessary, the leaf itself is asked of what is in it.
+            draft.lows[size], draft.highs[size] = LOWEST, HIGHEST
             draft.others[others] = part
             others += 1
+        size += 1
     if source.atoms.kinds[atom] == CELLS:
+        span = source.atoms.spans[atom]
         axis = leaves.axes[atom_leaf]
-        low, high = source.atoms.lows[atom], source.atoms.highs[atom]
-        rows = interval_rows(cells, axis, low, high, source.atoms.nulls[atom])
-        if not (rows[1] - rows[0] == 1 and cells.widths[axis] == 0):
+        if not (source.spans.highs[span] - source.spans.lows[span] == 1 and source.widths[axis] == 0):
             # What led here may have said it coarsely.
-            size = _put(draft, size, rows, (low, high), axis, 1.0)
+            draft.spans[size], draft.costs[size] = span, 1.0
+            draft.lows[size], draft.highs[size] = source.atoms.lows[atom], source.atoms.highs[atom]
+            size += 1
     return size, others
 
 
-@numba.njit(cache=True, nogil=True)
-def _measure(source: Source, draft: Draft, counts: Ints, words: Ints, seconds: Ranges) -> int:
-    """How many rows and words every atom's entry takes, and the best predicate to sort it by within its group.
+class Measured(NamedTuple):
+    """Per atom: spans and words of its body, and the best span to sort it by in its group, -1 if there is none."""
 
-    Gives the number of parts beyond conjunctions.
-    """
+    counts: Shorts
+    words: Shorts
+    seconds: Shorts
+
+
+@numba.njit(cache=True, nogil=True)
+def _measure(source: Source, draft: Draft, out: Measured) -> int:
+    """Gives the number of parts beyond conjunctions."""
     total = 0
-    cells, atoms = source.cells, source.atoms
-    for atom in range(len(atoms.slots)):
+    axes = len(source.widths) - 1
+    for atom in range(len(source.atoms.slots)):
         size, others = _draft(source, atom, draft)
-        counts[atom] = size
-        words[atom] = 0
-        best = 1.0
-        seconds.lows[atom], seconds.highs[atom] = 0, 1
+        words, best, second = 0, 1.0, -1
         for place in range(size):
-            if draft.axes[place] >= 0:
-                words[atom] += cells.widths[draft.axes[place]]
+            axis = source.spans.axes[draft.spans[place]]
+            if axis < axes:
+                words += source.widths[axis]
                 if draft.costs[place] < best:
-                    best = draft.costs[place]
-                    seconds.lows[atom], seconds.highs[atom] = draft.lows[place], draft.highs[place]
+                    best, second = draft.costs[place], draft.spans[place]
+        out.counts[atom], out.words[atom], out.seconds[atom] = size, words, second
         total += others
     return total
 
 
-@numba.njit(cache=True, nogil=True)
-def _swap(draft: Draft, a: int, b: int) -> None:
-    draft.lows[a], draft.lows[b] = draft.lows[b], draft.lows[a]
-    draft.highs[a], draft.highs[b] = draft.highs[b], draft.highs[a]
-    draft.low_ends[a], draft.low_ends[b] = draft.low_ends[b], draft.low_ends[a]
-    draft.high_ends[a], draft.high_ends[b] = draft.high_ends[b], draft.high_ends[a]
-    draft.axes[a], draft.axes[b] = draft.axes[b], draft.axes[a]
-    draft.costs[a], draft.costs[b] = draft.costs[b], draft.costs[a]
-
-
-@numba.njit(cache=True, nogil=True)
-def _sort(draft: Draft, size: int, source: Source, low: int, high: int) -> None:
-    """Cheapest first; what the run (low, high) says already is worth only what it leaves out."""
-    mass = source.weights.mass
-    known = source.cells.axis_of[high]
+@numba.njit(cache=True, nogil=True, forceinline=True)
+def _sort(costs: Floats, size: int, order: Shorts) -> None:
+    """Cheapest first."""
     for place in range(size):
-        if draft.axes[place] == known:
-            own = mass[draft.highs[place]] - mass[draft.lows[place]]
-            draft.costs[place] = own / max(mass[high] - mass[low], 1e-9)
-    for place in range(1, size):
         at = place
-        while at > 0 and draft.costs[at - 1] > draft.costs[at]:
-            _swap(draft, at - 1, at)
+        while at > 0 and costs[order[at - 1]] > costs[place]:
+            order[at] = order[at - 1]
             at -= 1
+        order[at] = place
 
 
 @numba.njit(cache=True, nogil=True)
 def _write(
-    source: Source, order: Ints, runs: Ranges, draft: Draft, out: Bodies, other_firsts: Ints, others_out: Shorts
+    source: Source,
+    order: Ints,
+    run_axes: Shorts,
+    draft: Draft,
+    out: Bodies,
+    other_firsts: Ints,
+    others_out: Shorts,
 ) -> None:
     written = 0
+    sorted_ = np.empty(len(draft.spans), np.int32)
+    axes = len(source.widths) - 1
+    word, start = 0, 0
     for entry in range(len(order)):
         atom = order[entry]
         size, others = _draft(source, atom, draft)
-        _sort(draft, size, source, runs.lows[atom], runs.highs[atom])
-        out.slots[entry] = source.atoms.slots[atom]
-        start, word = out.firsts[entry], out.word_firsts[entry]
         for place in range(size):
-            out.lows[start + place] = draft.lows[place]
-            out.highs[start + place] = draft.highs[place]
-            axis = draft.axes[place]
-            width = source.cells.widths[axis] if axis >= 0 else 0
-            low, high = draft.low_ends[place], draft.high_ends[place]
+            if source.spans.axes[draft.spans[place]] == run_axes[entry]:
+                draft.costs[place] = 0.99  # the run says most of it
+        _sort(draft.costs, size, sorted_)
+        out.slots[entry] = source.atoms.slots[atom]
+        out.firsts[entry], out.word_firsts[entry] = start, word
+        for number in range(size):
+            place = sorted_[number]
+            span = draft.spans[place]
+            out.spans[start + number] = span
+            axis = source.spans.axes[span]
+            width = source.widths[axis] if axis < axes else 0
+            low, high = draft.lows[place], draft.highs[place]
             if width == 2:
                 if low > high:
                     low, high = 1, 0
@@ -199,35 +177,26 @@ def _write(
                 out.words[word + 2] = np.int32(high & 0xFFFFFFFF)
                 out.words[word + 3] = np.int32(high >> 32)
             word += width
+        start += size
         other_firsts[entry] = written
         for place in range(others):
             others_out[written] = draft.others[place]
             written += 1
+    out.firsts[len(order)] = start
     other_firsts[len(order)] = written
-
-
-class Measured(NamedTuple):
-    """Per atom: rows and words of its body, and its second predicate; in all: parts beyond conjunctions."""
-
-    counts: Ints
-    words: Ints
-    seconds: Ranges
-    others: int
 
 
 def _new_draft(forest: Forest) -> Draft:
     widest = int(np.max(np.diff(forest.nodes.firsts), initial=1)) + 2
-    ints = (np.empty(widest, np.int64) for _ in range(4))
-    return Draft(*ints, np.empty(widest, np.int32), np.empty(widest), np.empty(widest, np.int32))
+    ints = (np.empty(widest, np.int64) for _ in range(2))
+    return Draft(np.empty(widest, np.int32), *ints, np.empty(widest), np.empty(widest, np.int32))
 
 
-def measured(source: Source, forest: Forest) -> Measured:
-    """What the bodies of all atoms will take."""
-    count = len(source.atoms.slots)
-    counts, words = np.empty(count, np.int64), np.empty(count, np.int64)
-    seconds = Ranges(np.empty(count, np.int64), np.empty(count, np.int64))
-    others = _measure(source, _new_draft(forest), counts, words, seconds)
-    return Measured(counts, words, seconds, others)
+def measured(source: Source, forest: Forest) -> tuple[Measured, int]:
+    """What the bodies of all atoms will take, and the number of parts beyond conjunctions."""
+    out = Measured(*(np.empty(len(source.atoms.slots), np.int32) for _ in range(3)))
+    others = _measure(source, _new_draft(forest), out)
+    return out, others
 
 
 class Written(NamedTuple):
@@ -239,23 +208,32 @@ class Written(NamedTuple):
     others: Shorts
 
 
-def written(source: Source, forest: Forest, sizes: Measured, order: Ints, runs: Ranges) -> Written:
-    """The bodies, in this order; residuals are still to come."""
-    firsts = _narrow(np.concatenate([[0], np.cumsum(sizes.counts[order])]))
-    word_firsts = np.concatenate([[0], np.cumsum(sizes.words[order])])
-    last_row = len(source.cells.axis_of) + len(forest.tests)
-    rows_type = np.uint16 if last_row < 1 << 16 else np.uint32
-    lows: Rows = np.empty(int(firsts[-1]), rows_type)
-    highs: Rows = np.empty(int(firsts[-1]), rows_type)
-    words = np.empty(int(word_firsts[-1]), np.int32)
+def written(
+    source: Source, forest: Forest, sizes: Measured, others: int, order: Ints, run_axes: Shorts
+) -> Written:
+    """The bodies, in this order, and the parts beyond them; residuals are still to come.
+
+    `run_axes` has the axis of each entry's run.
+    """
+    entries = len(order)
+    total, words = int(sizes.counts.sum(dtype=np.int64)), int(sizes.words.sum(dtype=np.int64))
+    number_type = np.uint16 if len(source.spans.lows) <= 1 << 16 else np.uint32
+    numbers: Numbers = np.empty(total, number_type)
     none = np.empty(0, np.int32)
-    slots = np.empty(len(order), np.int32)
-    bodies = Bodies(slots, firsts, lows, highs, _narrow(word_firsts[:-1]), words, none, none)
-    other_firsts, others = np.empty(len(order) + 1, np.int64), np.empty(sizes.others, np.int32)
-    _write(source, order, runs, _new_draft(forest), bodies, other_firsts, others)
-    return Written(bodies, order, other_firsts, others)
+    bodies = Bodies(
+        np.empty(entries, np.int32),
+        np.empty(entries + 1, _offset_type(total)),
+        numbers,
+        np.empty(entries, _offset_type(words)),
+        np.empty(words, np.int32),
+        none,
+        none,
+    )
+    other_firsts, parts = np.empty(entries + 1, np.int64), np.empty(others, np.int32)
+    _write(source, order, run_axes, _new_draft(forest), bodies, other_firsts, parts)
+    return Written(bodies, order, other_firsts, parts)
 
 
-def _narrow(offsets: Ints) -> Ints | Shorts:
-    """Offsets in 32 bits where they fit."""
-    return offsets if len(offsets) and int(offsets[-1]) >= 1 << 31 else offsets.astype(np.int32)
+def _offset_type(most: int) -> type[np.int32] | type[np.int64]:
+    """Offsets take 32 bits where that is enough."""
+    return np.int32 if most < 1 << 31 else np.int64

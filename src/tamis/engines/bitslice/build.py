@@ -8,9 +8,10 @@ import numpy as np
 from tamis.engines.bitslice.bodies import Source, Written, measured, written
 from tamis.engines.bitslice.cells import cells_of
 from tamis.engines.bitslice.filing import Atoms, filed
-from tamis.engines.bitslice.groups import groups_of, keys_of, runs_of
+from tamis.engines.bitslice.groups import arranged, groups_of
 from tamis.engines.bitslice.layout import NOTHING, Bodies, Index, Ints, Program, Shorts
 from tamis.engines.bitslice.program import program_of
+from tamis.engines.bitslice.spans import spans_of
 from tamis.engines.bitslice.weights import weights_of
 from tamis.engines.forest import Forest
 from tamis.statistics import Statistics
@@ -19,25 +20,32 @@ from tamis.statistics import Statistics
 def build_index(forest: Forest, statistics: Statistics | None = None) -> Index:
     """The index of a forest's formulas; what is known of events makes it quicker."""
     cells = cells_of(forest)
+    numbered = spans_of(forest, cells)
+    spans = numbered.spans
     weights = weights_of(forest, cells, statistics)
-    atoms, covers, cover_firsts, leaf_costs = filed(forest, cells, weights)
-    keys, ranges = keys_of(atoms, forest, cells, weights)
-    source = Source(
-        atoms, forest.leaves, forest.pieces, forest.nodes, forest.roots, cells, weights, leaf_costs
-    )
-    sizes = measured(source, forest)
-    runs = runs_of(keys, ranges, sizes.seconds, cells, weights)
-    order = np.lexsort((sizes.counts, runs.lows << 32 | runs.highs, keys.minors, keys.majors))
-    parts = written(source, forest, sizes, order, runs)
-    groups = groups_of(forest, atoms, keys, ranges, runs, order, parts.bodies, cells)
+    atoms, covers, cover_firsts, *costs = filed(forest, cells, numbered, weights)
+    source = Source(atoms, forest.leaves, forest.nodes, forest.roots, cells.widths, spans, numbered.leaves, *costs)
+    sizes, others = measured(source, forest)
+    places = arranged(atoms, sizes, spans, cells, weights)
+    run_axes = places.runs.axes[np.cumsum(places.run_begins) - 1]
+    parts = written(source, forest, sizes, others, places.order, run_axes)
+    groups = groups_of(forest, atoms, places, parts.bodies, spans, cells)
     program, bodies = _programs(forest, parts, atoms, covers, cover_firsts)
-    return Index(cells, bodies, groups, program)
+    return Index(cells, spans, bodies, groups, program)
 
 
 @numba.njit(cache=True, nogil=True)
 def _extra_nodes(
-    parts: Written, atoms: Atoms, covers: Shorts, cover_firsts: Ints, offset: int, least: Shorts, ends: Ints,
-    children: Shorts, residuals: Ints, unless: Ints,
+    parts: Written,
+    atoms: Atoms,
+    covers: Shorts,
+    cover_firsts: Ints,
+    offset: int,
+    least: Shorts,
+    ends: Ints,
+    children: Shorts,
+    residuals: Ints,
+    unless: Ints,
 ) -> tuple[int, int]:
     """Join several parts of an entry beyond its conjunction by AND, and the earlier leaves of its cover by OR."""
     nodes, edges = 0, 0
@@ -77,11 +85,24 @@ def _programs(
     """The program of all that is more than a conjunction, and the bodies with their places in it."""
     entries = len(parts.order)
     room = len(parts.others) + int(atoms.earlier.sum())
-    least, ends, children = np.empty(2 * entries, np.int32), np.empty(2 * entries, np.int64), np.empty(room, np.int32)
+    least, ends, children = (
+        np.empty(2 * entries, np.int32),
+        np.empty(2 * entries, np.int64),
+        np.empty(room, np.int32),
+    )
     wanted = np.empty(2 * entries, np.int64)
     nodes = forest.nodes
     more, edges = _extra_nodes(
-        parts, atoms, covers, cover_firsts, len(nodes.least), least, ends, children, wanted[:entries], wanted[entries:]
+        parts,
+        atoms,
+        covers,
+        cover_firsts,
+        len(nodes.least),
+        least,
+        ends,
+        children,
+        wanted[:entries],
+        wanted[entries:],
     )
     some = np.flatnonzero(wanted != NOTHING)
     program, wanted[some] = program_of(

@@ -11,11 +11,11 @@ import numba
 import numpy as np
 
 from tamis.engines.axes import HIGHEST, LOWEST
-from tamis.engines.bitslice.layout import Bytes, Cells, Floats, Ints, Shorts
+from tamis.engines.bitslice.layout import Bytes, Cells, Ints
 from tamis.engines.forest import INTERVAL, PIECES, TEST, Forest, Leaves, Pieces
 
 MOST_CELLS = 255
-QUANTILE_CELLS = 64
+QUANTILE_CELLS = 24
 _LEAST_CELLS = 4
 _MANY_ROWS = 60_000
 """Rows up to which two bytes name one."""
@@ -42,7 +42,7 @@ def _sample_ends(leaves: Leaves, pieces: Pieces, stride: Ints, counts: Ints, fir
             if low > high:
                 continue
             for side in range(2):
-                if side == 0 and low == LOWEST or side == 1 and high == HIGHEST:
+                if (side == 0 and low == LOWEST) or (side == 1 and high == HIGHEST):
                     continue
                 if len(ends) and counts[axis] % stride[axis] == 0:
                     ends[firsts[axis] + counts[axis] // stride[axis]] = low if side == 0 else high + 1
@@ -66,7 +66,9 @@ def cells_of(forest: Forest) -> Cells:
     cuts = []
     for axis in range(axes):
         taken = -(-int(counts[axis]) // int(stride[axis]))
-        cuts.append(_cuts(ends[firsts[axis] : firsts[axis] + taken], min(room, MOST_CELLS), min(room, QUANTILE_CELLS)))
+        cuts.append(
+            _cuts(ends[firsts[axis] : firsts[axis] + taken], min(room, MOST_CELLS), min(room, QUANTILE_CELLS))
+        )
     return _cells(cuts, forest)
 
 
@@ -106,7 +108,7 @@ def _with_widths(cells: Cells, forest: Forest) -> Cells:
     return cells._replace(widths=np.concatenate([widths, np.zeros(1, np.uint8)]))
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, forceinline=True)
 def cell_of(cells: Cells, axis: int, coordinate: int) -> int:
     """1 + the number of the axis' cuts at or below the coordinate."""
     low, high = cells.cut_firsts[axis], cells.cut_firsts[axis + 1]
@@ -120,13 +122,13 @@ def cell_of(cells: Cells, axis: int, coordinate: int) -> int:
     return 1 + low - first
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, forceinline=True)
 def _is_cut(cells: Cells, axis: int, coordinate: int) -> bool:
     cell = cell_of(cells, axis, coordinate)
     return cell > 1 and cells.cuts[cells.cut_firsts[axis] + cell - 2] == coordinate
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, forceinline=True)
 def _measure_one(cells: Cells, axis: int, low: int, high: int, inexact: Bytes, wide: Bytes) -> None:
     if low > high:
         return
@@ -153,7 +155,7 @@ def _measure(cells: Cells, leaves: Leaves, pieces: Pieces, inexact: Bytes, wide:
                 _measure_one(cells, axis, pieces.lows[place], pieces.highs[place], inexact, wide)
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, forceinline=True)
 def interval_rows(cells: Cells, axis: int, low: int, high: int, null: int) -> tuple[int, int]:
     """The rows (low, high) of all cells that an interval touches; with `null` and no lower end, of NULL too."""
     base = cells.bases[axis]
@@ -162,26 +164,3 @@ def interval_rows(cells: Cells, axis: int, low: int, high: int, null: int) -> tu
     first = base if low == LOWEST else base + cell_of(cells, axis, low) - 1
     last = base + (cells.counts[axis] if high == HIGHEST else cell_of(cells, axis, high))
     return (0 if null else first), last
-
-
-@numba.njit(cache=True, nogil=True)
-def event_rows(cells: Cells, columns: Shorts, coordinates: Ints, valid: Bytes, rows_of: Ints) -> None:
-    """Fill in the row of every event's cell."""
-    for axis in range(len(columns)):
-        line = columns[axis]
-        if line < 0:
-            continue
-        base = cells.bases[axis]
-        first, last = cells.cut_firsts[axis], cells.cut_firsts[axis + 1]
-        for event in range(coordinates.shape[1]):
-            if valid[line, event] == 0:
-                rows_of[line, event] = base
-                continue
-            coordinate = coordinates[line, event]
-            low, length = first, last - first
-            # Halving without branches: the number of cuts at or below.
-            while length > 0:
-                half = (length + 1) >> 1
-                low += half * (cells.cuts[low + half - 1] <= coordinate)
-                length -= half
-            rows_of[line, event] = base + 1 + low - first

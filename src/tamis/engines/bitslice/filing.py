@@ -2,9 +2,9 @@
 
 A cover of a formula is a set of leaves one of which holds whenever the formula does: of a conjunction the cover of
 one operand, of a disjunction the covers of all. Each subscription is filed under the cover that the fewest events
-are expected to reach. A leaf of several pieces is filed under each piece; pieces exclude each other, so no event is
-reported twice for them, and for the leaves of a cover the entry of a later leaf reports only what no earlier leaf
-admits.
+are expected to reach. A leaf of several pieces is filed under each piece; pieces exclude each other, so no event
+is reported twice for them, and for the leaves of a cover the entry of a later leaf reports only what no earlier
+leaf admits.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ import numba
 import numpy as np
 
 from tamis.engines.axes import HIGHEST, LOWEST
-from tamis.engines.bitslice.cells import interval_rows
-from tamis.engines.bitslice.layout import Bytes, Cells, Floats, Ints, Shorts
+from tamis.engines.bitslice.layout import Bytes, Cells, Floats, Ints, Shorts, Spans
+from tamis.engines.bitslice.spans import Numbered
 from tamis.engines.forest import INTERVAL, PIECES, TEST, Forest, Leaves, Nodes, Pieces
 
 MOST_ATOMS = 16
 """In how many places a subscription may stand."""
 _ALWAYS_COST = 0.95
+_RARE = 0.0625
+"""Share of events below which the difference between one predicate and another is worth a group of its own."""
 
 ALWAYS, CELLS, TESTED, POINT = 0, 1, 2, 3
 """What leads to an entry: nothing, a range of cells, a test, or one exact coordinate."""
@@ -46,7 +48,7 @@ class Atoms(NamedTuple):
     kinds: ALWAYS, CELLS, TESTED or POINT.
     leaves: the leaf of the cover, or -1.
     lows, highs: the piece, as coordinates; of a test its number.
-    nulls: 1 if it admits NULL.
+    spans: of what leads to the entry; -1 for ALWAYS.
     earlier: how many leaves of the cover come before.
     """
 
@@ -55,52 +57,68 @@ class Atoms(NamedTuple):
     leaves: Shorts
     lows: Ints
     highs: Ints
-    nulls: Bytes
+    spans: Shorts
     earlier: Shorts
 
 
-@numba.njit(cache=True, nogil=True)
-def _interval_cost(cells: Cells, weights: Weights, axis: int, low: int, high: int, null: int) -> float:
-    first, last = interval_rows(cells, axis, low, high, null)
-    cost = weights.mass[last] - weights.mass[first]
-    if low == high and cells.widths[axis]:
-        cost = min(cost, weights.points[axis])
-    return cost
-
-
-@numba.njit(cache=True, nogil=True)
-def rounded(cost: float, axis: int, weights: Weights) -> float:
-    """A cost in steps of a factor of two's root, ties broken by axis.
+def span_costs(spans: Spans, cells: Cells, weights: Weights) -> Floats:
+    """The share of events that is expected in a span, coarsely where it is large, ties broken by axis.
 
     So that subscriptions whose predicates cost much the same gather on few axes: large groups have small tables.
     """
-    return 2.0 ** (np.floor(2.0 * np.log2(max(cost, 1e-9))) / 2.0) * (1.0 + 1e-3 * weights.ranks[axis])
+    costs = np.empty(len(spans.lows))
+    is_axis = spans.axes < len(cells.counts)
+    costs[~is_axis] = weights.tests[spans.axes[~is_axis] - len(cells.counts)]
+    share = np.maximum(weights.mass[spans.highs[is_axis]] - weights.mass[spans.lows[is_axis]], 1e-9)
+    steps = 2.0 ** np.where(
+        share < _RARE, np.floor(2.0 * np.log2(share)) / 2.0, np.floor(np.log2(2.0 * share) / 1.5) * 1.5 - 1.0
+    )
+    costs[is_axis] = steps * (1.0 + 1e-3 * weights.ranks[spans.axes[is_axis]])
+    return costs
 
 
 @numba.njit(cache=True, nogil=True)
-def leaf_costs(leaves: Leaves, pieces: Pieces, cells: Cells, weights: Weights, costs: Floats, atoms: Shorts) -> None:
-    """The share of events in which a leaf is expected to hold, and in how many places it is filed."""
+def leaf_costs(
+    leaves: Leaves,
+    pieces: Pieces,
+    cells: Cells,
+    points: Floats,
+    numbered: Numbered,
+    spans: Floats,
+    costs: Floats,
+    atoms: Shorts,
+) -> None:
+    """The share of events in which a leaf is expected to hold, and in how many places it is filed.
+
+    `points` is the expected share of events with one exact value of an axis, `spans` what spans cost.
+    """
     for leaf in range(len(leaves.kinds)):
         kind, axis = leaves.kinds[leaf], leaves.axes[leaf]
         low, high, null = leaves.lows[leaf], leaves.highs[leaf], leaves.nulls[leaf]
         atoms[leaf] = 1
-        if kind == TEST:
-            costs[leaf] = weights.tests[low]
-        elif kind == INTERVAL:
-            costs[leaf] = rounded(_interval_cost(cells, weights, axis, low, high, 0), axis, weights)
-            if null:
-                costs[leaf] += weights.mass[cells.bases[axis]]
-                atoms[leaf] = 1 if low == LOWEST or low > high else 2
-        else:
-            cost = 0.0
+        if kind == PIECES:
+            cost = spans[numbered.nulls[axis]] if null else 0.0
             for place in range(low, high):
-                cost += _interval_cost(cells, weights, axis, pieces.lows[place], pieces.highs[place], 0)
-            costs[leaf] = cost + (weights.mass[cells.bases[axis]] if null else 0.0)
+                own = spans[numbered.pieces[place]]
+                if pieces.lows[place] == pieces.highs[place] and cells.widths[axis]:
+                    own = min(own, points[axis])
+                cost += own
+            costs[leaf] = cost
             atoms[leaf] = high - low + null
+            continue
+        costs[leaf] = spans[numbered.leaves[leaf]]
+        if kind == INTERVAL:
+            if low == high and not null and cells.widths[axis]:
+                costs[leaf] = min(costs[leaf], points[axis])
+            if null and low != LOWEST and low <= high:
+                costs[leaf] = spans[numbered.values[leaf]] + spans[numbered.nulls[axis]]
+                atoms[leaf] = 2
 
 
-@numba.njit(cache=True, nogil=True)
-def _cost_of(child: int, leaf_cost: Floats, leaf_atoms: Shorts, node_cost: Floats, node_atoms: Shorts) -> tuple[float, int]:
+@numba.njit(cache=True, nogil=True, forceinline=True)
+def _cost_of(
+    child: int, leaf_cost: Floats, leaf_atoms: Shorts, node_cost: Floats, node_atoms: Shorts
+) -> tuple[float, int]:
     if child < 0:
         if leaf_atoms[~child] > MOST_ATOMS:
             return 2.0, 1
@@ -142,7 +160,7 @@ def node_costs(nodes: Nodes, leaf_cost: Floats, leaf_atoms: Shorts, node_cost: F
         node_atoms[node] = min(atoms, MOST_ATOMS + 1)
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, forceinline=True)
 def _cover(
     root: int,
     nodes: Nodes,
@@ -181,9 +199,7 @@ def _cover(
             continue
         costs = np.empty(last - first, np.float64)
         for place in range(first, last):
-            costs[place - first], _ = _cost_of(
-                nodes.children[place], leaf_cost, leaf_atoms, node_cost, node_atoms
-            )
+            costs[place - first], _ = _cost_of(nodes.children[place], leaf_cost, leaf_atoms, node_cost, node_atoms)
         order = np.argsort(costs, kind="mergesort")[:needed]
         for place in order[::-1]:
             stack[height] = nodes.children[first + place]
@@ -191,22 +207,27 @@ def _cover(
     return size
 
 
+class Costs(NamedTuple):
+    """Of leaves and nodes: the share of events expected to reach the best cover, and its number of atoms."""
+
+    leaf: Floats
+    leaf_atoms: Shorts
+    node: Floats
+    node_atoms: Shorts
+
+
 @numba.njit(cache=True, nogil=True)
 def _file(
-    leaves: Leaves,
-    pieces: Pieces,
-    nodes: Nodes,
-    roots: Shorts,
-    cells: Cells,
-    leaf_cost: Floats,
-    leaf_atoms: Shorts,
-    node_cost: Floats,
-    node_atoms: Shorts,
+    forest: tuple[Leaves, Pieces, Nodes, Shorts],
+    widths: Bytes,
+    numbered: Numbered,
+    costs: Costs,
     out: Atoms,
     covers: Shorts,
     cover_firsts: Ints,
 ) -> tuple[int, int]:
     """Fill in the atoms and, per slot, the leaves of its cover; gives the numbers of both."""
+    leaves, pieces, nodes, roots = forest
     atoms = 0
     written = 0
     widest = 1
@@ -218,36 +239,39 @@ def _file(
     for slot in range(len(roots)):
         cover_firsts[slot] = written
         root = roots[slot]
-        cost, count = _cost_of(root, leaf_cost, leaf_atoms, node_cost, node_atoms)
+        cost, count = _cost_of(root, costs.leaf, costs.leaf_atoms, costs.node, costs.node_atoms)
         if count == 0:  # FALSE
             continue
         if cost > _ALWAYS_COST:
             out.slots[atoms], out.kinds[atoms], out.leaves[atoms], out.earlier[atoms] = slot, ALWAYS, -1, 0
-            out.lows[atoms], out.highs[atoms], out.nulls[atoms] = 0, 0, 0
+            out.lows[atoms], out.highs[atoms], out.spans[atoms] = 0, 0, -1
             atoms += 1
             continue
-        size = _cover(root, nodes, leaf_cost, leaf_atoms, node_cost, node_atoms, stack, cover)
+        size = _cover(root, nodes, costs.leaf, costs.leaf_atoms, costs.node, costs.node_atoms, stack, cover)
         for earlier in range(size):
             leaf = cover[earlier]
             covers[written] = leaf
             written += 1
-            kind = leaves.kinds[leaf]
+            kind, axis = leaves.kinds[leaf], leaves.axes[leaf]
             low, high, null = leaves.lows[leaf], leaves.highs[leaf], leaves.nulls[leaf]
             first, last = (low, high) if kind == PIECES else (0, 1)
             own_null = null and (kind == PIECES or (low != LOWEST and low <= high))
             for place in range(first, last + (1 if own_null else 0)):
                 out.slots[atoms], out.leaves[atoms], out.earlier[atoms] = slot, leaf, earlier
-                out.nulls[atoms] = 0
-                if kind == PIECES and place < last:
+                if place == last:
+                    out.lows[atoms], out.highs[atoms] = HIGHEST, LOWEST
+                    out.spans[atoms] = numbered.nulls[axis]
+                elif kind == PIECES:
                     out.lows[atoms], out.highs[atoms] = pieces.lows[place], pieces.highs[place]
-                elif place < last:
-                    out.lows[atoms], out.highs[atoms] = low, high
-                    out.nulls[atoms] = 1 if null and not own_null else 0
+                    out.spans[atoms] = numbered.pieces[place]
                 else:
-                    out.lows[atoms], out.highs[atoms], out.nulls[atoms] = HIGHEST, LOWEST, 1
+                    out.lows[atoms], out.highs[atoms] = low, high
+                    out.spans[atoms] = numbered.leaves[leaf]
+                    if own_null:
+                        out.spans[atoms] = numbered.values[leaf]
                 if kind == TEST:
                     out.kinds[atoms] = TESTED
-                elif out.lows[atoms] == out.highs[atoms] and cells.widths[leaves.axes[leaf]]:
+                elif out.lows[atoms] == out.highs[atoms] and widths[axis]:
                     out.kinds[atoms] = POINT
                 else:
                     out.kinds[atoms] = CELLS
@@ -256,17 +280,27 @@ def _file(
     return atoms, written
 
 
-def filed(forest: Forest, cells: Cells, weights: Weights) -> tuple[Atoms, Shorts, Ints, Floats]:
-    """The atoms of all formulas; the leaves of their covers, by slot; and what leaves cost."""
-    count = len(forest.leaves.kinds)
-    leaf_cost, leaf_atoms = np.empty(count), np.empty(count, np.int32)
-    leaf_costs(forest.leaves, forest.pieces, cells, weights, leaf_cost, leaf_atoms)
-    nodes = len(forest.nodes.least)
-    node_cost, node_atoms = np.empty(nodes), np.empty(nodes, np.int32)
-    node_costs(forest.nodes, leaf_cost, leaf_atoms, node_cost, node_atoms)
+class Filed(NamedTuple):
+    """The atoms of all formulas; the leaves of their covers, by slot; what leaves and spans cost."""
+
+    atoms: Atoms
+    covers: Shorts
+    cover_firsts: Ints
+    leaf_costs: Floats
+    span_costs: Floats
+
+
+def filed(forest: Forest, cells: Cells, numbered: Numbered, weights: Weights) -> Filed:
+    """Where every formula stands."""
+    count, nodes = len(forest.leaves.kinds), len(forest.nodes.least)
+    costs = Costs(np.empty(count), np.empty(count, np.int32), np.empty(nodes), np.empty(nodes, np.int32))
+    spans = span_costs(numbered.spans, cells, weights)
+    leaf_costs(forest.leaves, forest.pieces, cells, weights.points, numbered, spans, costs.leaf, costs.leaf_atoms)
+    node_costs(forest.nodes, *costs)
     roots = forest.roots
-    own = np.where(roots >= 0, node_atoms[np.maximum(roots, 0)] if nodes else 1, 0)
-    own = np.where(roots < 0, np.minimum(leaf_atoms[np.where(roots < 0, ~roots, 0)] if count else 1, MOST_ATOMS), own)
+    own = np.where(roots >= 0, costs.node_atoms[np.maximum(roots, 0)] if nodes else 1, 0)
+    of_leaf = np.minimum(costs.leaf_atoms[np.where(roots < 0, ~roots, 0)] if count else 1, MOST_ATOMS)
+    own = np.where(roots < 0, of_leaf, own)
     room = int(np.minimum(np.maximum(own, 1), MOST_ATOMS + 1).sum())
     out = Atoms(
         np.empty(room, np.int32),
@@ -274,12 +308,10 @@ def filed(forest: Forest, cells: Cells, weights: Weights) -> tuple[Atoms, Shorts
         np.empty(room, np.int32),
         np.empty(room, np.int64),
         np.empty(room, np.int64),
-        np.empty(room, np.uint8),
+        np.empty(room, np.int32),
         np.empty(room, np.int32),
     )
     covers, cover_firsts = np.empty(room, np.int32), np.empty(len(roots) + 1, np.int64)
-    costs = (leaf_cost, leaf_atoms, node_cost, node_atoms)
-    atoms, written = _file(
-        forest.leaves, forest.pieces, forest.nodes, roots, cells, *costs, out, covers, cover_firsts
-    )
-    return Atoms(*(each[:atoms] for each in out)), covers[:written], cover_firsts, leaf_cost
+    parts = (forest.leaves, forest.pieces, forest.nodes, roots)
+    atoms, written = _file(parts, cells.widths, numbered, costs, out, covers, cover_firsts)
+    return Filed(Atoms(*(each[:atoms] for each in out)), covers[:written], cover_firsts, costs.leaf, spans)

@@ -1,13 +1,13 @@
 """The arrays of a bitslice index, and what they say to each other.
 
-Everything is about *rows* of a table of masks, one bit an event. Row 0 holds no event, row 1 all. An axis with C
-cells owns rows base ... base + C: row base holds the events in which it is NULL, row base + c those and the ones whose value
-is in cells 1 to c. So an interval of cells is one row without another: `mask[high] & ~mask[low]`. Each test of
-another kind owns one row behind those of the axes.
+Events have *rows*: an axis with C cells owns rows base ... base + C; an event is in row base if the axis is NULL,
+in row base + c if its value is in cell c. Row 0 holds no event, row 1 all; each test of another kind owns one row
+behind those of the axes. A *span* (low, high) is what a predicate is to an index: an event is in it if its row of
+that axis is above low and not above high. Equal spans are one, so bodies name spans by number.
 
 A subscription stands in the index as one entry, or as several if it is filed under several predicates. An entry
-is a conjunction of (low, high) rows, its body, then perhaps a residual formula. A group is the set of entries that
-one access predicate leads to; within a group, entries that need much the same second predicate are a run.
+is a conjunction of spans, its body, then perhaps a residual formula. A group is the set of entries that one access
+predicate leads to; within a group, entries that need much the same second predicate are a run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 Shorts: TypeAlias = npt.NDArray[np.int32]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Words: TypeAlias = npt.NDArray[np.uint64]
-Rows: TypeAlias = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
+Numbers: TypeAlias = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 NOTHING = (1 << 31) - 1
@@ -47,23 +47,39 @@ class Cells(NamedTuple):
     axis_of: Shorts
 
 
+class Spans(NamedTuple):
+    """The different spans.
+
+    lows, highs: rows.
+    axes: whose rows; of test t that is the number of axes + t.
+    inner_lows, inner_highs: the rows between which an event is inside of every interval that this is the span of;
+        events between them and the ends of the span must be compared with the interval's exact ends.
+    """
+
+    lows: Shorts
+    highs: Shorts
+    axes: Shorts
+    inner_lows: Shorts
+    inner_highs: Shorts
+
+
 class Bodies(NamedTuple):
     """The entries, those of a group beside each other.
 
     slots: per entry, whose it is.
-    firsts: per entry and one more, its part of `lows` and `highs`.
-    lows, highs: the conjunction's rows, most selective first.
+    firsts: per entry and one more, its part of `spans`.
+    spans: the conjunction, most selective first.
     word_firsts: per entry, its first word.
-    words: the exact ends of intervals, in the order of the rows: low and high, in 32 or 64 bits each.
+    words: the exact ends of intervals, in the order of the spans: low and high, in 32 or 64 bits each.
     residuals: per entry, a node or leaf of the program that must hold too, or NOTHING; empty if no entry has one.
-    unless: per entry, a node or leaf that tells that an earlier entry of the slot reports the event; see above.
+    unless: per entry, a node or leaf that tells that an earlier entry of the slot reports the event, or NOTHING;
+        empty if no entry has one.
     """
 
     slots: Shorts
-    firsts: Ints
-    lows: Rows
-    highs: Rows
-    word_firsts: Ints
+    firsts: Shorts | Ints
+    spans: Numbers
+    word_firsts: Shorts | Ints
     words: Shorts
     residuals: Shorts
     unless: Shorts
@@ -74,34 +90,33 @@ class Groups(NamedTuple):
 
     runs: per group and one more, its part of the runs.
     run_entries: per run and one more, its part of the entries.
-    run_lows, run_highs: the range of cells that all entries of the run need too; (0, 1) if there is none.
-    cell_firsts: per row of an axis and one more, its part of `cell_groups`: the groups to visit for an event whose
-        value is in that cell; row 0 has the groups that every event visits.
+    run_lows, run_highs, run_axes: per run, the rows of a span that all its entries need too, and whose rows they
+        are; (0, 1) and the number of axes and tests if there is none.
+    cell_firsts: per row of an axis and one more, its part of `cell_groups`: the groups to visit for an event in
+        that row; row 0 has the groups that every event visits.
     cell_groups: groups.
     point_firsts: per axis and one more, its part of `points`.
     points: rising per axis; the group of point i is `first_point + i`.
     first_point: one number.
     test_groups: per test, its group, or -1.
     null_axes: the axes that have groups for NULL.
-    axis_firsts, axes: per group, the axes that its bodies ask.
-    test_firsts, tests: per group, the tests that its bodies ask.
+    span_firsts, spans: per group and one more, its part of the spans that its bodies name, by axis.
     """
 
-    runs: Ints
-    run_entries: Ints
-    run_lows: Rows
-    run_highs: Rows
-    cell_firsts: Ints
+    runs: Shorts
+    run_entries: Shorts
+    run_lows: Shorts
+    run_highs: Shorts
+    run_axes: Shorts
+    cell_firsts: Shorts
     cell_groups: Shorts
-    point_firsts: Ints
+    point_firsts: Shorts
     points: Ints
     first_point: Shorts
     test_groups: Shorts
     null_axes: Shorts
-    axis_firsts: Ints
-    axes: Shorts
-    test_firsts: Ints
-    tests: Shorts
+    span_firsts: Ints
+    spans: Numbers
 
 
 class Program(NamedTuple):
@@ -126,6 +141,7 @@ class Index(NamedTuple):
     """All that matching reads."""
 
     cells: Cells
+    spans: Spans
     bodies: Bodies
     groups: Groups
     program: Program
@@ -134,16 +150,18 @@ class Index(NamedTuple):
 class Batch(NamedTuple):
     """A batch of events, encoded for one index.
 
-    columns, coordinates, valid: as in `tamis.engines.encoding`.
-    rows_of: uint32[lines, events], the row of the axis' cell that the event is in.
+    columns: int32[axes], the axis' line; -1 if it is NULL in every event.
+    values: int64[events, lines], coordinates; anything where NULL.
+    rows: int32[events, lines], the event's row of the axis.
+    bases: int32[axes + 1], the row of each axis that NULL is in.
     test_lines: int32[tests], the test's line in `test_bits`, or -1 if it holds nowhere.
     test_bits: uint64[lines, words].
     """
 
     columns: Shorts
-    coordinates: Ints
-    valid: Bytes
-    rows_of: npt.NDArray[np.uint32]
+    values: Ints
+    rows: Shorts
+    bases: Shorts
     test_lines: Shorts
     test_bits: Words
 
@@ -153,10 +171,3 @@ class Life(NamedTuple):
 
     died: Ints
     version: int
-
-
-class Found(NamedTuple):
-    """Where pairs go."""
-
-    events: Shorts
-    slots: Shorts

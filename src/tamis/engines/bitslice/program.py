@@ -61,10 +61,11 @@ def leaf_holds(program: Program, leaf: int, batch: Batch, event: int) -> bool:
     if kind > PIECES:
         line = batch.test_lines[program.lows[leaf]]
         return line >= 0 and (batch.test_bits[line, event >> 6] >> np.uint64(event & 63)) & np.uint64(1) != 0
-    line = batch.columns[program.axes[leaf]]
-    if line < 0 or batch.valid[line, event] == 0:
+    axis = program.axes[leaf]
+    line = batch.columns[axis]
+    if line < 0 or batch.rows[event, line] == batch.bases[axis]:
         return program.nulls[leaf] != 0
-    value = batch.coordinates[line, event]
+    value = batch.values[event, line]
     low, high = program.lows[leaf], program.highs[leaf]
     if kind == INTERVAL:
         return low <= value <= high
@@ -268,7 +269,9 @@ def _intern(source: Program, wanted: Ints, out: Program, leaf_table: Shorts, nod
     return counts
 
 
-def program_of(forest: Forest, least: Shorts, firsts: Ints, children: Shorts, wanted: Ints) -> tuple[Program, Ints]:
+def program_of(
+    forest: Forest, least: Shorts, firsts: Ints, children: Shorts, wanted: Ints
+) -> tuple[Program, Ints]:
     """The program with everything below the wanted nodes, and their numbers in it.
 
     The nodes are given apart from the forest, which has the leaves, because a builder makes some of its own.

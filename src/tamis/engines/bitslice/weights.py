@@ -1,7 +1,7 @@
 """Weights: which share of events is expected to satisfy a predicate.
 
-What statistics know of an attribute counts; where they know nothing, an attribute is taken to be in events twice as
-often as in subscriptions, and its cells, whose cuts are where subscriptions cut, to be equally likely.
+What statistics know of an attribute counts; where they know nothing, an attribute is taken to be in events twice
+as often as in subscriptions, and its cells, whose cuts are where subscriptions cut, to be equally likely.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def weights_of(forest: Forest, cells: Cells, statistics: Statistics | None = Non
         first, last = cells.cut_firsts[number], cells.cut_firsts[number + 1]
         inside = _inside(axis, facts, cells.cuts[first:last])
         mass.append(1.0 - present[number] + present[number] * np.concatenate([[0.0], inside, [1.0]]))
-    return Weights(
-        np.concatenate(mass), np.full(len(forest.tests), _TEST_SHARE), _POINT_SHARE * present, ranks
-    )
+    return Weights(np.concatenate(mass), np.full(len(forest.tests), _TEST_SHARE), _POINT_SHARE * present, ranks)
 
 
-def _inside(axis: Axis, facts: AttributeStatistics | None, cuts: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:
+def _inside(
+    axis: Axis, facts: AttributeStatistics | None, cuts: np.ndarray[tuple[int], np.dtype[np.int64]]
+) -> Floats:
     """The share of the attribute's values that is expected below each cut."""
     if facts is None or len(facts.sample) < _ENOUGH:
         return np.arange(1, len(cuts) + 1) / (len(cuts) + 1)

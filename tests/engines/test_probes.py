@@ -132,6 +132,15 @@ def test_elements_of_arrays() -> None:
         check(probes, EventBatch.of(events))
 
 
+@pytest.mark.parametrize("room", [0, 1 << 40], ids=["sorted", "counted"])
+def test_elements_counted_in_either_way(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tamis.engines.probes._ROOM", room)
+    random_ = random.Random(67)
+    conditions = [f"{function}(nums, x -> x > {bound})" for bound in range(9) for function in ("exists", "forall")]
+    events = [{"nums": [random_.randrange(10) for _ in range(random_.randrange(5))]} for _ in range(50)]
+    check(Probes(asked_in(conditions)), EventBatch.of(events))
+
+
 def test_few_questions_about_elements() -> None:
     conditions = [f"exists(nums, x -> x = {number})" for number in range(3)] + ["forall(tags, x -> x > 'a')"]
     events = [{"nums": [1, 2]}, {"nums": [], "tags": []}, {"nums": None}, {"tags": ["b"]}, {"tags": ["b", "a"]}]

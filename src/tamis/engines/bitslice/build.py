@@ -12,13 +12,15 @@ from tamis.engines.bitslice.groups import arranged, groups_of
 from tamis.engines.bitslice.layout import NOTHING, Bodies, Index, Ints, Program, Shorts
 from tamis.engines.bitslice.program import program_of
 from tamis.engines.bitslice.spans import spans_of
+from tamis.engines.bitslice.splitting import split
 from tamis.engines.bitslice.weights import weights_of
 from tamis.engines.forest import Forest
 from tamis.statistics import Statistics
 
 
-def build_index(forest: Forest, statistics: Statistics | None = None) -> Index:
+def build_index(given: Forest, statistics: Statistics | None = None) -> Index:
     """The index of a forest's formulas; what is known of events makes it quicker."""
+    forest, owners, rivals = split(given)
     cells = cells_of(forest)
     numbered = spans_of(forest, cells)
     spans = numbered.spans
@@ -30,8 +32,8 @@ def build_index(forest: Forest, statistics: Statistics | None = None) -> Index:
     run_axes = places.runs.axes[np.cumsum(places.run_begins) - 1]
     parts = written(source, forest, sizes, others, places.order, run_axes)
     groups = groups_of(forest, atoms, places, parts.bodies, spans, cells)
-    program, bodies = _programs(forest, parts, atoms, covers, cover_firsts)
-    return Index(cells, spans, bodies, groups, program)
+    program, bodies = _programs(forest, parts, atoms, covers, cover_firsts, rivals)
+    return Index(cells, spans, bodies._replace(slots=owners[bodies.slots]), groups, program)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -40,6 +42,7 @@ def _extra_nodes(
     atoms: Atoms,
     covers: Shorts,
     cover_firsts: Ints,
+    rivals: Ints,
     offset: int,
     least: Shorts,
     ends: Ints,
@@ -47,7 +50,7 @@ def _extra_nodes(
     residuals: Ints,
     unless: Ints,
 ) -> tuple[int, int]:
-    """Join several parts of an entry beyond its conjunction by AND, and the earlier leaves of its cover by OR."""
+    """Join several parts of an entry beyond its conjunction by AND, and what reports an event before it by OR."""
     nodes, edges = 0, 0
     for entry in range(len(parts.order)):
         first, last = parts.other_firsts[entry], parts.other_firsts[entry + 1]
@@ -76,18 +79,28 @@ def _extra_nodes(
                 edges += 1
             ends[nodes] = edges
             nodes += 1
+        rival = rivals[atoms.slots[atom]]
+        if rival != NOTHING and unless[entry] == NOTHING:
+            unless[entry] = rival
+        elif rival != NOTHING:
+            least[nodes] = 1
+            children[edges], children[edges + 1] = rival, unless[entry]
+            edges += 2
+            ends[nodes] = edges
+            unless[entry] = offset + nodes
+            nodes += 1
     return nodes, edges
 
 
 def _programs(
-    forest: Forest, parts: Written, atoms: Atoms, covers: Shorts, cover_firsts: Ints
+    forest: Forest, parts: Written, atoms: Atoms, covers: Shorts, cover_firsts: Ints, rivals: Ints
 ) -> tuple[Program, Bodies]:
     """The program of all that is more than a conjunction, and the bodies with their places in it."""
     entries = len(parts.order)
-    room = len(parts.others) + int(atoms.earlier.sum())
+    room = len(parts.others) + int(atoms.earlier.sum()) + 2 * entries
     least, ends, children = (
-        np.empty(2 * entries, np.int32),
-        np.empty(2 * entries, np.int64),
+        np.empty(3 * entries, np.int32),
+        np.empty(3 * entries, np.int64),
         np.empty(room, np.int32),
     )
     wanted = np.empty(2 * entries, np.int64)
@@ -97,6 +110,7 @@ def _programs(
         atoms,
         covers,
         cover_firsts,
+        rivals,
         len(nodes.least),
         least,
         ends,

@@ -125,3 +125,14 @@ def test_an_empty_matcher_can_be_published(tmp_path: Path) -> None:
     assert Matcher(statistics=Statistics()).publish(tmp_path) == 1
     opened = Matcher.open(tmp_path)
     assert (len(opened), opened.match({"a": 1})) == (0, [])
+
+
+def test_patterns_are_opened_and_not_built_again(published: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = pairs(Matcher.open(published))
+
+    def refuse(*_: object) -> None:
+        pytest.fail("the automata were built again")
+
+    monkeypatch.setattr("tamis.engines.probes.groups_of_patterns", refuse)
+    assert pairs(Matcher.open(published)) == wanted
+    assert any("word" in _CONDITIONS[int(id.removeprefix("s"))] for _, id in wanted)

@@ -70,8 +70,8 @@ class _Rows:
         self._known: dict[Typed, Column] = dict(own or {})
 
     def names(self) -> Iterable[str] | None:
-        """Not known: elements of arrays are no attributes of events."""
-        return None
+        """Those of the parent; not known of elements of arrays, which are no attributes of events."""
+        return None if self._variables else self.parent.names()
 
     def column(self, expression: Typed) -> Column:
         """The expression's value in every row."""

@@ -29,6 +29,7 @@ PAIRS = 1 << 12
 """Room for pairs to begin with."""
 _FEWEST = 2
 """Events of a group from which masks can be worth while."""
+_PROBES = "probes."
 _ALIVE = Life(np.empty(0, np.int64), 0)
 
 
@@ -46,11 +47,11 @@ class Bitslice:
 class BitsliceIndex:
     """Formulas in slots, ready to be matched; several threads may match at the same time."""
 
-    def __init__(self, forest: Forest, index: Index) -> None:
+    def __init__(self, forest: Forest, index: Index, probes: Mapping[str, npt.NDArray[Any]] | None = None) -> None:
         self.forest = forest
         self.index = _read_only(index)
         self.fewest = _FEWEST
-        self._encoder = Encoder(forest.axes, forest.tests)
+        self._encoder = Encoder(forest.axes, forest.tests, probes)
         self._spare: list[State] = []
         self._room = PAIRS
 
@@ -89,6 +90,10 @@ class BitsliceIndex:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """All arrays of the index, by name, to be saved."""
+        probes = {f"{_PROBES}{name}": array for name, array in self._encoder.tests.arrays().items()}
+        return self._own_arrays() | probes
+
+    def _own_arrays(self) -> dict[str, npt.NDArray[Any]]:
         parts = self.index._asdict().items()
         return {f"{part}.{name}": array for part, arrays in parts for name, array in arrays._asdict().items()}
 
@@ -96,9 +101,9 @@ class BitsliceIndex:
     def from_arrays(cls, forest: Forest, arrays: Mapping[str, npt.NDArray[Any]]) -> BitsliceIndex:
         """The index that was saved; arrays may be maps of files."""
         parts = zip(Index._fields, (Cells, Spans, Bodies, Groups, Program), strict=True)
-        return cls(
-            forest, Index(*(kind(*(arrays[f"{part}.{name}"] for name in kind._fields)) for part, kind in parts))
-        )
+        index = Index(*(kind(*(arrays[f"{part}.{name}"] for name in kind._fields)) for part, kind in parts))
+        probes = {name.removeprefix(_PROBES): array for name, array in arrays.items() if name.startswith(_PROBES)}
+        return cls(forest, index, probes)
 
     def stats(self) -> Stats:
         """What it holds."""
@@ -112,7 +117,7 @@ class BitsliceIndex:
             "tests": len(self.forest.tests),
             "nodes": len(self.index.program.least),
         }
-        return Stats(counts, {name: int(array.nbytes) for name, array in self.arrays().items()})
+        return Stats(counts, {name: int(array.nbytes) for name, array in self._own_arrays().items()})
 
 
 def _read_only(index: Index) -> Index:

@@ -10,11 +10,15 @@ import numpy as np
 from tamis.engines.axes import HIGHEST, LOWEST
 from tamis.engines.bitslice.filing import CELLS, Atoms
 from tamis.engines.bitslice.layout import Bodies, Bytes, Floats, Ints, Numbers, Shorts, Spans
+from tamis.engines.bitslice.simd import prefetch
 from tamis.engines.forest import INTERVAL, TEST, Forest, Leaves, Nodes
+
+_AHEAD = 16
+"""How many entries before its turn the parts of an entry are asked for."""
 
 
 class Source(NamedTuple):
-    """What bodies are made from; see `Numbered` and `Filed` for the last three."""
+    """What bodies are made from; see `Numbered` and `Filed` for the last two."""
 
     atoms: Atoms
     leaves: Leaves
@@ -23,7 +27,6 @@ class Source(NamedTuple):
     widths: Bytes
     spans: Spans
     leaf_spans: Shorts
-    leaf_costs: Floats
     span_costs: Floats
 
 
@@ -79,7 +82,8 @@ def _draft(source: Source, atom: int, draft: Draft) -> tuple[int, int]:
             others += 1
             continue
         leaf = ~part
-        draft.spans[size], draft.costs[size] = source.leaf_spans[leaf], source.leaf_costs[leaf]
+        span = source.leaf_spans[leaf]
+        draft.spans[size], draft.costs[size] = span, source.span_costs[span]
         draft.lows[size], draft.highs[size] = leaves.lows[leaf], leaves.highs[leaf]
         if leaves.kinds[leaf] != TEST and not _is_plain(leaves, leaf):
             # The span is necessary, the leaf itself is asked of what is in it.
@@ -127,19 +131,59 @@ def _measure(source: Source, draft: Draft, out: Measured) -> int:
 
 @numba.njit(cache=True, nogil=True, forceinline=True)
 def _sort(costs: Floats, size: int, order: Shorts) -> None:
-    """Cheapest first."""
+    """Cheapest first. Places are counted, not found by swaps: costs are close, and wrong guesses are dear."""
     for place in range(size):
-        at = place
-        while at > 0 and costs[order[at - 1]] > costs[place]:
-            order[at] = order[at - 1]
-            at -= 1
+        at = 0
+        for other in range(size):
+            at += costs[other] < costs[place] or (costs[other] == costs[place] and other < place)
         order[at] = place
+
+
+class Early(NamedTuple):
+    """What an entry is made from, to be asked for before its turn: entries are in another order than formulas.
+
+    roots: per entry, its formula's root.
+    leaves: per entry, one of its formula's first leaves.
+    """
+
+    roots: Shorts
+    leaves: Shorts
+
+
+def _early(source: Source, order: Ints) -> Early:
+    roots = source.roots[source.atoms.slots[order]]
+    children = np.append(source.nodes.children, np.int32(~0))
+    leaves = np.where(roots < 0, roots, children[source.nodes.firsts[np.maximum(roots, 0)]])
+    return Early(roots, np.where(leaves < 0, ~leaves, 0))
+
+
+@numba.njit(cache=True, nogil=True, forceinline=True)
+def _ask_early(source: Source, atom: np.uint64, root: int, leaf: np.uint64) -> None:
+    """Have what an entry is made from at hand soon."""
+    atoms, leaves, nodes = source.atoms, source.leaves, source.nodes
+    prefetch(atoms.slots, atom)
+    prefetch(atoms.kinds, atom)
+    prefetch(atoms.leaves, atom)
+    prefetch(atoms.spans, atom)
+    prefetch(atoms.lows, atom)
+    prefetch(atoms.highs, atom)
+    if root >= 0:
+        prefetch(nodes.least, np.uint64(root))
+        prefetch(nodes.firsts, np.uint64(root))
+    prefetch(leaves.kinds, leaf)
+    prefetch(leaves.nulls, leaf)
+    prefetch(leaves.axes, leaf)
+    prefetch(source.leaf_spans, leaf)
+    for further in (np.uint64(0), np.uint64(8)):
+        prefetch(leaves.lows, leaf + further)
+        prefetch(leaves.highs, leaf + further)
 
 
 @numba.njit(cache=True, nogil=True)
 def _write(
     source: Source,
     order: Ints,
+    early: Early,
     run_axes: Shorts,
     draft: Draft,
     out: Bodies,
@@ -152,6 +196,9 @@ def _write(
     word, start = 0, 0
     for entry in range(len(order)):
         atom = order[entry]
+        if entry + _AHEAD < len(order):
+            later = entry + _AHEAD
+            _ask_early(source, np.uint64(order[later]), early.roots[later], np.uint64(early.leaves[later]))
         size, others = _draft(source, atom, draft)
         for place in range(size):
             if source.spans.axes[draft.spans[place]] == run_axes[entry]:
@@ -230,7 +277,7 @@ def written(
         none,
     )
     other_firsts, parts = np.empty(entries + 1, np.int64), np.empty(others, np.int32)
-    _write(source, order, run_axes, _new_draft(forest), bodies, other_firsts, parts)
+    _write(source, order, _early(source, order), run_axes, _new_draft(forest), bodies, other_firsts, parts)
     return Written(bodies, order, other_firsts, parts)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tamis.engines.axes import HIGHEST, LOWEST
 from tamis.engines.bitslice.layout import Bytes, Cells, Ints
-from tamis.engines.forest import INTERVAL, PIECES, TEST, Forest, Leaves, Pieces
+from tamis.engines.forest import PIECES, TEST, Forest, Leaves, Pieces
 
 MOST_CELLS = 255
 QUANTILE_CELLS = 24
@@ -25,15 +25,15 @@ _FIRST_ROW = 2
 
 @numba.njit(cache=True, nogil=True)
 def _sample_ends(leaves: Leaves, pieces: Pieces, stride: Ints, counts: Ints, firsts: Ints, ends: Ints) -> None:
-    """Of each axis, every stride-th end that cuts it, as the coordinate above the cut; `counts` counts all."""
+    """Count the ends that cut each axis; every stride-th goes to `ends`, as the coordinate above it."""
+    wait = np.zeros(len(stride), np.int64)  # until the next one
+    taken = np.zeros(len(stride), np.int64)
     for leaf in range(len(leaves.kinds)):
         kind = leaves.kinds[leaf]
         if kind == TEST:
             continue
         axis = leaves.axes[leaf]
-        first, last = leaf, leaf + 1
-        if kind == PIECES:
-            first, last = leaves.lows[leaf], leaves.highs[leaf]
+        first, last = (leaves.lows[leaf], leaves.highs[leaf]) if kind == PIECES else (0, 1)
         for place in range(first, last):
             if kind == PIECES:
                 low, high = pieces.lows[place], pieces.highs[place]
@@ -41,34 +41,35 @@ def _sample_ends(leaves: Leaves, pieces: Pieces, stride: Ints, counts: Ints, fir
                 low, high = leaves.lows[leaf], leaves.highs[leaf]
             if low > high:
                 continue
-            for side in range(2):
-                if (side == 0 and low == LOWEST) or (side == 1 and high == HIGHEST):
+            for end, is_cut in ((low, low != LOWEST), (high + 1, high != HIGHEST)):
+                if not is_cut:
                     continue
-                if len(ends) and counts[axis] % stride[axis] == 0:
-                    ends[firsts[axis] + counts[axis] // stride[axis]] = low if side == 0 else high + 1
                 counts[axis] += 1
+                if len(ends):
+                    if wait[axis] == 0:
+                        ends[firsts[axis] + taken[axis]] = end
+                        taken[axis] += 1
+                        wait[axis] = stride[axis]
+                    wait[axis] -= 1
 
 
 def cells_of(forest: Forest) -> Cells:
     """The cells that suit the intervals of a forest."""
     axes = len(forest.axes)
     counts = np.zeros(axes, np.int64)
-    stride = np.ones(axes, np.int64)
     nothing = np.empty(0, np.int64)
-    _sample_ends(forest.leaves, forest.pieces, stride, counts, nothing, nothing)
+    _sample_ends(forest.leaves, forest.pieces, np.ones(axes, np.int64), counts, nothing, nothing)
     # An odd stride takes low and high ends alike.
     stride = np.maximum(1, counts // _SAMPLE) | 1
-    firsts = np.concatenate([[0], np.cumsum(counts // stride + 1)])
+    taken = -(-counts // stride)
+    firsts = np.concatenate([[0], np.cumsum(taken)])
     ends = np.empty(int(firsts[-1]), np.int64)
-    counts[:] = 0
     _sample_ends(forest.leaves, forest.pieces, stride, counts, firsts, ends)
     room = max(_LEAST_CELLS, min(MOST_CELLS, _MANY_ROWS // max(1, axes) - 1))
-    cuts = []
-    for axis in range(axes):
-        taken = -(-int(counts[axis]) // int(stride[axis]))
-        cuts.append(
-            _cuts(ends[firsts[axis] : firsts[axis] + taken], min(room, MOST_CELLS), min(room, QUANTILE_CELLS))
-        )
+    cuts = [
+        _cuts(ends[first:last], min(room, MOST_CELLS), min(room, QUANTILE_CELLS))
+        for first, last in zip(firsts[:-1].tolist(), firsts[1:].tolist(), strict=True)
+    ]
     return _cells(cuts, forest)
 
 
@@ -123,36 +124,40 @@ def cell_of(cells: Cells, axis: int, coordinate: int) -> int:
 
 
 @numba.njit(cache=True, nogil=True, forceinline=True)
-def _is_cut(cells: Cells, axis: int, coordinate: int) -> bool:
-    cell = cell_of(cells, axis, coordinate)
-    return cell > 1 and cells.cuts[cells.cut_firsts[axis] + cell - 2] == coordinate
-
-
-@numba.njit(cache=True, nogil=True, forceinline=True)
-def _measure_one(cells: Cells, axis: int, low: int, high: int, inexact: Bytes, wide: Bytes) -> None:
-    if low > high:
-        return
-    if low != LOWEST:
-        if inexact[axis] == 0 and not _is_cut(cells, axis, low):
-            inexact[axis] = 1
-        if not -(1 << 31) < low < (1 << 31) - 1:
-            wide[axis] = 1
-    if high != HIGHEST:
-        if inexact[axis] == 0 and not _is_cut(cells, axis, high + 1):
-            inexact[axis] = 1
-        if not -(1 << 31) < high < (1 << 31) - 1:
-            wide[axis] = 1
+def _is_cut(cuts: Ints, first: int, last: int, coordinate: int) -> bool:
+    """Is a coordinate among `cuts[first:last]`?"""
+    end = last
+    while first < last:
+        middle = (first + last) >> 1
+        if cuts[middle] < coordinate:
+            first = middle + 1
+        else:
+            last = middle
+    return first < end and cuts[first] == coordinate
 
 
 @numba.njit(cache=True, nogil=True)
 def _measure(cells: Cells, leaves: Leaves, pieces: Pieces, inexact: Bytes, wide: Bytes) -> None:
+    """Mark the axes that have an end which is no cut, and those with one that does not fit into 32 bits."""
+    cuts, firsts = cells.cuts, cells.cut_firsts
     for leaf in range(len(leaves.kinds)):
         axis = leaves.axes[leaf]
-        if leaves.kinds[leaf] == INTERVAL:
-            _measure_one(cells, axis, leaves.lows[leaf], leaves.highs[leaf], inexact, wide)
-        elif leaves.kinds[leaf] == PIECES:
-            for place in range(leaves.lows[leaf], leaves.highs[leaf]):
-                _measure_one(cells, axis, pieces.lows[place], pieces.highs[place], inexact, wide)
+        if axis < 0 or (inexact[axis] and wide[axis]):
+            continue
+        has_pieces = leaves.kinds[leaf] == PIECES
+        first, last = (leaves.lows[leaf], leaves.highs[leaf]) if has_pieces else (0, 1)
+        for place in range(first, last):
+            low, high = leaves.lows[leaf], leaves.highs[leaf]
+            if has_pieces:
+                low, high = pieces.lows[place], pieces.highs[place]
+            if low > high:
+                continue
+            for end, is_end in ((low, low != LOWEST), (high + 1, high != HIGHEST)):
+                if is_end:
+                    if not -(1 << 31) < end < (1 << 31) - 1:
+                        wide[axis] = 1
+                    if inexact[axis] == 0 and not _is_cut(cuts, firsts[axis], firsts[axis + 1], end):
+                        inexact[axis] = 1
 
 
 @numba.njit(cache=True, nogil=True, forceinline=True)

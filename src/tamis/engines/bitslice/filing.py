@@ -281,12 +281,11 @@ def _file(
 
 
 class Filed(NamedTuple):
-    """The atoms of all formulas; the leaves of their covers, by slot; what leaves and spans cost."""
+    """The atoms of all formulas; the leaves of their covers, by slot; what spans cost."""
 
     atoms: Atoms
     covers: Shorts
     cover_firsts: Ints
-    leaf_costs: Floats
     span_costs: Floats
 
 
@@ -314,4 +313,4 @@ def filed(forest: Forest, cells: Cells, numbered: Numbered, weights: Weights) ->
     covers, cover_firsts = np.empty(room, np.int32), np.empty(len(roots) + 1, np.int64)
     parts = (forest.leaves, forest.pieces, forest.nodes, roots)
     atoms, written = _file(parts, cells.widths, numbered, costs, out, covers, cover_firsts)
-    return Filed(Atoms(*(each[:atoms] for each in out)), covers[:written], cover_firsts, costs.leaf, spans)
+    return Filed(Atoms(*(each[:atoms] for each in out)), covers[:written], cover_firsts, spans)

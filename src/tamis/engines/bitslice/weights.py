@@ -25,7 +25,7 @@ _ENOUGH = 16
 def weights_of(forest: Forest, cells: Cells, statistics: Statistics | None = None) -> Weights:
     """What is expected of events."""
     count = len(forest.axes)
-    used = np.bincount(forest.leaves.axes[forest.leaves.axes >= 0], minlength=count)
+    used = np.bincount(forest.leaves.axes + 1, minlength=count + 1)[1:]
     ranks = np.empty(count)
     ranks[np.argsort(-used, kind="stable")] = np.linspace(0.0, 1.0, count)
     present = np.minimum(1.0, 2.0 * used / max(1, len(forest)))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +36,9 @@ from tamis.segments.live import LiveSegment
 from tamis.segments.pairs import Pairs
 from tamis.segments.records import Subscription
 from tamis.statistics import Statistics
+
+if TYPE_CHECKING:
+    from tamis.snapshot import Part, Segment
 
 Events: TypeAlias = Any
 """A dict, a list of dicts, or anything that speaks Arrow."""
@@ -239,24 +242,24 @@ class Matcher:
         Raises:
             SnapshotError: Somebody else published there meanwhile, or `url` cannot be written.
         """
-        from tamis.snapshot import Part, Snapshots
+        from tamis.matchers import publish
+        from tamis.snapshot import Snapshots
 
         snapshots = Snapshots(url)
+        manifest = publish({self.event_type.name: self}, snapshots, self._published.get(snapshots.place))
+        self._published[snapshots.place] = manifest.version
+        return manifest.version
+
+    def parts(self) -> list[Part]:
+        """Its segments, to be published."""
+        from tamis.snapshot import Part
+
         state = self._collection.flush()
-        parts = [
-            Part(stored(segment), len(segment), segment.buried(state.version))
+        return [
+            Part(stored(segment), len(segment), segment.buried(state.version), self.event_type.name)
             for segment in state.segments
             if len(segment.living(state.version))
         ]
-        manifest = snapshots.publish(
-            parts,
-            parent=self._published.get(snapshots.place),
-            event_type=self.event_type.to_dict(),
-            extra={"subscriptions": sum(len(segment.living(state.version)) for segment in state.segments)},
-            statistics=self.statistics.to_json() if len(self.statistics) else None,
-        )
-        self._published[snapshots.place] = manifest.version
-        return manifest.version
 
     @classmethod
     def open(
@@ -264,38 +267,42 @@ class Matcher:
         url: str | os.PathLike[str],
         version: int | None = None,
         *,
+        event_type: str | None = None,
         engine: str = "auto",
         limits: Limits = DEFAULT_LIMITS,
         threads: int = 1,
     ) -> Matcher:
         """The matcher that was published as a version of the snapshot at `url`, the newest by default.
 
-        Segments are mapped and not read; several processes share their pages.
+        Segments are mapped and not read; several processes share their pages. `event_type` names the event type
+        where a snapshot is for several.
 
         Raises:
             SnapshotError: There is no such version, or it is damaged, foreign or newer.
+            SubscriptionError: It is for several event types, or not for `event_type`.
         """
+        from tamis.matchers import Matchers
         from tamis.snapshot import Snapshots
 
-        snapshots = Snapshots(url)
-        manifest = snapshots.manifest(version)
-        known = None if manifest.statistics is None else snapshots.statistics(manifest.version)
-        matcher = cls(
-            EventType.of(dict(manifest.event_type)),
-            engine,
-            limits=limits,
-            statistics=None if known is None else Statistics.from_json(known),
-            threads=threads,
-        )
-        segments: list[LiveSegment] = []
-        for entry in manifest.entries:
-            segment = opened(snapshots.segment(entry.segment), matcher.engine, matcher._build)
-            dead = snapshots.tombstones(entry)
+        matchers = Matchers.open(url, version, engine=engine, limits=limits, threads=threads)
+        if event_type is not None and event_type not in matchers:
+            msg = f"{os.fspath(url)}: there is no event type {event_type!r}; there are {', '.join(matchers)}"
+            raise SubscriptionError(msg)
+        matcher = matchers.only if event_type is None else matchers[event_type]
+        if matchers.version is not None:
+            matcher._published[Snapshots(url).place] = matchers.version
+        return matcher
+
+    @classmethod
+    def opened(cls, event_type: EventType, segments: Iterable[tuple[Segment, Any]], **settings: Any) -> Matcher:
+        """A matcher of published segments, each with its dead slots; other arguments are those of `Matcher`."""
+        matcher = cls(event_type, **settings)
+        living: list[LiveSegment] = []
+        for segment, dead in segments:
+            living.append(opened(segment, matcher.engine, matcher._build))
             if len(dead):
-                segment.kill(dead, 0)
-            segments.append(segment)
-        matcher._collection = Collection(matcher._build, segments)
-        matcher._published[snapshots.place] = manifest.version
+                living[-1].kill(dead, 0)
+        matcher._collection = Collection(matcher._build, living)
         return matcher
 
     def merge(self) -> None:

@@ -79,7 +79,7 @@ def test_versions_are_listed_with_their_pins(run: Run, four: Snapshots) -> None:
 def test_inspect_shows_what_a_version_is_made_of(run: Run, four: Snapshots) -> None:
     shown = run("snapshot", "inspect", "snapshot", "--version", "3", "--json").json[0]
     manifest = four.manifest(3)
-    assert (shown["version"], shown["parent"], shown["event_type"]) == (3, 2, {"name": "made up"})
+    assert (shown["version"], shown["parent"], shown["event_types"]) == (3, 2, {"event": {"name": "event"}})
     assert shown["statistics"] == {"of": 3}
     assert shown["extra"] == dict(manifest.extra)
     assert [each["name"] for each in shown["segments"]] == [entry.segment for entry in manifest.entries]
@@ -89,7 +89,7 @@ def test_inspect_shows_what_a_version_is_made_of(run: Run, four: Snapshots) -> N
         assert [array["bytes"] for array in each["arrays"]] == [3 * entry.slots, 8 * entry.slots]
     text = run("snapshot", "inspect", "snapshot", "--version", "3").out
     assert text.startswith("snapshot: version 3, made from version 2\n")
-    assert "event type     made up (schemaless)" in text
+    assert "event type     event (schemaless)" in text
     assert manifest.entries[0].segment[:12] in text
     assert "\n  values  <i8   168.0 kB\n" in text
 

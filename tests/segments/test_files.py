@@ -110,12 +110,12 @@ def test_statistics_are_kept_beside_the_segments(published: Path, tmp_path: Path
 
 def test_segments_of_another_layout_are_refused(tmp_path: Path) -> None:
     segment = make_segment({}, {"layout": files.LAYOUT + 1})
-    event_type = {"name": "event"}
-    Snapshots(tmp_path / "newer").publish([Part(segment, 1)], parent=None, event_type=event_type)
+    event_types = {"event": {"name": "event"}}
+    Snapshots(tmp_path / "newer").publish([Part(segment, 1)], parent=None, event_types=event_types)
     with pytest.raises(SnapshotError, match="layout") as refused:
         Matcher.open(tmp_path / "newer")
     assert refused.value.kind == "newer"
-    Snapshots(tmp_path / "other").publish([Part(make_segment({}), 1)], parent=None, event_type=event_type)
+    Snapshots(tmp_path / "other").publish([Part(make_segment({}), 1)], parent=None, event_types=event_types)
     with pytest.raises(SnapshotError, match="no segment of subscriptions") as refused:
         Matcher.open(tmp_path / "other")
     assert refused.value.kind == "foreign"

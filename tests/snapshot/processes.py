@@ -86,7 +86,7 @@ def publish_next(snapshots: Snapshots) -> int:
     published = snapshots.publish(
         parts_of(version),
         parent=parent,
-        event_type={"name": "made up"},
+        event_types={"event": {"name": "event"}},
         extra={"number": version, "process": os.getpid()},
         statistics={"of": version},
     )

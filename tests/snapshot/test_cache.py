@@ -23,7 +23,7 @@ def segments(tmp_path: Path) -> list[Segment]:
     """Four published segments of about equal length."""
     made = [segment_of(number, rows=ROWS) for number in range(4)]
     parts = [Part(segment, ROWS) for segment in made]
-    opened("remote", tmp_path).publish(parts, parent=None, event_type={})
+    opened("remote", tmp_path).publish(parts, parent=None, event_types={"event": {}})
     return made
 
 
@@ -63,7 +63,7 @@ def test_snapshots_of_any_url_share_what_is_equal(tmp_path: Path, segments: list
 def test_a_folder_of_this_machine_can_have_a_cache_too(tmp_path: Path) -> None:
     segment = segment_of(1)
     snapshots = Snapshots(tmp_path / "slow disk", cache=tmp_path / "cache")
-    snapshots.publish([Part(segment, 1_000)], parent=None, event_type={})
+    snapshots.publish([Part(segment, 1_000)], parent=None, event_types={"event": {}})
     snapshots.segment(segment.name)
     assert cached(tmp_path) == {segment.name}
 

@@ -124,6 +124,6 @@ def test_what_was_collected_while_it_was_published_is_written_again(
         return exclusive()
 
     monkeypatch.setattr(publisher.storage, "exclusive", collect_first)
-    publisher.publish([Part(segment_of(1), 1_000)], parent=None, event_type={})
+    publisher.publish([Part(segment_of(1), 1_000)], parent=None, event_types={"event": {}})
     assert collected[0].files == (f"segments/{segment_of(1).name}",)
     assert open_again().verify() == []

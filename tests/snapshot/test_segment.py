@@ -191,7 +191,7 @@ def test_opening_reads_no_array(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="asks Linux which pages are shared")
 def test_processes_share_the_pages(tmp_path: Path) -> None:
     segment = make_segment({"a": np.ones(1 << 20)})
-    Snapshots(tmp_path / "snapshot").publish([Part(segment, 1)], parent=None, event_type={})
+    Snapshots(tmp_path / "snapshot").publish([Part(segment, 1)], parent=None, event_types={"event": {}})
     told, may_end = queue(), queue()
     processes = []
     for _ in range(2):

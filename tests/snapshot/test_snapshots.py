@@ -28,7 +28,7 @@ from tests.snapshot.processes import (
 
 
 def publish(snapshots: Snapshots, *parts: Part, parent: int | None = None, **more: Any) -> int:
-    return snapshots.publish(parts, parent=parent, event_type={"name": "e"}, **more).version
+    return snapshots.publish(parts, parent=parent, event_types={"event": {"name": "event"}}, **more).version
 
 
 def files_of(snapshots: Snapshots, folder: str) -> dict[str, float]:
@@ -56,17 +56,17 @@ def test_a_version_comes_back_as_it_was_published(open_again: Open) -> None:
 
 def test_a_manifest_tells_what_the_version_is_made_of(open_again: Open) -> None:
     segment = segment_of(1)
-    event_type = {"name": "e", "time_zone": "UTC"}
-    part = Part(segment, 1_000, [5, 3, 5])
-    given = open_again().publish([part], parent=None, event_type=event_type, extra={"a": [1]})
+    event_types = {"e": {"name": "e", "time_zone": "UTC"}}
+    part = Part(segment, 1_000, [5, 3, 5], "e")
+    given = open_again().publish([part], parent=None, event_types=event_types, extra={"a": [1]})
     manifest = open_again().manifest()
     assert manifest == given
     assert (manifest.version, manifest.parent, manifest.statistics) == (1, None, None)
-    assert manifest.event_type == event_type
+    assert manifest.event_types == event_types
     assert manifest.extra == {"a": [1]}
-    assert [(entry.segment, entry.slots, entry.bytes, entry.dead) for entry in manifest.entries] == [
-        (segment.name, 1_000, segment.bytes, 2)
-    ]
+    entry = manifest.entries[0]
+    assert (entry.segment, entry.slots, entry.bytes) == (segment.name, 1_000, segment.bytes)
+    assert (len(manifest.entries), entry.dead, entry.event_type) == (1, 2, "e")
     assert (manifest.slots, manifest.dead, manifest.bytes) == (1_000, 2, segment.bytes)
 
 

@@ -116,16 +116,17 @@ def merge(url: Url, json: Json = False) -> None:
     Exit code 2 if there is no version, or somebody else published meanwhile.
     """
     from tamis.cli.output import JsonLines, Screen, counted, reported_errors
-    from tamis.matcher import Matcher
+    from tamis.matchers import Matchers
     from tamis.snapshot import Snapshots
 
     with reported_errors():
         snapshots = Snapshots(url)
         before = after = snapshots.manifest()
-        if len(before.entries) > 1 or before.dead:
-            matcher = Matcher.open(url, before.version)
-            matcher.merge()
-            after = snapshots.manifest(matcher.publish(url))
+        if len(before.entries) > len(before.event_types) or before.dead:
+            matchers = Matchers.open(url, before.version)
+            for name in matchers:
+                matchers[name].merge()
+            after = matchers.publish(url, before.extra)
         if json:
             JsonLines().write({"before": _summary(before), "after": _summary(after)})
         elif after is before:
@@ -267,11 +268,16 @@ def _inspected(snapshots: Snapshots, manifest: Manifest) -> dict[str, Any]:
         segments.append({"name": entry.segment, **counts, "arrays": arrays, "meta": dict(header.meta)})
     return {
         **_summary(manifest),
-        "event_type": dict(manifest.event_type),
+        "event_types": {name: dict(each) for name, each in manifest.event_types.items()},
         "segments": segments,
         "extra": dict(manifest.extra),
         "statistics": snapshots.statistics(manifest.version),
     }
+
+
+def _described(name: str, event_type: dict[str, Any]) -> str:
+    attributes = event_type.get("attributes")
+    return f"{name} ({'schemaless' if attributes is None else ', '.join(attributes)})"
 
 
 def _print_inspected(url: str, shown: dict[str, Any]) -> None:
@@ -282,11 +288,9 @@ def _print_inspected(url: str, shown: dict[str, Any]) -> None:
     screen = Screen()
     made_from = "" if shown["parent"] is None else f", made from version {shown['parent']}"
     screen.say(f"{url}: version {shown['version']}{made_from}", style="bold")
-    attributes = shown["event_type"].get("attributes")
-    described = "schemaless" if attributes is None else ", ".join(attributes)
     rows = [
         ("published", shown["created"][:19].replace("T", " ") + " UTC"),
-        ("event type", f"{shown['event_type'].get('name')} ({described})"),
+        *(("event type", _described(name, each)) for name, each in shown["event_types"].items()),
         ("subscriptions", f"{shown['subscriptions']:,}, and {shown['dead']:,} dead slots"),
         ("bytes", f"{_bytes(shown['bytes'])} in arrays"),
         ("statistics", "none" if shown["statistics"] is None else json.dumps(shown["statistics"])),

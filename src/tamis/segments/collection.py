@@ -133,8 +133,7 @@ class Collection:
         """Add some subscriptions of new ids as a segment."""
         if len(places) < len(columns):
             columns, forest = columns.take(places), join_forests([(forest, places)])
-        revisions = np.ones(len(columns), np.int32)
-        records = Records.of_columns(*columns[:4], revisions)
+        records = Records.of_columns(*columns[:5])
         segment = LiveSegment(forest, records, self._build(forest))
         with self.lock:
             state = self.state

@@ -20,6 +20,7 @@ class Columns(NamedTuple):
     conditions: pa.LargeStringArray
     owners: pa.LargeStringArray
     priorities: npt.NDArray[np.int64]
+    revisions: npt.NDArray[np.int32]
     given: Sequence[str | None] | pa.Array
 
     def __len__(self) -> int:
@@ -28,14 +29,19 @@ class Columns(NamedTuple):
 
     def subscription(self, place: int) -> Subscription:
         """One of them."""
-        texts = (self.ids[place].as_py(), self.conditions[place].as_py())
-        return Subscription(*texts, int(self.priorities[place]), self.owners[place].as_py())
+        return Subscription(
+            self.ids[place].as_py(),
+            self.conditions[place].as_py(),
+            int(self.priorities[place]),
+            self.owners[place].as_py(),
+            int(self.revisions[place]),
+        )
 
     def take(self, places: npt.NDArray[np.int64]) -> Columns:
         """Some of them."""
         some = pa.array(places)
         texts = (self.ids.take(some), self.conditions.take(some), self.owners.take(some))
-        return Columns(*texts, self.priorities[places], texts[1])
+        return Columns(*texts, self.priorities[places], self.revisions[places], texts[1])
 
 
 def columns_of(given: Any) -> Columns:
@@ -49,6 +55,7 @@ def columns_of(given: Any) -> Columns:
         texts_of([text if _is_encodable(text) else None for text in conditions]),
         texts_of([each.owner for each in listed]),
         np.fromiter((each.priority for each in listed), np.int64, len(listed)),
+        np.fromiter((each.revision for each in listed), np.int32, len(listed)),
         conditions,
     )
 
@@ -61,7 +68,10 @@ def _table_columns(table: pa.Table) -> Columns:
     priorities = np.zeros(len(ids), np.int64)
     if "priority" in table.column_names:
         priorities = pc.fill_null(table["priority"].cast(pa.int64()), 0).to_numpy()
-    return Columns(ids, conditions, owners, priorities, conditions)
+    revisions = np.ones(len(ids), np.int32)
+    if "revision" in table.column_names:
+        revisions = table["revision"].cast(pa.int32()).to_numpy()
+    return Columns(ids, conditions, owners, priorities, revisions, conditions)
 
 
 def texts_of(values: Iterable[str | None] | pa.Array | pa.ChunkedArray) -> pa.LargeStringArray:
@@ -83,6 +93,6 @@ def _subscription(given: Any) -> Subscription:
         return given
     if isinstance(given, Mapping):
         id, condition, owner = str(given["id"]), given["condition"], given.get("owner")
-        return Subscription(id, condition, int(given.get("priority") or 0), owner)
+        return Subscription(id, condition, int(given.get("priority") or 0), owner, int(given.get("revision") or 1))
     id, condition = given
     return Subscription(id, condition)

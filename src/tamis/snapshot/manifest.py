@@ -30,6 +30,7 @@ class Entry:
         bytes: Of its arrays.
         dead: How many of its slots are dead in this version.
         tombstones: Name of the file that tells which, None if none is.
+        event_type: The name of the event type that its subscriptions are for.
     """
 
     segment: str
@@ -37,6 +38,7 @@ class Entry:
     bytes: int
     dead: int = 0
     tombstones: str | None = None
+    event_type: str = "event"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class Manifest:
         version: 1 for the first, one more with each publication.
         parent: The version that it was made from, None for the first.
         created: When it was published, by the publisher's clock.
-        event_type: The description of the event type, as a JSON file has it.
+        event_types: By name, the description of each event type, as a JSON file has it.
         entries: Its segments.
         extra: Whatever the publisher wants to have written down.
         statistics: Name of the document of statistics beside it, if there is one.
@@ -56,7 +58,7 @@ class Manifest:
     version: int
     parent: int | None
     created: datetime
-    event_type: Mapping[str, Any]
+    event_types: Mapping[str, Mapping[str, Any]]
     entries: tuple[Entry, ...]
     extra: Mapping[str, Any]
     statistics: str | None = None
@@ -83,7 +85,7 @@ def write_manifest(manifest: Manifest) -> bytes:
         "version": manifest.version,
         "parent": manifest.parent,
         "created": manifest.created.astimezone(UTC).isoformat(),
-        "event_type": dict(manifest.event_type),
+        "event_types": {name: dict(described) for name, described in manifest.event_types.items()},
         "entries": [asdict(entry) for entry in manifest.entries],
         "extra": dict(manifest.extra),
         "statistics": manifest.statistics,
@@ -103,17 +105,20 @@ def read_manifest(data: bytes, version: int, file: str) -> Manifest:
             int(document["version"]),
             document["parent"],
             datetime.fromisoformat(document["created"]),
-            document["event_type"],
+            document["event_types"],
             tuple(Entry(**entry) for entry in document["entries"]),
             document["extra"],
             document["statistics"],
         )
         names = [name for entry in manifest.entries for name in (entry.segment, entry.tombstones)]
         bad = [name for name in (*names, manifest.statistics) if name is not None and not _NAME.fullmatch(name)]
+        undescribed = {entry.event_type for entry in manifest.entries} - set(manifest.event_types)
     except (KeyError, TypeError, ValueError) as error:
         raise SnapshotError(file, f"foreign: not a version of a snapshot: {error!r}", "foreign") from error
     if bad:
         raise SnapshotError(file, f"foreign: {bad[0]!r} names no file of a snapshot", "foreign")
+    if undescribed:
+        raise SnapshotError(file, f"foreign: event type {min(undescribed)!r} is not described", "foreign")
     if manifest.version != version:
         raise SnapshotError(file, f"foreign: it is version {manifest.version}, not {version}", "foreign")
     return manifest

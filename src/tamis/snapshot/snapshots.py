@@ -57,11 +57,13 @@ class Part:
         segment: Fresh, or opened from anywhere.
         slots: How many subscriptions it has, the dead ones included.
         dead: The slots that are dead, in any order.
+        event_type: The name of the event type that they are for.
     """
 
     segment: Segment
     slots: int
     dead: npt.ArrayLike = field(default_factory=lambda: np.empty(0, np.int32))
+    event_type: str = "event"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,7 @@ class Snapshots:
         parts: Sequence[Part],
         *,
         parent: int | None,
-        event_type: Mapping[str, Any],
+        event_types: Mapping[str, Mapping[str, Any]],
         extra: Mapping[str, Any] | None = None,
         statistics: Mapping[str, Any] | None = None,
     ) -> Manifest:
@@ -156,7 +158,7 @@ class Snapshots:
         Args:
             parts: The segments; none is fine.
             parent: The version that it is made from, which must still be the newest; None for the first.
-            event_type: The description of the event type, for JSON.
+            event_types: By name, the description of each event type, for JSON.
             extra: Whatever else to write down, for JSON.
             statistics: A document to keep beside the version, for JSON.
 
@@ -171,7 +173,8 @@ class Snapshots:
             document = canonical(dict(statistics))
             statistics_name = digest(document)
             files[statistics_file(statistics_name)] = (len(document), document)
-        described = json.loads(canonical([dict(event_type), dict(extra or {})]))
+        types = {name: dict(each) for name, each in event_types.items()}
+        described = json.loads(canonical([types, dict(extra or {})]))
         for _ in range(_ATTEMPTS):
             for path in self._lacking(files):
                 self._write(path, files[path][1])
@@ -358,7 +361,7 @@ class Snapshots:
             content = dead_slots.encode(dead, part.slots)
             name = digest(content)
             files[tombstones_file(name)] = (len(content), content)
-        return Entry(segment.name, part.slots, segment.bytes, len(dead), name)
+        return Entry(segment.name, part.slots, segment.bytes, len(dead), name, part.event_type)
 
     def _lacking(self, files: Mapping[str, tuple[int, Segment | bytes]]) -> list[str]:
         sizes = self.storage.sizes(list(files))

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 
-from benchmarks import charts, growth
+from benchmarks import growth
 from benchmarks.contest import NAMES, OURS, Contestant, Run, compare_pairs, contest, enter
 from benchmarks.families import (
     BAR_BATCH,
@@ -34,6 +34,7 @@ from tamis import Matcher
 from tamis.engines import ENGINES
 from tamis.engines.forest import forest_of
 from tamis.language.bulk import compile_conditions
+from tamis.report import charts
 
 _OVERHEAD_MICROSECONDS = 20.0
 _OVERHEAD_CALLS = 500

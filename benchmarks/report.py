@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from tamis.report import charts
+
 Size: TypeAlias = Literal["smallest", "quick", "full"]
 Figures: TypeAlias = dict[str, Any]
 """By name: a number, or a text that begins with one, or what only people read."""
@@ -131,8 +133,10 @@ def html(report: Report) -> str:
     return (
         "<!doctype html><meta charset=utf-8>"
         f"<title>tamis: {report.benchmark}</title>"
-        "<style>body{font:16px sans-serif;margin:2em}td,th{padding:.3em 1em;border-bottom:1px solid #ccc;"
-        "text-align:left}svg{font:12px sans-serif;max-width:100%}</style>"
+        '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
+        "<style>body{font:16px system-ui,sans-serif;margin:2em;color:var(--ink);background:var(--card)}"
+        "td,th{padding:.3em 1em;border-bottom:1px solid var(--line);text-align:left}.chart{padding:1em 0}"
+        f"{charts.STYLE}</style>"
         f"<h1>{report.benchmark}</h1><p>revision {revision()}</p>"
         f"<h2>Bars</h2>{table(('bar', 'value', 'wanted', ''), bars)}"
         f"{''.join(report.drawings)}"

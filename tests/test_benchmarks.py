@@ -7,12 +7,11 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from xml.dom import minidom
 
 import numpy as np
 import pytest
 
-from benchmarks import charts, compare
+from benchmarks import compare
 from benchmarks.__main__ import main
 from benchmarks.contest import Contestant, compare_pairs, enter
 from benchmarks.families import CASES, Data, cases_of, data_of
@@ -133,17 +132,6 @@ def test_arrays_are_counted_once() -> None:
     array = np.zeros(1_000, np.int64)
     held: dict[str, Any] = {"whole": array, "part": array[10:20], "others": (np.zeros(5, np.int32), [array])}
     assert array_bytes(held) == 8_000 + 20
-
-
-def test_charts_are_whole_svg() -> None:
-    drawn = charts.bars(
-        "a < b", "us/event", {"batch 1": {"scan": 1200.0, "counting": 3.5}, "batch 8": {"scan": 9}}
-    )
-    drawn += charts.lines("growth", "us/event", {"bitslice": [(1e3, 2.0), (1e6, 20.0)]})
-    page = minidom.parseString(f"<page>{drawn}</page>")
-    assert len(page.getElementsByTagName("svg")) == 2
-    assert len(page.getElementsByTagName("circle")) == 2
-    assert len(page.getElementsByTagName("rect")) == 3 + 2 + 1  # bars, and the colours of both legends
 
 
 # --- compare -------------------------------------------------------------------------------------------------

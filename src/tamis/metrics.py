@@ -1,0 +1,192 @@
+"""Figures of a running query for Prometheus, in a registry of their own, served over HTTP.
+
+Counters count what this process did since it started, a batch that it reports twice once. Every metric has the
+label `query`.
+
+| metric | kind | what |
+|---|---|---|
+| `tamis_events_total` | counter | events read, bad ones included |
+| `tamis_matched_events_total` | counter | events that satisfied at least one subscription |
+| `tamis_notifications_total` | counter | notifications given to the sink |
+| `tamis_repeated_total` | counter | matches left out because the event had been notified before |
+| `tamis_overflow_total` | counter | matches left out by quotas and cool-downs |
+| `tamis_dead_letters_total` | counter | bad events, set aside with a reason |
+| `tamis_batch_seconds` | histogram | time of a micro-batch |
+| `tamis_backlog_events` | gauge | events that wait; NaN if the source does not know |
+| `tamis_snapshot_version` | gauge | version of the snapshot that the last batch was matched with |
+| `tamis_store_version` | gauge | version of the store; NaN without one |
+| `tamis_lag_seconds` | gauge | age of the oldest change of the store that the snapshot lacks; NaN without one |
+| `tamis_last_batch_id` | gauge | number of the last batch |
+| `tamis_last_batch_timestamp_seconds` | gauge | its recorded time, in seconds since 1970 |
+
+From Spark itself, if `listener` is added to the session:
+
+| metric | kind | what |
+|---|---|---|
+| `tamis_spark_input_rows_total` | counter | rows that Spark read; a source read twice counts twice |
+| `tamis_spark_input_rows_per_second` | gauge | rate at which rows arrive |
+| `tamis_spark_processed_rows_per_second` | gauge | rate at which Spark works them off |
+| `tamis_spark_trigger_seconds` | gauge | time of the last trigger, with Spark's own book-keeping |
+| `tamis_spark_state` | state set | which of running, idle, stopped, failed the query is |
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import TYPE_CHECKING, Any
+
+from tamis.errors import TamisError
+from tamis.progress import BatchReport
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.listener import StreamingQueryListener
+
+_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
+_STATES = ["running", "idle", "stopped", "failed"]
+
+
+class MetricsError(TamisError):
+    """Metrics cannot be served: the message says where, and why."""
+
+
+class Metrics:
+    """The metrics of one process; all methods may be called from any thread.
+
+    Attributes:
+        registry: A `prometheus_client.CollectorRegistry`, for those who serve it themselves.
+    """
+
+    def __init__(self) -> None:
+        try:
+            from prometheus_client import CollectorRegistry, Counter, Enum, Gauge, Histogram
+        except ImportError as error:
+            msg = "metrics need prometheus-client: pip install 'tamis[spark]'"
+            raise MetricsError(msg) from error
+        self.registry = CollectorRegistry()
+
+        def counter(name: str, text: str) -> Counter:
+            return Counter(f"tamis_{name}", text, ["query"], registry=self.registry)
+
+        def gauge(name: str, text: str) -> Gauge:
+            return Gauge(f"tamis_{name}", text, ["query"], registry=self.registry)
+
+        self._events = counter("events", "Events read, bad ones included")
+        self._matched = counter("matched_events", "Events that satisfied at least one subscription")
+        self._notifications = counter("notifications", "Notifications given to the sink")
+        self._repeated = counter("repeated", "Matches left out because the event had been notified before")
+        self._overflow = counter("overflow", "Matches left out by quotas and cool-downs")
+        self._dead = counter("dead_letters", "Bad events, set aside with a reason")
+        self._seconds = Histogram(
+            "tamis_batch_seconds", "Time of a micro-batch", ["query"], registry=self.registry, buckets=_BUCKETS
+        )
+        self._backlog = gauge("backlog_events", "Events that wait")
+        self._version = gauge("snapshot_version", "Version of the snapshot that the last batch was matched with")
+        self._store_version = gauge("store_version", "Version of the store")
+        self._lag = gauge("lag_seconds", "Age of the oldest change of the store that the snapshot lacks")
+        self._batch = gauge("last_batch_id", "Number of the last batch")
+        self._at = gauge("last_batch_timestamp_seconds", "Recorded time of the last batch, seconds since 1970")
+        self._input_rows = counter("spark_input_rows", "Rows that Spark read")
+        self._input_rate = gauge("spark_input_rows_per_second", "Rate at which rows arrive")
+        self._processed_rate = gauge("spark_processed_rows_per_second", "Rate at which Spark works rows off")
+        self._trigger = gauge("spark_trigger_seconds", "Time of the last trigger, with Spark's own book-keeping")
+        self._state = Enum(
+            "tamis_spark_state", "State of the query", ["query"], registry=self.registry, states=_STATES
+        )
+        self._lock = threading.Lock()
+        self._last: dict[str, int] = {}
+        self._server: Any = None
+
+    def observe(self, report: BatchReport) -> None:
+        """Take a batch into account; the same batch again, as after a restart of the query, is not counted."""
+        query = report.query
+        with self._lock:
+            again = self._last.get(query) == report.batch
+            self._last[query] = report.batch
+        if not again:
+            self._events.labels(query).inc(report.events)
+            self._matched.labels(query).inc(report.matched_events)
+            self._notifications.labels(query).inc(report.notifications)
+            self._repeated.labels(query).inc(report.repeated)
+            self._overflow.labels(query).inc(report.overflow)
+            self._dead.labels(query).inc(report.dead)
+            self._seconds.labels(query).observe(report.seconds)
+        self._backlog.labels(query).set(_or_nan(report.backlog))
+        self._version.labels(query).set(report.version)
+        self._store_version.labels(query).set(_or_nan(report.store_version))
+        self._lag.labels(query).set(_or_nan(report.lag_seconds))
+        self._batch.labels(query).set(report.batch)
+        self._at.labels(query).set(report.at.timestamp())
+
+    def observe_spark(self, query: str, progress: Any) -> None:
+        """Take Spark's own `StreamingQueryProgress` into account."""
+        self._input_rows.labels(query).inc(progress.numInputRows)
+        self._input_rate.labels(query).set(progress.inputRowsPerSecond)
+        self._processed_rate.labels(query).set(progress.processedRowsPerSecond)
+        self._trigger.labels(query).set(progress.durationMs.get("triggerExecution", math.nan) / 1000)
+
+    def set_state(self, query: str, state: str) -> None:
+        """Say which of running, idle, stopped, failed the query is."""
+        self._state.labels(query).state(state)
+
+    def serve(self, port: int, host: str = "127.0.0.1") -> int:
+        """Serve the metrics over HTTP until `close`, from a thread; returns the port, a free one if asked for 0.
+
+        Raises:
+            MetricsError: If the port cannot be had, or metrics are served already.
+        """
+        from prometheus_client import start_http_server
+
+        if self._server is not None:
+            msg = f"metrics on {host}:{port}: they are served on port {self._server[0].server_port} already"
+            raise MetricsError(msg)
+        try:
+            self._server = start_http_server(port, host, self.registry)
+        except (OSError, OverflowError) as error:
+            msg = f"metrics cannot be served on {host}:{port}: {error}"
+            raise MetricsError(msg) from error
+        served: int = self._server[0].server_port
+        return served
+
+    def close(self) -> None:
+        """Serve no more; the figures stay."""
+        if self._server is not None:
+            server, thread = self._server
+            self._server = None
+            server.shutdown()
+            server.server_close()
+            thread.join()
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def listener(metrics: Metrics) -> StreamingQueryListener:
+    """A listener for `spark.streams.addListener` that exports Spark's own progress of every query of the session.
+
+    A query goes by its name, or by its id if it has none.
+    """
+    from pyspark.sql.streaming.listener import StreamingQueryListener
+
+    names: dict[str, str] = {}  # the end of a query and its idling are told by id only
+
+    class Listener(StreamingQueryListener):
+        def onQueryStarted(self, event: Any) -> None:
+            names[str(event.id)] = event.name or str(event.id)
+            metrics.set_state(names[str(event.id)], "running")
+
+        def onQueryProgress(self, event: Any) -> None:
+            progress = event.progress
+            name = names[str(progress.id)] = progress.name or str(progress.id)
+            metrics.observe_spark(name, progress)
+            metrics.set_state(name, "running")
+
+        def onQueryIdle(self, event: Any) -> None:
+            metrics.set_state(names.get(str(event.id), str(event.id)), "idle")
+
+        def onQueryTerminated(self, event: Any) -> None:
+            name = names.pop(str(event.id), str(event.id))
+            metrics.set_state(name, "stopped" if event.exception is None else "failed")
+
+    return Listener()

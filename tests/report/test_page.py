@@ -1,0 +1,198 @@
+"""The page of a run stands alone, is whole HTML, shows what the reports say, and runs nothing of what ids hold."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from tamis import EventBatch, compile_condition
+from tamis.explain import Explanation, explain
+from tamis.progress import BatchReport
+from tamis.report import page
+from tests.reports import random_reports, report
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror='alert(1)'>",
+    "</title></style><b>",
+    "&lt;already&gt; &amp;",
+    "javascript:alert(1)",
+]
+VOID = {"meta"}
+
+
+class Page(HTMLParser):
+    """A page as a browser would take it apart; fails on what is not balanced."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.texts: list[tuple[str, str]] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append((self.open[-1] if self.open else "", data))
+
+    def text(self, tag: str | None = None) -> str:
+        return "\n".join(data for within, data in self.texts if tag is None or within == tag)
+
+
+def explained(text: str = "a > 1 AND (b = 'x' OR AT_LEAST(1, c IS NULL, a < 5)) AND NOT d") -> Explanation:
+    event = {"a": 3, "b": "<i>y</i>", "d": False}
+    return explain(compile_condition(text), EventBatch.of(event), subscription_id="<u>mine</u>")
+
+
+def made(reports: list[BatchReport], **values: object) -> Page:
+    return Page(page(reports, title="Night run", output="out/x", **values))  # type: ignore[arg-type]
+
+
+FULL = {
+    "explained": explained(),
+    "matches": {"s1": 4, "s2": 1},
+    "subscriptions": 10,
+    "facts": {"Spark": "local[2]"},
+}
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 40, 1_000])
+@pytest.mark.parametrize("values", [{}, FULL], ids=["bare", "full"])
+def test_whole_and_alone(count: int, values: dict[str, object]) -> None:
+    found = made(random_reports(count, count), **values)
+    assert not {"script", "link", "img", "iframe", "object", "base"} & set(found.tags)
+    assert not [one for one in found.attributes if one[1] in ("src", "href", "xlink:href", "srcset", "action")]
+    assert not [one for one in found.attributes if one[1].startswith("on")]
+    assert "url(" not in found.text("style")
+    assert "@import" not in found.text("style")
+    assert "http:" not in found.text()
+    assert "https:" not in found.text()
+
+
+def test_a_browser_is_told_to_fetch_and_run_nothing() -> None:
+    policy = next(value for _, name, value in made([report()]).attributes if name == "content")
+    assert policy.startswith("default-src 'none'")
+    assert "script-src" not in policy
+
+
+def test_the_size_does_not_grow_with_the_batches() -> None:
+    few, many = (page(random_reports(1, count), title="t", output="o") for count in (500, 5_000))
+    assert len(many) < 1.5 * len(few)
+
+
+def test_headline_figures() -> None:
+    found = made([report(0), report(1, version=9, lag_seconds=2.0)])
+    assert re.sub(r"\s+", " ", found.text("dd")) == "2,000 140 4% 500 ms 9"
+    for small in ("2,000 events", "1.8 per matched event", "80 events", "2 seen since 7; at most 2 s behind"):
+        assert small in found.text("small")
+    assert "out/x" in found.text("code")
+    assert "2 micro-batches in 1 s of work" in found.text("p")
+
+
+def captions(found: Page) -> list[str]:
+    return [data.strip() for within, data in found.texts if within == "figcaption"]
+
+
+def test_charts_of_a_good_run() -> None:
+    found = made([report(batch) for batch in range(5)], matches={"s1": 3})
+    assert captions(found) == [
+        *("Throughput", "Backlog", "Matches", "Latency per micro-batch", "Matches per subscription"),
+        *("Snapshot version", "Lag behind the store"),
+    ]
+    assert found.tags.count("svg") == 7
+
+
+def test_charts_of_what_went_wrong_are_there_only_if_it_did() -> None:
+    found = made([report(0, dead=3, overflow=20, repeated=1), report(1)])
+    assert captions(found)[-3:] == ["Dead letters", "Over quota", "Repeated"]
+    assert "3" in found.text("dd").split()
+    assert "20" in found.text("dd").split()
+
+
+def test_without_backlog_and_store_their_charts_are_left_out() -> None:
+    found = made([report(batch, backlog=None, lag_seconds=None, store_version=None) for batch in range(3)])
+    assert "Backlog" not in captions(found)
+    assert "Lag behind the store" not in captions(found)
+
+
+def test_the_busiest_are_named_with_their_matches() -> None:
+    matches = {f"s{number:02d}": number for number in range(1, 31)}
+    found = made([report()], matches=matches, subscriptions=100)
+    names = [data for within, data in found.texts if within == "bdi"]
+    assert names == [f"s{number:02d}" for number in range(30, 10, -1)]
+    assert "30 of 100 subscriptions matched." in found.text("p")
+    hints = [data for within, data in found.texts if within == "title"]
+    assert {"0: 70 subscriptions", "1: 1 subscriptions", "8: 8 subscriptions", "16: 15 subscriptions"} <= set(
+        hints
+    )
+
+
+def test_without_all_matches_the_page_says_what_it_counts() -> None:
+    found = made([report(0), report(1)])
+    assert [data for within, data in found.texts if within in ("bdi", "b")] == ["s1", "40", "s2", "10"]
+    assert "each number is the least it can be" in found.text("p")
+
+
+def test_the_explained_match_is_a_coloured_tree() -> None:
+    found = made([report()], explained=explained())
+    parts = [value.removeprefix("part ") for tag, name, value in found.attributes if value.startswith("part ")]
+    assert parts == ["yes", "yes", "yes", "no", "yes", "yes", "yes", "yes", "no"]
+    labels = [data for within, data in found.texts if within == "bdi"][-9:]
+    assert labels == ["AND", "a > 1", "OR", "b = 'x'", "AT LEAST 1 OF", "c IS NULL", "a < 5", "NOT", "d"]
+    assert "b = '<i>y</i>'" in found.text("small")
+    assert "The event matches subscription '<u>mine</u>'" in found.text("p")
+    assert found.tags.count("i") == 2  # the bars of the busiest, none of the event's
+
+
+def test_batches_are_listed_the_last_of_very_many() -> None:
+    assert "All micro-batches" in made([report(0)]).text("summary")
+    found = made([report(batch) for batch in range(201)])
+    assert "The last 200 micro-batches" in found.text("summary")
+    assert found.tags.count("tr") == 201
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_comes_from_data_is_text(text: str) -> None:
+    condition = compile_condition("a = 'x'")
+    why = explain(condition, EventBatch.of({"a": text}), subscription_id=text)
+    found = Page(
+        page(
+            [report(busiest=((text, 3),), query=text)],
+            title=text,
+            output=text,
+            explained=why,
+            matches={text: 3},
+            facts={text: text},
+        )
+    )
+    assert not {"script", "img"} & set(found.tags)
+    assert not [one for one in found.attributes if one[1].startswith("on")]
+    assert found.text("h1") == text
+    assert found.text("code").startswith(text)
+    assert text in found.text("bdi")
+    assert ("bdi", "title", text) in found.attributes
+    assert f"a = {text!r}" in found.text("small")
+
+
+def test_characters_that_nobody_sees_are_spelled_out() -> None:
+    drawn = page([report()], title="a\x00b\u202ec\ud800", output="o")
+    assert "a\\x00b\\u202ec\\ud800" in drawn
+    drawn.encode()

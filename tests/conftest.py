@@ -6,6 +6,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from scripts import java_home
+from tests.servers import NoServerError, postgresql
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -90,3 +92,16 @@ def spark(spark_environment: None, tmp_path_factory: pytest.TempPathFactory) -> 
     )
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def postgresql_url() -> Iterator[str]:
+    """A PostgreSQL of the whole run; tests make a schema or tables of their own."""
+    with ExitStack() as stack:
+        try:
+            url = stack.enter_context(postgresql())
+        except NoServerError as error:
+            if os.environ.get("TAMIS_REQUIRE_JAVA"):  # where everything must run
+                raise
+            pytest.skip(str(error))
+        yield url

@@ -26,6 +26,7 @@ from tamis.events.json_scan import (
     INTEGER,
     LARGE,
     LIST,
+    NULL,
     OBJECT,
     TEXT,
     TRUE,
@@ -95,6 +96,15 @@ class JsonSource:
     def names(self) -> Iterable[tuple[int | None, str]]:
         """Rows and keys of all values."""
         return self.objects.names()
+
+    def present(self, path: tuple[str, ...]) -> Mask:
+        """In which rows there is a value at a path that is not null."""
+        objects, name = self._within(path)
+        spans = objects.spans(name)
+        found = np.zeros(objects.rows, np.bool_)
+        found[spans.rows[spans.kinds != NULL]] = True
+        found[objects.other_values(name)[0]] = True
+        return found
 
     def column(self, path: tuple[str, ...], type_: Type, zone: str) -> Column:
         """The values at a path in a declared type."""

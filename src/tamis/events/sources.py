@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from tamis.events.arrow import (
@@ -22,7 +23,7 @@ from tamis.events.arrow import (
     struct_child,
 )
 from tamis.events.single import single_any, single_column, single_reading
-from tamis.values.column import Column
+from tamis.values.column import Column, Mask
 from tamis.values.types import Type
 
 Path: TypeAlias = tuple[str, ...]
@@ -38,6 +39,9 @@ class Source(Protocol):
 
     def names(self) -> Iterable[tuple[int | None, str]]:
         """The name of every attribute that is there, with its row; without where all rows have it."""
+
+    def present(self, path: Path) -> Mask:
+        """In which rows there is a value at a path that is not null."""
 
     def column(self, path: Path, type_: Type, zone: str) -> Column:
         """The values at a path in a declared type."""
@@ -64,6 +68,10 @@ class Dicts:
     def names(self) -> Iterable[tuple[int | None, str]]:
         """As `Source`."""
         return ((row, name) for row, event in enumerate(self.events) for name in event)
+
+    def present(self, path: Path) -> Mask:
+        """As `Source`."""
+        return _present(self.raw(path))
 
     def column(self, path: Path, type_: Type, zone: str) -> Column:
         """As `Source`."""
@@ -108,6 +116,10 @@ class Arrays:
         """As `Source`."""
         return ((None, name) for name in self.columns)
 
+    def present(self, path: Path) -> Mask:
+        """As `Source`."""
+        return _present(self.raw(path))
+
     def column(self, path: Path, type_: Type, zone: str) -> Column:
         """As `Source`."""
         values = self.raw(path)
@@ -124,6 +136,13 @@ class Arrays:
         """As `Source`."""
         values = self.raw(path)
         return read_array(values, type_) if isinstance(values, pa.Array) else None
+
+
+def _present(values: Values) -> Mask:
+    if isinstance(values, pa.Array):
+        valid: Mask = values.is_valid().to_numpy(zero_copy_only=False)
+        return valid
+    return np.fromiter((value is not None for value in values), np.bool_, len(values))
 
 
 def _steps(values: Sequence[Any], path: Path) -> Sequence[Any]:

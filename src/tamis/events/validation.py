@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from tamis.events.arrow import python_values
@@ -17,7 +18,7 @@ from tamis.events.batch import EventBatch
 from tamis.events.event_type import Attribute
 from tamis.events.schemas import shown, suggestion
 from tamis.events.sources import Path
-from tamis.values.column import Value
+from tamis.values.column import Mask, Value
 from tamis.values.types import Type, is_fractional
 
 
@@ -45,6 +46,27 @@ def validate(batch: EventBatch) -> list[EventProblem]:
     for attribute in attributes:
         problems += _attribute_problems(batch, attribute)
     return sorted(problems, key=lambda problem: -1 if problem.row is None else problem.row)
+
+
+def misfits(batch: EventBatch) -> Mask:
+    """The events with a value of another type than declared, or without one that is required.
+
+    Quick, for streams: whole columns are compared; `validate` tells what is wrong with the few that are found.
+    """
+    found = np.zeros(batch.rows, np.bool_)
+    for attribute in batch.event_type.attributes or ():
+        path = (attribute.name,)
+        if attribute.required:
+            found |= ~batch.source.present(path)
+        found |= _misfits(batch, path, attribute.type)
+    return found
+
+
+def _misfits(batch: EventBatch, path: Path, type_: Type) -> Mask:
+    found = batch.source.present(path) & ~batch.column(path).valid
+    for name, inner in type_.fields:
+        found |= _misfits(batch, (*path, name), inner)
+    return found
 
 
 def _unknown(batch: EventBatch, known: list[str]) -> Iterator[EventProblem]:

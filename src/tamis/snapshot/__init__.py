@@ -7,8 +7,19 @@ from __future__ import annotations
 
 from tamis.snapshot.collection import Collected
 from tamis.snapshot.manifest import Entry, Manifest
-from tamis.snapshot.segment import Segment, make_segment
+from tamis.snapshot.segment import Segment, make_segment, segment_of
 from tamis.snapshot.snapshots import Part, Pin, Snapshots
 from tamis.snapshot.verification import Damage
 
-__all__ = ["Collected", "Damage", "Entry", "Manifest", "Part", "Pin", "Segment", "Snapshots", "make_segment"]
+__all__ = [
+    "Collected",
+    "Damage",
+    "Entry",
+    "Manifest",
+    "Part",
+    "Pin",
+    "Segment",
+    "Snapshots",
+    "make_segment",
+    "segment_of",
+]

@@ -185,6 +185,20 @@ def open_segment(folder: str | os.PathLike[str], name: str, *, locked: bool = Fa
     return Segment({place.name: _view(mapped, place) for place in header.arrays}, header.meta, header=data)
 
 
+def segment_of(header: bytes, content: bytes) -> Segment:
+    """The segment whose `segment.json` and `arrays.bin` have been sent here.
+
+    Raises:
+        SnapshotError: They are damaged, foreign or newer.
+    """
+    name = digest(header)
+    described = read_header(header, name, name)
+    if len(content) != described.bytes:
+        raise SnapshotError(name, f"damaged: {len(content)} bytes, expected {described.bytes}", "damaged")
+    arrays = {place.name: _view(content, place) for place in described.arrays}
+    return Segment(arrays, described.meta, header=header)
+
+
 def damages(header: Header, content: Mapping[str, str], size_bytes: int) -> Iterator[str]:
     """What is wrong with `arrays.bin`, in words.
 

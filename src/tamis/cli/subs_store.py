@@ -1,0 +1,62 @@
+"""What the commands on a store share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+if TYPE_CHECKING:
+    from tamis.store import Store, Stored
+
+StoreUrl: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--store",
+        envvar="TAMIS_STORE",
+        metavar="URL",
+        show_envvar=False,
+        help="The store: a SQLite file or postgresql://...; by default $TAMIS_STORE, else tamis.db.",
+    ),
+]
+
+
+@contextmanager
+def opened(url: str, *, create: bool = True) -> Iterator[Store]:
+    """The store, for one command; what goes wrong becomes a message and exit code 2."""
+    from tamis.cli.output import fail, reported_errors
+
+    try:
+        from tamis.store import Store
+    except ImportError as error:
+        fail(str(error))
+    with reported_errors(), Store.open(url, create=create) as store:
+        yield store
+
+
+def stored_record(stored: Stored) -> dict[str, Any]:
+    """A subscription for JSON: what it was added with, then what became of it."""
+    return {
+        **given_record(stored),
+        "revision": stored.revision,
+        "state": stored.state if stored.refusal is None else "refused",
+        "refusal": stored.refusal,
+        "created": stored.created.isoformat(),
+        "changed": stored.changed.isoformat(),
+    }
+
+
+def given_record(stored: Stored) -> dict[str, Any]:
+    """What a subscription was added with, as an import reads it."""
+    return {
+        "id": stored.id,
+        "condition": stored.condition,
+        "type": stored.event_type,
+        "owner": stored.owner,
+        "label": stored.label,
+        "priority": stored.priority,
+        "valid_from": None if stored.valid_from is None else stored.valid_from.isoformat(),
+        "expires": None if stored.expires is None else stored.expires.isoformat(),
+    }

@@ -1,0 +1,240 @@
+"""Match quotas and cool-downs of subscriptions, so that one that is nearly always true cannot drown the rest.
+
+What is kept is a function of the notifications, the time of the batch and the state after the batch before, never
+of partitions or the clock: those with the lowest ids win. The state after a batch is on disk before the batch is
+committed, in a file of its own, and a replay begins from the state of the batch before it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tamis.errors import TamisError
+from tamis.notifications import distinct, notification_ids
+from tamis.sinks.once import name_of
+from tamis.snapshot.storage import open_storage
+
+KEPT_STATES = 5
+"""How many states of a query stay; only its last batch is ever replayed."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_STATE = pa.schema([("subscription_id", pa.string()), ("count", pa.int64()), ("last_us", pa.int64())])
+
+
+class QuotaError(TamisError):
+    """A quota makes no sense, or its state is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """How much a subscription may be told.
+
+    Attributes:
+        matches: At most so many notifications within `per`; None for any number.
+        per: A window of time. Windows follow each other without overlap, from 1970 on, in the times of batches.
+        cool_down: No notification so soon after one; since a batch has one time, at most one a batch then. None
+            for no such rule.
+    """
+
+    matches: int | None = None
+    per: timedelta = timedelta(minutes=1)
+    cool_down: timedelta | None = None
+
+    def __post_init__(self) -> None:
+        if self.matches is not None and self.matches < 1:
+            msg = f"quota: matches must be 1 or more, found {self.matches}"
+            raise QuotaError(msg)
+        for name in ("per", "cool_down"):
+            value = getattr(self, name)
+            if value is not None and value < _MICROSECOND:
+                msg = f"quota: {name} must be longer than nothing, found {value}"
+                raise QuotaError(msg)
+
+    @property
+    def most(self) -> int | None:
+        """What no batch can exceed: for `first_per_subscription`; None if there is no limit."""
+        return 1 if self.cool_down is not None else self.matches
+
+
+class Quotas:
+    """One quota for every subscription, and what they have used of it."""
+
+    def __init__(self, quota: Quota, state: str | os.PathLike[str]) -> None:
+        """Nothing is touched yet.
+
+        Args:
+            quota: The same for all subscriptions.
+            state: The path or URL of a folder for the states.
+        """
+        self.quota = quota
+        self._storage = open_storage(state)
+        self._last: tuple[str, int, pa.Table] | None = None
+
+    def apply(
+        self, query: str, batch: int, at: datetime, notifications: pa.Table
+    ) -> tuple[pa.Table, Mapping[str, int]]:
+        """Keep what the quota allows, and write the state after the batch.
+
+        Args:
+            query: The id of the streaming query.
+            batch: The number of the batch.
+            at: The recorded time of the batch, with a time zone.
+            notifications: With the columns of `NOTIFICATIONS`, in any order.
+
+        Returns:
+            The notifications that are kept, by id, each id once; how many are not, by subscription.
+
+        Raises:
+            QuotaError: The state of the batch before is not there.
+        """
+        at_us = (at - _EPOCH) // _MICROSECOND
+        after, before = self._before(query, batch)
+        table = distinct(notifications)
+        keep, overflow, state = _decide(self.quota, before, at_us, table["subscription_id"])
+        state = state.replace_schema_metadata({"after": str(after), "window_us": str(_window(self.quota, at_us))})
+        with pa.BufferOutputStream() as stream:
+            with pa.ipc.new_file(stream, state.schema) as writer:
+                writer.write_table(state)
+            self._storage.write(f"{name_of(query, batch)}.arrow", [memoryview(stream.getvalue())])
+        for old in self._batches(query)[:-KEPT_STATES]:
+            self._storage.remove(f"{name_of(query, old)}.arrow")
+        self._last = (query, batch, state)
+        return table.filter(pa.array(keep)), overflow
+
+    def _before(self, query: str, batch: int) -> tuple[int | None, pa.Table]:
+        """The batch before, and the state after it."""
+        if self._last is not None and self._last[:2] == (query, batch - 1):
+            return batch - 1, self._last[2]
+        batches = self._batches(query)
+        earlier = [each for each in batches if each < batch]
+        if earlier:
+            return earlier[-1], self._read(query, earlier[-1])
+        if not batches or (batch in batches and self._read(query, batch).schema.metadata[b"after"] == b"None"):
+            return None, _STATE.empty_table().replace_schema_metadata({"window_us": "0"})
+        where = self._storage.where(f"{name_of(query, batches[0])}.arrow")
+        msg = f"quota: no state from before batch {batch} of query {query}; the oldest is {where}"
+        raise QuotaError(msg)
+
+    def _batches(self, query: str) -> list[int]:
+        first, _, _ = name_of(query, 0).rpartition(".")
+        names = [each.name.split(".") for each in self._storage.listing("")]
+        return [int(parts[1]) for parts in names if len(parts) == 3 and parts[0] == first]
+
+    def _read(self, query: str, batch: int) -> pa.Table:
+        return pa.ipc.open_file(self._storage.read(f"{name_of(query, batch)}.arrow")).read_all()
+
+
+def first_per_subscription(pairs: pa.Table, most: int) -> tuple[pa.Table, Mapping[str, int]]:
+    """At most so many pairs of each subscription: those that give the lowest notification ids.
+
+    A worker may cut its own pairs so before `Quotas` cuts all of them, and what is left in the end is the same.
+    Only the ids of subscriptions with more pairs than that are computed.
+
+    Args:
+        pairs: With columns `event_id`, `subscription_id`, `revision`, and any others.
+        most: How many.
+
+    Returns:
+        The pairs that are left, in their order; how many different ones are not, by subscription.
+    """
+    codes, names = _codes(pairs["subscription_id"])
+    is_many = np.bincount(codes, minlength=len(names)) > most
+    if not is_many.any():
+        return pairs, {}
+    rows = np.flatnonzero(is_many[codes])
+    many = pairs.select(["event_id", "subscription_id", "revision"]).take(pa.array(rows))
+    ids = notification_ids(*many.columns)
+    # One row of each id: a repeated event must not take the place of another.
+    one = distinct(pa.table({"id": ids, "row": pa.array(rows)}))
+    ordered = one["row"].to_numpy()
+    kept = _rank(codes[ordered]) < most
+    keep = np.ones(len(codes), dtype=np.bool_)
+    keep[rows] = False
+    keep[ordered[kept]] = True
+    return pairs.filter(pa.array(keep)), _counted(codes[ordered[~kept]], names)
+
+
+def _decide(
+    quota: Quota, before: pa.Table, at_us: int, subscriptions: pa.ChunkedArray
+) -> tuple[NDArray[np.bool_], Mapping[str, int], pa.Table]:
+    """Which notifications to keep, how many not, and the state after it."""
+    codes, names = _codes(subscriptions)
+    if int(before.schema.metadata[b"window_us"]) == _window(quota, at_us):
+        counts = before["count"].to_numpy()
+    else:
+        counts = np.zeros(before.num_rows, dtype=np.int64)
+    lasts = before["last_us"].to_numpy()
+    found = pc.index_in(names, value_set=before["subscription_id"].combine_chunks())
+    is_known = found.is_valid().to_numpy(zero_copy_only=False)
+    place = found.fill_null(0).to_numpy(zero_copy_only=False)[is_known]
+    count = np.zeros(len(names), dtype=np.int64)
+    last = np.full(len(names), _never(quota, at_us), dtype=np.int64)
+    count[is_known], last[is_known] = counts[place], lasts[place]
+
+    allowed = np.full(len(names), len(codes), dtype=np.int64)
+    if quota.matches is not None:
+        allowed = np.maximum(quota.matches - count, 0)
+    if quota.cool_down is not None:
+        allowed = np.where(at_us - last < quota.cool_down // _MICROSECOND, 0, np.minimum(allowed, 1))
+    keep = _rank(codes) < allowed[codes]
+    sent = np.bincount(codes[keep], minlength=len(names))
+
+    others = np.ones(before.num_rows, dtype=np.bool_)
+    others[place] = False
+    columns = {
+        "subscription_id": pa.concat_arrays(
+            [before["subscription_id"].filter(pa.array(others)).combine_chunks(), names]
+        ),
+        "count": np.concatenate([counts[others], count + sent]),
+        "last_us": np.concatenate([lasts[others], np.where(sent > 0, at_us, last)]),
+    }
+    matters = np.zeros(len(columns["count"]), dtype=np.bool_)
+    if quota.matches is not None:
+        matters |= columns["count"] > 0
+    if quota.cool_down is not None:
+        matters |= at_us - columns["last_us"] < quota.cool_down // _MICROSECOND
+    state = pa.table(columns, schema=_STATE).filter(pa.array(matters)).combine_chunks()
+    return keep, _counted(codes[~keep], names), state
+
+
+def _window(quota: Quota, at_us: int) -> int:
+    """When the window began that a time is in."""
+    per_us = quota.per // _MICROSECOND
+    return at_us // per_us * per_us
+
+
+def _never(quota: Quota, at_us: int) -> int:
+    """A time so long ago that it does not matter."""
+    return at_us if quota.cool_down is None else at_us - quota.cool_down // _MICROSECOND
+
+
+def _codes(subscriptions: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
+    """A number for each row's subscription, and the subscriptions by number."""
+    encoded = subscriptions.combine_chunks().cast(pa.string()).dictionary_encode()
+    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), encoded.dictionary
+
+
+def _rank(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The how many-th row of its code each row is, from 0 on."""
+    order = np.argsort(codes, kind="stable")
+    grouped = codes[order]
+    starts = np.flatnonzero(np.concatenate([[True], grouped[1:] != grouped[:-1]])) if len(codes) else order
+    sizes = np.diff(np.append(starts, len(codes)))
+    rank = np.empty(len(codes), dtype=np.int64)
+    rank[order] = np.arange(len(codes)) - np.repeat(starts, sizes)
+    return rank
+
+
+def _counted(codes: NDArray[np.int64], names: pa.Array) -> Mapping[str, int]:
+    """How many rows there are of each subscription that has any."""
+    found, counts = np.unique(codes, return_counts=True)
+    return dict(zip(names.take(pa.array(found)).to_pylist(), counts.tolist(), strict=True))

@@ -1,0 +1,19 @@
+"""Subscriptions of record: who wants what, since when, and everything that ever changed.
+
+A store is a database, SQLite by default and PostgreSQL by URL. It grows by one version with every change set, and
+snapshots are published from it. Matching happens elsewhere.
+"""
+
+from importlib.util import find_spec as _find_spec
+
+if _find_spec("sqlalchemy") is None:
+    _msg = "the subscription store needs SQLAlchemy; install it with: pip install 'tamis[store]'"
+    raise ImportError(_msg, name="sqlalchemy")
+
+from tamis.store.database import StoreError
+from tamis.store.publishing import Published, Publisher
+from tamis.store.records import Change, Imported, Stored
+from tamis.store.store import Store
+from tamis.store.view import View
+
+__all__ = ["Change", "Imported", "Published", "Publisher", "Store", "StoreError", "Stored", "View"]

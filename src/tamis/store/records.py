@@ -1,0 +1,278 @@
+"""What goes into a store and comes out of it: plain immutable values.
+
+Whoever gives a subscription may give times as datetimes or ISO 8601 texts; without a zone they are UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+
+import pyarrow as pa
+
+from tamis.errors import SubscriptionError
+from tamis.events.conversion import clean
+from tamis.store.tables import Row
+
+if TYPE_CHECKING:
+    from tamis.matcher import Refusal
+
+Kind: TypeAlias = Literal[
+    "add", "replace", "edit", "renew", "remove", "start", "expire", "refuse", "accept", "type"
+]
+State: TypeAlias = Literal["active", "waiting", "removed", "expired"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+DEFAULT_TYPE = "event"
+"""Name of the schemaless event type that needs no declaration."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NAME_CHARACTERS = 512
+"""Longest id, owner and event type name: databases index them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A subscription of record.
+
+    Attributes:
+        id: Chosen by whoever registers it.
+        revision: 1 when first added, one more with each other condition or event type, even after a removal.
+        condition: Its text.
+        event_type: Name of its event type.
+        owner: Whose it is.
+        label: What people call it.
+        priority: Higher ones are reported first.
+        valid_from: When it starts; None for at once.
+        expires: When it ends; None for never.
+        created: When it was added.
+        changed: When it was changed last.
+        state: "active", or "waiting" for `valid_from`.
+        refusal: Why its event type, changed since, refuses the condition; None if it does not.
+    """
+
+    id: str
+    revision: int
+    condition: str
+    event_type: str
+    owner: str | None
+    label: str | None
+    priority: int
+    valid_from: datetime | None
+    expires: datetime | None
+    created: datetime
+    changed: datetime
+    state: State
+    refusal: str | None
+
+    @classmethod
+    def of(cls, row: Row) -> Stored:
+        """The subscription of a row."""
+        named: dict[str, Any] = row._asdict()
+        for key in ("valid_from", "expires", "created", "changed"):
+            named[key] = moment(named[key])
+        return cls(**named)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of one subscription, and the state after it.
+
+    Attributes:
+        version: Of the store, which the change belongs to.
+        at: When it was made.
+        kind: "add"; "replace": another condition or event type, so another revision; "edit": anything else;
+            "renew": when it expires; "remove"; "start", "expire": its time has come; "refuse", "accept": its event
+            type was changed.
+        id: Of the subscription.
+        revision: After the change, as everything below.
+        condition: Its text.
+        event_type: Name of its event type.
+        owner: Whose it is.
+        label: What people call it.
+        priority: Higher ones are reported first.
+        valid_from: When it starts.
+        expires: When it ends.
+        state: "active", "waiting", "removed" or "expired".
+        refusal: Why its event type refuses the condition, if it does.
+    """
+
+    version: int
+    at: datetime
+    kind: Kind
+    id: str
+    revision: int
+    condition: str
+    event_type: str
+    owner: str | None
+    label: str | None
+    priority: int
+    valid_from: datetime | None
+    expires: datetime | None
+    state: State
+    refusal: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of many subscriptions that were given at once.
+
+    Attributes:
+        version: Of the store, after it.
+        added: Ids that were new.
+        replaced: Ids with another condition or event type.
+        edited: Ids of which something else has changed.
+        unchanged: Ids that were there as given.
+        refusals: What was not taken, and why.
+    """
+
+    version: int
+    added: int
+    replaced: int
+    edited: int
+    unchanged: int
+    refusals: list[Refusal]
+
+
+class Given(NamedTuple):
+    """A subscription as somebody gives it; times in microseconds."""
+
+    id: str
+    condition: str
+    event_type: str
+    owner: str | None = None
+    label: str | None = None
+    priority: int = 0
+    valid_from: int | None = None
+    expires: int | None = None
+
+
+FIELDS = Given._fields
+_NAMES = ("id", "event_type", "owner")
+
+
+def given_rows(rows: Iterable[Mapping[str, Any]] | pa.Table) -> tuple[list[Mapping[str, Any]], frozenset[str]]:
+    """The records of an import, and the fields that any of them has.
+
+    Raises:
+        SubscriptionError: There is a field that no subscription has, or no id or condition anywhere.
+    """
+    if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
+        table = pa.table(rows)
+        present = frozenset(table.column_names)
+        _check_fields(present)
+        return table.to_pylist(), present
+    records = [*rows]
+    present = frozenset().union(*records)
+    if records:
+        _check_fields(present)
+    return records, present
+
+
+def _check_fields(present: frozenset[str]) -> None:
+    unknown = sorted(present - {*FIELDS})
+    missing = [name for name in ("id", "condition") if name not in present]
+    if unknown or missing:
+        found = f"there is no field {unknown[0]!r}" if unknown else f"the field {missing[0]!r} is missing"
+        msg = f"{found}; a subscription has {', '.join(FIELDS)}"
+        raise SubscriptionError(msg)
+
+
+def given(record: Mapping[str, Any], now: int) -> Given:
+    """The subscription of a record.
+
+    Raises:
+        SubscriptionError: A field is not what it should be, or its time is over.
+    """
+    id = record.get("id")
+    if not isinstance(id, str) or not id:
+        msg = f"id: expected a text, found {id!r}"
+        raise SubscriptionError(msg)
+    found: dict[str, Any] = {"id": id, "condition": record.get("condition")}
+    found["event_type"] = record.get("event_type") or DEFAULT_TYPE
+    found["owner"], found["label"] = record.get("owner"), record.get("label")
+    priority = record.get("priority")
+    found["priority"] = 0 if priority is None else priority
+    for key in ("condition", "event_type", "owner", "label"):
+        check_text(id, key, found[key], optional=key in ("owner", "label"))
+    check_text(id, "id", id)
+    check_priority(id, found["priority"])
+    for key in ("valid_from", "expires"):
+        found[key] = instant(id, key, record.get(key))
+    subscription = Given(**found)
+    check_times(id, subscription.valid_from, subscription.expires, now)
+    return subscription
+
+
+def check_text(id: str, key: str, value: object, *, optional: bool = False) -> None:
+    """Refuse what is no text, or none that every database holds."""
+    if value is None and optional:
+        return
+    problem = ""
+    if not isinstance(value, str):
+        problem = f"expected a text, found {value!r}"
+    elif key in _NAMES and len(value) > _NAME_CHARACTERS:
+        problem = f"expected at most {_NAME_CHARACTERS} characters, found {len(value)}"
+    elif "\0" in value:
+        problem = f"a text may not have the character U+0000, found at offset {value.index(chr(0))}"
+    elif not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            problem = f"not a text in UTF-8: {error.reason} at offset {error.start}"
+    if problem:
+        msg = f"subscription {id[:_NAME_CHARACTERS]!r}: {key}: {problem}"
+        raise SubscriptionError(msg)
+
+
+def is_storable(text: str) -> bool:
+    """Could there be such a text in a store?"""
+    return "\0" not in text and (text.isascii() or text == clean(text))
+
+
+def check_priority(id: str, value: object) -> None:
+    """Refuse what is no integer of 64 bits."""
+    if not isinstance(value, int) or isinstance(value, bool) or not -(1 << 63) <= value < 1 << 63:
+        msg = f"subscription {id!r}: priority: expected an integer of 64 bits, found {value!r}"
+        raise SubscriptionError(msg)
+
+
+def check_times(id: str, valid_from: int | None, expires: int | None, now: int) -> None:
+    """Refuse what would never be active."""
+    if expires is not None and expires <= max(now, now if valid_from is None else valid_from):
+        later = "now" if valid_from is None or valid_from <= now else f"valid_from, {moment(valid_from)}"
+        msg = f"subscription {id!r}: expires: expected a time after {later}, found {moment(expires)}"
+        raise SubscriptionError(msg)
+
+
+def instant(id: str, key: str, value: object) -> int | None:
+    """A time that somebody gave, in microseconds since 1970, UTC."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError as error:
+            msg = f"subscription {id!r}: {key}: expected a time, as 2026-07-01T12:00:00Z, found {value!r}"
+            raise SubscriptionError(msg) from error
+    if not isinstance(value, datetime):
+        msg = f"subscription {id!r}: {key}: expected a time, found {value!r}"
+        raise SubscriptionError(msg)
+    return microseconds(value)
+
+
+def microseconds(time: datetime) -> int:
+    """Since 1970; a time without a zone is UTC."""
+    aware = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+    return (aware - _EPOCH) // timedelta(microseconds=1)
+
+
+def moment(us: int | None) -> datetime | None:
+    """The time that so many microseconds since 1970 are."""
+    return None if us is None else _EPOCH + timedelta(microseconds=us)
+
+
+def now_us() -> int:
+    """The time, in microseconds since 1970."""
+    return microseconds(datetime.now(UTC))

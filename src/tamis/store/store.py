@@ -1,0 +1,387 @@
+"""The store: subscriptions of record, changed in versions.
+
+Every change set is one transaction and one version; versions are dense, become visible in order, and say in the
+change log what they did. Only conditions that compile are taken. All methods may be called from several threads
+and processes.
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace as replaced
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from tamis.errors import SubscriptionError
+from tamis.events.event_type import EventType
+from tamis.limits import DEFAULT_LIMITS, Limits
+from tamis.store import tables
+from tamis.store.changing import Compiled, after_import, after_replacement, compiled, condition_errors
+from tamis.store.database import Database
+from tamis.store.records import (
+    DEFAULT_TYPE,
+    Change,
+    Imported,
+    Kind,
+    Stored,
+    check_times,
+    given_rows,
+    instant,
+    microseconds,
+    moment,
+    now_us,
+)
+from tamis.store.tables import ACTIVE, EXPIRED, REMOVED, Row
+from tamis.store.view import CHANGES_SCHEMA, View
+from tamis.store.writing import Writing
+
+if TYPE_CHECKING:
+    from tamis.matcher import Refusal
+
+
+class Store:
+    """Subscriptions of record in a database.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, Store.open(f"{folder}/subs.db") as store:
+    ...     store.add("cheap", "price < 300"), store.replace("cheap", "price < 200")
+    ...     [(change.version, change.kind, change.revision) for change in store.history("cheap")]
+    (1, 2)
+    [(1, 'add', 1), (2, 'replace', 2)]
+    """
+
+    def __init__(self, database: Database, limits: Limits = DEFAULT_LIMITS) -> None:
+        """Use a database; `Store.open` is the way in."""
+        self._database = database
+        self.limits = limits
+
+    @classmethod
+    def open(cls, url: str | os.PathLike[str], *, create: bool = True, limits: Limits = DEFAULT_LIMITS) -> Store:
+        """The store in a database.
+
+        Args:
+            url: Path of a SQLite file, `sqlite:///...` or `postgresql://...`.
+            create: Make the tables if there are none?
+            limits: What a condition may ask for.
+
+        Raises:
+            StoreError: There is no store, it is foreign or newer, or cannot be reached.
+        """
+        return cls(Database(url, create=create), limits)
+
+    @property
+    def url(self) -> str:
+        """Where it is, without the password."""
+        return self._database.url
+
+    @property
+    def identity(self) -> str:
+        """What tells this store from all others."""
+        return self._database.identity
+
+    # --- reading -----------------------------------------------------------------------------------------
+
+    @contextmanager
+    def view(self) -> Iterator[View]:
+        """The store as it is now, whatever is changed meanwhile."""
+        with self._database.reading() as connection:
+            yield View(self._database, connection)
+
+    def version(self) -> int:
+        """0 of an empty store, one more with every change set."""
+        with self.view() as view:
+            return view.version
+
+    def trimmed(self) -> int:
+        """The changes up to this version have been cut; 0 if none have."""
+        with self.view() as view:
+            return view.trimmed
+
+    def event_types(self) -> dict[str, EventType]:
+        """The declared event types by name; the schemaless one once it is used."""
+        with self.view() as view:
+            return view.event_types()
+
+    def get(self, id: str) -> Stored:
+        """One subscription.
+
+        Raises:
+            SubscriptionError: There is none of that id.
+        """
+        with self.view() as view:
+            return Stored.of(_living(view, id))
+
+    def list(
+        self,
+        *,
+        owner: str | None = None,
+        event_type: str | None = None,
+        label: str | None = None,
+        prefix: str = "",
+        after: str = "",
+        limit: int | None = None,
+    ) -> builtins.list[Stored]:
+        """Subscriptions in the order of their ids.
+
+        Args:
+            owner: Of this one only.
+            event_type: To this one only.
+            label: With this one only.
+            prefix: Whose ids start so.
+            after: Whose ids come after this one: the last of the page before.
+            limit: At most so many.
+        """
+        with self.view() as view:
+            options = {"owner": owner, "event_type": event_type, "label": label}
+            return [*view.listed(**options, prefix=prefix, after=after, limit=limit)]
+
+    def __len__(self) -> int:
+        """Number of subscriptions."""
+        with self.view() as view:
+            return view.count()
+
+    def __contains__(self, id: object) -> bool:
+        """Is there a subscription of that id?"""
+        with self.view() as view:
+            row = view.rows([id]).get(id) if isinstance(id, str) else None
+            return row is not None and row.living
+
+    def history(self, id: str) -> builtins.list[Change]:
+        """Every change of one id, the oldest first; those up to version `trimmed()` are not there any more."""
+        with self.view() as view:
+            return view.history(id)
+
+    def changes(self, after: int, upto: int | None = None) -> pa.Table:
+        """All changes of versions after one and up to another, in order.
+
+        Raises:
+            StoreError: Some of them have been cut.
+        """
+        with self.view() as view:
+            return pa.Table.from_batches(view.changes(after, upto), CHANGES_SCHEMA)
+
+    # --- changing ----------------------------------------------------------------------------------------
+
+    def set_event_type(self, event_type: EventType) -> builtins.list[Refusal]:
+        """Declare an event type, or change the one of that name.
+
+        The conditions of its subscriptions are compiled again. Those that are now refused stay, with the reason,
+        and are not matched; they come back when they compile again.
+
+        Returns:
+            What is refused.
+        """
+        from tamis.matcher import Refusal
+
+        wanted = event_type if event_type.name else replaced(event_type, name=DEFAULT_TYPE)
+        refusals: builtins.list[Refusal] = []
+        with self._writing() as writing:
+            if writing.view.event_types().get(wanted.name) == wanted:
+                return []
+            writing.declare(wanted)
+            rows = writing.view.of_type(wanted.name)
+            errors = condition_errors([row.condition for row in rows], wanted, self.limits)
+            for place, row in enumerate(rows):
+                error = errors.get(place)
+                if error is not None:
+                    refusals.append(Refusal(row.id, error))
+                if (error is None) != (row.refusal is None):
+                    reason = None if error is None else str(error)
+                    writing.change("refuse" if error else "accept", row._replace(refusal=reason))
+        return refusals
+
+    def add(
+        self,
+        id: str,
+        condition: str,
+        *,
+        event_type: str | None = None,
+        owner: str | None = None,
+        label: str | None = None,
+        priority: int = 0,
+        valid_from: datetime | None = None,
+        expires: datetime | None = None,
+    ) -> int:
+        """Add a subscription under a new id; gives the version.
+
+        Raises:
+            ConditionError: The condition is refused.
+            SubscriptionError: The id is taken, there is no such event type, or a field is not what it should be.
+        """
+        record = {"id": id, "condition": condition, "event_type": event_type, "owner": owner, "label": label}
+        times = {"valid_from": valid_from, "expires": expires}
+        imported = self.add_many([{**record, "priority": priority, **times}])
+        if imported.refusals:
+            raise imported.refusals[0].error
+        return imported.version
+
+    def add_many(self, rows: Iterable[Mapping[str, Any]] | pa.Table, *, replace: bool = False) -> Imported:
+        """Add many subscriptions in one version; those that are refused come back, the others are added.
+
+        Args:
+            rows: Mappings or an Arrow table with the fields of `add`, of which `id` and `condition` must be there.
+            replace: Change subscriptions that are there already? Fields that no row has stay as they are.
+        """
+        from tamis.matcher import Refusal
+
+        records, present = given_rows(rows)
+        # Compiling takes longest, and nobody should have to wait for it.
+        done = compiled(records, self.event_types(), self.limits, now_us())
+        with self._writing() as writing:
+            types = writing.view.event_types()
+            if any(types.get(name) != event_type for name, event_type in done.types.items()):
+                done = compiled(records, types, self.limits, writing.now)
+            counts = self._import(writing, done, present, replace=replace)
+        refusals = [
+            Refusal(str(records[place].get("id") or ""), error) for place, error in sorted(done.errors.items())
+        ]
+        changed = (counts["add"], counts["replace"], counts["edit"])
+        return Imported(writing.version, *changed, counts[None], refusals)
+
+    def replace(self, id: str, condition: str | None = None, **fields: Any) -> int:
+        """Change a subscription: its condition, or any field of `add`; what is not given stays. Gives the version.
+
+        Another condition or event type makes another revision.
+
+        Raises:
+            ConditionError: The condition is refused.
+            SubscriptionError: There is none of that id, or a field is not what it should be.
+        """
+        if condition is not None:
+            fields["condition"] = condition
+        with self._writing() as writing:
+            before = _living(writing.view, id)
+            types = writing.view.event_types()
+            outcome = after_replacement(before, fields, types, self.limits, writing.now)
+            if outcome is not None:
+                if outcome.row.event_type not in types:
+                    writing.declare(EventType())
+                writing.change(*outcome)
+        return writing.version
+
+    def renew(self, id: str, expires: datetime | None) -> int:
+        """Set when a subscription expires, None for never; no other revision. Gives the version.
+
+        Raises:
+            SubscriptionError: There is none of that id, or the time is over.
+        """
+        with self._writing() as writing:
+            before = _living(writing.view, id)
+            until = instant(id, "expires", expires)
+            check_times(id, before.valid_from, until, writing.now)
+            if until != before.expires:
+                writing.change("renew", before._replace(expires=until))
+        return writing.version
+
+    def remove(self, id: str) -> int:
+        """Remove a subscription; gives the version.
+
+        Raises:
+            SubscriptionError: There is none of that id.
+        """
+        with self._writing() as writing:
+            writing.change("remove", _living(writing.view, id)._replace(state=REMOVED))
+        return writing.version
+
+    def remove_many(self, ids: Iterable[str]) -> builtins.list[str]:
+        """Remove many in one version; gives the ids that were not there."""
+        wanted = list(dict.fromkeys(ids))
+        unknown: builtins.list[str] = []
+        with self._writing() as writing:
+            rows = writing.view.rows(wanted)
+            for id in wanted:
+                row = rows.get(id)
+                if row is None or not row.living:
+                    unknown.append(id)
+                else:
+                    writing.change("remove", row._replace(state=REMOVED))
+        return unknown
+
+    def expire(self, now: datetime | None = None) -> int:
+        """Start and expire whatever is due, in one version; gives the version of the store."""
+        time = now_us() if now is None else microseconds(now)
+        with self.view() as view:
+            if not view.is_due(time):
+                return view.version
+        with self._writing() as writing:
+            for row in writing.view.due(time):
+                if row.expires is not None and row.expires <= time:
+                    writing.change("expire", row._replace(state=EXPIRED))
+                else:
+                    writing.change("start", row._replace(state=ACTIVE))
+        return writing.version
+
+    def trim(self, before: int) -> int:
+        """Cut the change log: the changes of versions before this one; gives how many.
+
+        Snapshots that hold an older version are built anew when they are next published.
+        """
+        table, meta = tables.changes, tables.meta
+        with self._database.writing() as connection:
+            view = View(self._database, connection)
+            last = min(before - 1, view.version)
+            if last <= view.trimmed:
+                return 0
+            connection.execute(meta.update().values(trimmed=last))
+            return connection.execute(table.delete().where(table.c.version <= last)).rowcount
+
+    # --- the rest ----------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._database.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[Writing]:
+        with self._database.writing() as connection:
+            writing = Writing(self._database, connection)
+            yield writing
+            writing.write()
+
+    def _import(
+        self, writing: Writing, done: Compiled, present: frozenset[str], *, replace: bool
+    ) -> Counter[Kind | None]:
+        """Note what was compiled as changes; counts them by kind. What cannot be taken joins the errors."""
+        counts: Counter[Kind | None] = Counter()
+        there = writing.view.rows([subscription.id for subscription in done.good.values()])
+        uses_default = False
+        for place, subscription in done.good.items():
+            try:
+                outcome = after_import(
+                    there.get(subscription.id), subscription, present, writing.now, replace=replace
+                )
+            except SubscriptionError as error:
+                done.errors[place] = error
+                continue
+            counts[None if outcome is None else outcome.kind] += 1
+            if outcome is not None:
+                writing.change(*outcome)
+                uses_default = uses_default or outcome.row.event_type == DEFAULT_TYPE
+        if uses_default and done.types[DEFAULT_TYPE] is None:
+            writing.declare(EventType())
+        return counts
+
+
+def _living(view: View, id: str) -> Row:
+    row = view.rows([id]).get(id)
+    if row is None or not row.living:
+        gone = "" if row is None else f"; it {'expired' if row.state == EXPIRED else 'was removed'}"
+        when = "" if row is None else f" at {moment(row.changed)}"
+        msg = f"there is no subscription {id!r}{gone}{when}"
+        raise SubscriptionError(msg)
+    return row

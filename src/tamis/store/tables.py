@@ -1,0 +1,120 @@
+"""The tables of a store, the same in every database.
+
+`tamis_subscriptions` has one row for every id that was ever added: the row of one that is gone stays, without its
+condition, so that its revisions are never given out again. `tamis_changes` has the state after each change; rows
+are only ever appended, and cut from the old end. Times are microseconds since 1970, UTC.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, SmallInteger, Table, Text
+
+LAYOUT = 1
+"""The arrangement of these tables; a store of a higher one was made by a newer tamis."""
+
+ACTIVE, WAITING, REMOVED, EXPIRED = "active", "waiting", "removed", "expired"
+LIVING = (ACTIVE, WAITING)
+
+# By bytes in every database, so that pages of ids come in the same order.
+_ORDERED = Text().with_variant(Text(collation="C"), "postgresql")
+
+metadata = MetaData()
+
+meta = Table(
+    "tamis_meta",
+    metadata,
+    Column("one", SmallInteger, primary_key=True, autoincrement=False),
+    Column("layout", Integer, nullable=False),
+    Column("store", Text, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("trimmed", BigInteger, nullable=False),
+)
+
+event_types = Table(
+    "tamis_event_types",
+    metadata,
+    Column("name", _ORDERED, primary_key=True),
+    Column("description", Text, nullable=False),
+)
+
+subscriptions = Table(
+    "tamis_subscriptions",
+    metadata,
+    Column("id", _ORDERED, primary_key=True),
+    Column("revision", Integer, nullable=False),
+    Column("condition", Text, nullable=False),
+    Column("event_type", Text, nullable=False),
+    Column("owner", Text),
+    Column("label", Text),
+    Column("priority", BigInteger, nullable=False),
+    Column("valid_from", BigInteger),
+    Column("expires", BigInteger),
+    Column("created", BigInteger, nullable=False),
+    Column("changed", BigInteger, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("refusal", Text),
+    Column("due", BigInteger),  # when it starts or expires, whichever comes next
+)
+Index("tamis_subscriptions_owner", subscriptions.c.owner, subscriptions.c.id)
+_IS_DUE_ONCE = subscriptions.c.due.is_not(None)
+Index("tamis_subscriptions_due", subscriptions.c.due, sqlite_where=_IS_DUE_ONCE, postgresql_where=_IS_DUE_ONCE)
+
+changes = Table(
+    "tamis_changes",
+    metadata,
+    Column("version", BigInteger, primary_key=True, autoincrement=False),
+    Column("ordinal", Integer, primary_key=True, autoincrement=False),
+    Column("at", BigInteger, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("id", _ORDERED),
+    Column("revision", Integer),
+    Column("condition", Text),
+    Column("event_type", Text, nullable=False),
+    Column("owner", Text),
+    Column("label", Text),
+    Column("priority", BigInteger),
+    Column("valid_from", BigInteger),
+    Column("expires", BigInteger),
+    Column("state", Text),
+    Column("refusal", Text),
+    sqlite_with_rowid=False,
+)
+Index("tamis_changes_id", changes.c.id)
+
+
+class Row(NamedTuple):
+    """A row of `tamis_subscriptions`, without what follows from the rest."""
+
+    id: str
+    revision: int
+    condition: str
+    event_type: str
+    owner: str | None
+    label: str | None
+    priority: int
+    valid_from: int | None
+    expires: int | None
+    created: int
+    changed: int
+    state: str
+    refusal: str | None
+
+    @property
+    def living(self) -> bool:
+        """Has it been neither removed nor expired?"""
+        return self.state in LIVING
+
+    def stored(self) -> tuple[object, ...]:
+        """All columns; of one that is gone, only what keeps its revisions apart."""
+        if not self.living:
+            return (*self._replace(condition="", valid_from=None, expires=None, refusal=None), None)
+        return (*self, self.valid_from if self.state == WAITING else self.expires)
+
+    def logged(self) -> tuple[object, ...]:
+        """What the change log has of it."""
+        return (*self[:9], self.state, self.refusal)
+
+
+ROW_COLUMNS = tuple(subscriptions.c[name] for name in Row._fields)

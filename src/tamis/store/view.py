@@ -1,0 +1,185 @@
+"""One state of a store, as a reader sees it: everything that is asked belongs to the same version."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from sqlalchemy import Connection, Select, func, select
+
+from tamis.events.event_type import EventType
+from tamis.store import tables
+from tamis.store.database import Database, StoreError
+from tamis.store.records import Change, Stored, is_storable, moment
+from tamis.store.tables import ACTIVE, LIVING, ROW_COLUMNS, Row
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Result
+
+_CHUNK_ROWS = 50_000
+_TIME = pa.timestamp("us", "UTC")
+CHANGES_SCHEMA = pa.schema(
+    [
+        ("version", pa.int64()),
+        ("ordinal", pa.int32()),
+        ("at", _TIME),
+        ("kind", pa.string()),
+        ("id", pa.string()),
+        ("revision", pa.int32()),
+        ("condition", pa.large_string()),
+        ("event_type", pa.string()),
+        ("owner", pa.string()),
+        ("label", pa.string()),
+        ("priority", pa.int64()),
+        ("valid_from", _TIME),
+        ("expires", _TIME),
+        ("state", pa.string()),
+        ("refusal", pa.string()),
+    ]
+)
+"""Columns of the change log. A change of kind "type" has no id; its condition is the event type's description."""
+MATCHABLE_SCHEMA = pa.schema(
+    [
+        ("id", pa.large_string()),
+        ("condition", pa.large_string()),
+        ("event_type", pa.string()),
+        ("priority", pa.int64()),
+        ("owner", pa.large_string()),
+        ("revision", pa.int32()),
+    ]
+)
+"""Columns of what a matcher needs to know."""
+
+_subscriptions, _changes, _meta = tables.subscriptions.c, tables.changes.c, tables.meta.c
+
+
+class View:
+    """One state of a store; `Store.view` gives it."""
+
+    def __init__(self, database: Database, connection: Connection) -> None:
+        self._database = database
+        self._connection = connection
+        found = connection.execute(select(_meta.version, _meta.trimmed)).one()
+        self.version: int = found.version
+        self.trimmed: int = found.trimmed
+
+    def event_types(self) -> dict[str, EventType]:
+        """The declared event types by name."""
+        table = tables.event_types
+        found = self._connection.execute(select(table.c.name, table.c.description).order_by(table.c.name))
+        return {name: EventType.from_dict(json.loads(description)) for name, description in found}
+
+    def count(self) -> int:
+        """Number of subscriptions that are neither removed nor expired."""
+        query = select(func.count()).where(_subscriptions.state.in_(LIVING))
+        return self._connection.execute(query).scalar_one()
+
+    def rows(self, ids: Sequence[str]) -> dict[str, Row]:
+        """The rows of these ids, gone ones included, as far as there are any."""
+        return self._database.rows(self._connection, [id for id in ids if is_storable(id)])
+
+    def listed(
+        self,
+        *,
+        owner: str | None = None,
+        event_type: str | None = None,
+        label: str | None = None,
+        prefix: str = "",
+        after: str = "",
+        limit: int | None = None,
+    ) -> Iterator[Stored]:
+        """Subscriptions by id; see `Store.list`."""
+        if not all(is_storable(text) for text in (owner, event_type, label, prefix, after) if text):
+            return
+        query = select(*ROW_COLUMNS).where(_subscriptions.state.in_(LIVING)).order_by(_subscriptions.id)
+        for column, value in (
+            (_subscriptions.owner, owner),
+            (_subscriptions.event_type, event_type),
+            (_subscriptions.label, label),
+        ):
+            if value is not None:
+                query = query.where(column == value)
+        if prefix:
+            query = query.where(
+                _subscriptions.id >= prefix, func.substr(_subscriptions.id, 1, len(prefix)) == prefix
+            )
+        if after:
+            query = query.where(_subscriptions.id > after)
+        if limit is not None:
+            query = query.limit(limit)
+        for part in self._streamed(query).partitions(_CHUNK_ROWS):
+            yield from (Stored.of(Row._make(row)) for row in part)
+
+    def of_type(self, name: str) -> list[Row]:
+        """The rows of the living subscriptions to an event type."""
+        query = select(*ROW_COLUMNS).where(_subscriptions.state.in_(LIVING), _subscriptions.event_type == name)
+        return [Row(*row) for row in self._connection.execute(query.order_by(_subscriptions.id))]
+
+    def is_due(self, now: int) -> bool:
+        """Should anything have started or expired by now?"""
+        query = select(_subscriptions.id).where(_subscriptions.due <= now).limit(1)
+        return self._connection.execute(query).first() is not None
+
+    def due(self, now: int) -> list[Row]:
+        """The rows of what should have started or expired by now."""
+        query = select(*ROW_COLUMNS).where(_subscriptions.due <= now).order_by(_subscriptions.id)
+        return [Row(*row) for row in self._connection.execute(query)]
+
+    def history(self, id: str) -> list[Change]:
+        """Every change of one id that the log still has, the oldest first."""
+        if not is_storable(id):
+            return []
+        columns = [_changes[name] for name in CHANGES_SCHEMA.names if name != "ordinal"]
+        query = select(*columns).where(_changes.id == id).order_by(_changes.version, _changes.ordinal)
+        found: list[Change] = []
+        for row in self._connection.execute(query):
+            named: dict[str, Any] = dict(row._mapping)
+            for key in ("at", "valid_from", "expires"):
+                named[key] = moment(named[key])
+            found.append(Change(**named))
+        return found
+
+    def changes(self, after: int, upto: int | None = None) -> Iterator[pa.RecordBatch]:
+        """All changes of later versions, in order, in columns; see `Store.changes`."""
+        if after < self.trimmed:
+            msg = f"{self._database.url}: the changes up to version {self.trimmed} have been cut"
+            raise StoreError(msg)
+        query = select(*(_changes[name] for name in CHANGES_SCHEMA.names)).where(_changes.version > after)
+        if upto is not None:
+            query = query.where(_changes.version <= upto)
+        yield from self._batches(query.order_by(_changes.version, _changes.ordinal), CHANGES_SCHEMA)
+
+    def matchable(self, event_type: str) -> Iterator[pa.RecordBatch]:
+        """Every subscription to the event type that is to be matched, in columns."""
+        query = select(*(_subscriptions[name] for name in MATCHABLE_SCHEMA.names)).order_by(_subscriptions.id)
+        active = _subscriptions.state == ACTIVE, _subscriptions.refusal.is_(None)
+        yield from self._batches(query.where(*active, _subscriptions.event_type == event_type), MATCHABLE_SCHEMA)
+
+    def touched(self, after: int) -> tuple[list[str], pa.Table]:
+        """The ids that later versions changed, and of these, as they are in this one, what is to be matched."""
+        # When something expires is no matter of matching, until it does.
+        query = select(_changes.id).where(
+            _changes.version > after, _changes.id.is_not(None), _changes.kind != "renew"
+        )
+        ids = sorted({*self._connection.execute(query).scalars()})
+        rows = self.rows(ids).values()
+        found = [row for row in rows if row.state == ACTIVE and row.refusal is None]
+        arrays = [pa.array([getattr(row, field.name) for row in found], field.type) for field in MATCHABLE_SCHEMA]
+        return ids, pa.Table.from_arrays(arrays, schema=MATCHABLE_SCHEMA)
+
+    def redeclared(self, after: int) -> list[str]:
+        """The event types that later versions declared or changed."""
+        query = select(_changes.event_type).where(_changes.version > after, _changes.kind == "type")
+        return sorted({*self._connection.execute(query).scalars()})
+
+    def _streamed(self, query: Select[Any]) -> Result[Any]:
+        options = {"stream_results": True, "max_row_buffer": _CHUNK_ROWS}
+        return self._connection.execute(query, execution_options=options)
+
+    def _batches(self, query: Select[Any], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        for part in self._streamed(query).partitions(_CHUNK_ROWS):
+            columns = zip(*part, strict=True)
+            arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -1,0 +1,85 @@
+"""Real servers for tests, started for the moment and gone with it."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+_PLACES = ("/usr/lib/postgresql", "/usr/local/pgsql", "/opt/homebrew/opt/postgresql")
+_START_SECONDS = 60
+
+
+class NoServerError(Exception):
+    """The programs of a server are not on this machine."""
+
+
+@contextmanager
+def postgresql() -> Iterator[str]:
+    """A PostgreSQL server of its own, in a temporary folder and reached through a socket there; gives its URL.
+
+    Raises:
+        NoServerError: PostgreSQL is not installed.
+    """
+    initdb, postgres = _program("initdb"), _program("postgres")
+    # A short path: a socket's name may have a hundred characters.
+    with tempfile.TemporaryDirectory(prefix="tamis-pg-", dir="/tmp") as name:
+        folder, run_as = Path(name), _unprivileged()
+        if run_as:
+            os.chown(folder, run_as["user"], run_as["group"])
+        data = folder / "data"
+        making = [initdb, "-D", str(data), "-U", "tamis", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
+        subprocess.run(making, check=True, stdout=subprocess.DEVNULL, cwd=folder, **run_as)
+        settings = ["listen_addresses=", f"unix_socket_directories={folder}", "max_connections=50", "fsync=off"]
+        options = [word for setting in settings for word in ("-c", setting)]
+        with (folder / "log").open("wb") as log:
+            server = subprocess.Popen(
+                [postgres, "-D", str(data), *options], stdout=log, stderr=log, cwd=folder, **run_as
+            )
+        try:
+            _wait_until_ready(server, folder)
+            yield f"postgresql://tamis@/postgres?host={folder}"
+        finally:
+            server.send_signal(signal.SIGQUIT)  # at once: nobody needs the data
+            server.wait(_START_SECONDS)
+
+
+def _program(name: str) -> str:
+    found = shutil.which(name)
+    if found is not None:
+        return found
+    places = sorted(path for place in _PLACES for path in Path(place).glob(f"**/bin/{name}"))
+    if not places:
+        msg = f"PostgreSQL is not installed: there is no {name}"
+        raise NoServerError(msg)
+    return str(places[-1])
+
+
+def _unprivileged() -> dict[str, Any]:
+    """Whom to start the server as: it refuses to run as root."""
+    if os.geteuid() != 0:
+        return {}
+    nobody = pwd.getpwnam("nobody")
+    return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+
+
+def _wait_until_ready(server: subprocess.Popen[bytes], folder: Path) -> None:
+    import psycopg
+
+    deadline = time.monotonic() + _START_SECONDS
+    while True:
+        try:
+            psycopg.connect(f"postgresql://tamis@/postgres?host={folder}").close()
+            return
+        except psycopg.OperationalError:
+            if server.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError((folder / "log").read_text()) from None
+            time.sleep(0.05)

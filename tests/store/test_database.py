@@ -1,0 +1,42 @@
+"""Where a store can be, and where not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tamis.store import Store, StoreError
+
+
+def test_a_path_and_a_url_of_sqlite_are_the_same(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "subs.db") as store:
+        store.add("a", "x = 1")
+    with Store.open(f"sqlite:///{tmp_path}/subs.db") as store:
+        assert "a" in store
+        with store.view() as view:
+            assert view._connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+            assert view._connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
+
+
+def test_another_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "subs.db").write_text("something else altogether, and long enough to be looked at\n" * 10)
+    with pytest.raises(StoreError, match=r"subs.db: file is not a database"):
+        Store.open(tmp_path / "subs.db")
+
+
+def test_a_folder_that_is_missing_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="unable to open database file"):
+        Store.open(tmp_path / "nowhere" / "subs.db")
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "mysql://host/db", "s3://bucket/subs"])
+def test_other_databases_are_refused_by_name(url: str) -> None:
+    with pytest.raises(StoreError, match=r"expected the path of a SQLite file, sqlite:///\.\.\. or postgresql"):
+        Store.open(url)
+
+
+def test_a_server_that_is_not_there_is_an_error_without_the_password(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"postgresql.*ines:.*@.*nowhere") as caught:
+        Store.open(f"postgresql://ines:secret@/db?host={tmp_path}/nowhere")
+    assert "secret" not in str(caught.value)

@@ -15,6 +15,8 @@ unexport SPARK_HOME PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON PYTHONPATH PYTHONHOME
 # Prefix of what runs Spark: asked every time, so that a JDK that has come or gone is noticed.
 WITH_JAVA = JAVA_HOME="$$($(PY) scripts/java_home.py)"; export JAVA_HOME;
 
+CAMPAIGN := tests/language tests/engines tests/segments tests/test_company.py
+
 .PHONY: help
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -27,8 +29,13 @@ $(STAMP): pyproject.toml scripts/setup.sh
 	@touch $@
 
 .PHONY: demo
-demo: $(STAMP) ## Show what tamis does, on the data in examples/
-	@$(WITH_JAVA) PATH="$(CURDIR)/$(VENV)/bin:$$PATH" scripts/demo.sh
+demo: $(STAMP) ## The main job: 200,000 events through Spark, 100,000 subscriptions that come and go
+	@rm -rf artifacts/demo
+	@$(WITH_JAVA) $(PY) -m tamis demo --folder artifacts/demo $(ARGS)
+
+.PHONY: tour
+tour: $(STAMP) ## A look at the command line, on the data in examples/
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" scripts/tour.sh
 
 .PHONY: test
 test: lint ## Everything: lint, all tests with Spark, documentation examples, each benchmark once
@@ -45,7 +52,12 @@ oracle: $(STAMP) ## Compare with Spark for longer: make oracle PAIRS=100000 SEED
 
 .PHONY: campaign
 campaign: $(STAMP) ## The property tests with many more examples, from a random seed
-	$(PYTEST) -n 2 -m "not spark" --hypothesis-profile campaign tests/language tests/engines tests/test_company.py $(ARGS)
+	$(PYTEST) -n 2 -m "not spark" --hypothesis-profile campaign $(CAMPAIGN) $(ARGS)
+
+.PHONY: kills
+kills: $(STAMP) ## Kill streams for longer: make kills KILLS=200 SEED=7
+	$(WITH_JAVA) TAMIS_REQUIRE_JAVA=1 TAMIS_KILLS=$(or $(KILLS),200) TAMIS_KILLS_SEED=$(or $(SEED),0) \
+		$(PYTEST) -s tests/spark/test_kills.py $(ARGS)
 
 .PHONY: lint
 lint: $(STAMP) ## Style, formatting and types

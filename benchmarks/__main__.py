@@ -51,6 +51,15 @@ def _match_arguments(parser: argparse.ArgumentParser) -> None:
     _selection(parser)
 
 
+def _spark_arguments(parser: argparse.ArgumentParser) -> None:
+    _sizes(parser)
+    parser.add_argument("--size", type=int, metavar="N", help="subscriptions")
+    parser.add_argument("--events", type=int, metavar="N", help="events")
+    parser.add_argument(
+        "--sweep", action="store_true", help="measure what sizes a deployment, too, and fit a model"
+    )
+
+
 def _compare_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("first", metavar="REV1", help="any name of a commit that git knows")
     parser.add_argument("second", metavar="REV2", help="what is called faster or slower than the first")
@@ -73,6 +82,12 @@ def _match(given: argparse.Namespace) -> Report:
     from benchmarks import match
 
     return match.run(size_of(given), given.family, given.size, given.batch)
+
+
+def _spark(given: argparse.Namespace) -> Report:
+    from benchmarks import spark
+
+    return spark.run(size_of(given), given.size, given.events, sweep=given.sweep)
 
 
 def _compare(given: argparse.Namespace) -> Report:
@@ -98,6 +113,7 @@ def _compare(given: argparse.Namespace) -> Report:
 COMMANDS: dict[str, Command] = {
     "parse": Command("from text to formula", _parse_arguments, _parse),
     "match": Command("engines against each other", _match_arguments, _match),
+    "spark": Command("Spark against the engine alone and against plain Spark", _spark_arguments, _spark),
     "compare": Command("two revisions against each other", _compare_arguments, _compare),
 }
 

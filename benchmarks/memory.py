@@ -81,7 +81,7 @@ def mapped(snapshot: Path, events: Path) -> dict[str, int] | None:
     return found
 
 
-def _pages(folder: Path) -> tuple[int, int]:
+def pages(folder: Path) -> tuple[int, int]:
     """Bytes of files in a folder that this process maps, and those that are in memory."""
     size = resident = 0
     is_inside = False
@@ -102,9 +102,9 @@ def main(arguments: list[str]) -> None:
 
     snapshot, events = Path(arguments[0]).resolve(), Path(arguments[1])
     matcher = tamis.Matcher.open(snapshot)
-    size, opened = _pages(snapshot)
+    size, opened = pages(snapshot)
     matcher.match_batch(pq.read_table(events))
-    print(json.dumps({"mapped": size, "opened": opened, "matched": _pages(snapshot)[1]}))
+    print(json.dumps({"mapped": size, "opened": opened, "matched": pages(snapshot)[1]}))
 
 
 if __name__ == "__main__":

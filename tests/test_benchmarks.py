@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from benchmarks import compare
@@ -17,28 +19,50 @@ from benchmarks.contest import Contestant, compare_pairs, enter
 from benchmarks.families import CASES, Data, cases_of, data_of
 from benchmarks.growth import Point, exponent
 from benchmarks.memory import array_bytes
+from benchmarks.plain_spark import largest
 from benchmarks.report import Bar, Report, html, number, spread
+from benchmarks.sizing import Model, fit
+from benchmarks.spark_data import ATTRIBUTES, check, first_of
+from benchmarks.spark_data import Data as SparkData
 from benchmarks.verdict import less_is_better, mann_whitney, value_of, verdict
+from tamis import Matcher
 from tamis.engines.base import Index, Matches, Stats
 from tamis.events.batch import EventBatch
 from tamis.predicates.base import Frame
+from tamis.workloads import generate
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["match", "parse"])
 def test_runs_at_its_smallest(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    page, file = tmp_path / "figures.html", tmp_path / "figures.json"
-    status = main([name, "--smallest", "--html", str(page), "--json", str(file)])
-    outcome = json.loads(capsys.readouterr().out.splitlines()[-1])
+    _runs([name, "--smallest"], capsys, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_spark_runs_at_its_smallest(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    outcome = _runs(["spark", "--smallest", "--sweep"], capsys, tmp_path)
+    figures = outcome["figures"]
+    assert figures["300 subscriptions: plain Spark, cross join: size"] == "256 events, 300 subscriptions"
+    assert "us/event" in figures["sizing, ranges: model"]
+
+
+def _runs(arguments: list[str], capsys: pytest.CaptureFixture[str], folder: Path) -> dict[str, Any]:
+    """Run a benchmark, check the shape of what it tells, and give its last line."""
+    page, file = folder / "figures.html", folder / "figures.json"
+    status = main([*arguments, "--html", str(page), "--json", str(file)])
+    outcome: dict[str, Any] = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert set(outcome) == {"benchmark", "revision", "figures", "bars"}
-    assert outcome["benchmark"] == name
+    assert outcome["benchmark"] == arguments[0]
     assert outcome["figures"]
     is_judged = outcome["figures"].get("bars", "judged") == "judged"
     assert status == (1 if is_judged and not all(bar["ok"] for bar in outcome["bars"].values()) else 0)
     assert outcome["bars"]
     assert all(set(bar) == {"value", "bar", "ok"} for bar in outcome["bars"].values())
     assert json.loads(file.read_text("utf-8")) == outcome
-    assert name in page.read_text("utf-8")
+    assert arguments[0] in page.read_text("utf-8")
+    return outcome
 
 
 def test_a_bar_is_the_least_or_the_most() -> None:
@@ -132,6 +156,68 @@ def test_arrays_are_counted_once() -> None:
     array = np.zeros(1_000, np.int64)
     held: dict[str, Any] = {"whole": array, "part": array[10:20], "others": (np.zeros(5, np.int32), [array])}
     assert array_bytes(held) == 8_000 + 20
+
+
+# --- spark ---------------------------------------------------------------------------------------------------
+
+
+def test_pairs_of_spark_are_compared_one_by_one() -> None:
+    pairs = np.array([3, (1 << 32) + 5, (2 << 32) + 9], np.int64)
+    check("a", pairs, pairs, str)
+    assert first_of(pairs, 2, 5).tolist() == [3]
+    with pytest.raises(
+        SystemExit, match="a has 2 pairs, 3 were expected; 1 differ; it does not find event 2 with"
+    ):
+        check("a", pairs[:2], pairs, str)
+    with pytest.raises(SystemExit, match="it finds event 1 with subscription 5: 5"):
+        check("a", pairs, pairs[[0, 2]], str)
+    with pytest.raises(SystemExit, match="finds a pair twice"):
+        check("a", np.sort(np.append(pairs, pairs[0])), pairs, str)
+
+
+def test_bounds_of_ranges_are_columns(tmp_path: Path) -> None:
+    data = SparkData(generate("ranges", subscriptions=50, events=200, width=0.5, ranges=2), tmp_path)
+    bounds, events = pq.read_table(data.bounds(50)), data.workload.events
+    matcher = Matcher(data.workload.event_type)
+    matcher.add_many(pa.table({"id": data.workload.ids, "condition": data.workload.conditions}))
+    held = np.ones((200, 50), np.bool_)
+    for name in ATTRIBUTES:
+        values = events[name].to_numpy()[:, None]
+        held &= (values >= bounds[f"low_{name}"].to_numpy()) & (values <= bounds[f"high_{name}"].to_numpy())
+    found = matcher.match_batch(events, event_id="id").to_pylist()
+    expected = {(f"e{event}", f"s{slot}") for event, slot in np.argwhere(held)}
+    assert {(pair["event_id"], pair["subscription_id"]) for pair in found} == expected
+
+
+def test_the_largest_size_is_looked_for_within_a_budget() -> None:
+    tried: list[tuple[int, int]] = []
+    found = largest(lambda *size: tried.append(size), (10, 20, 40), 5_000, 3_600.0)
+    assert (found.subscriptions, found.events) in tried
+    assert [events for size, events in tried if size == 10] == [256, 256, 5_000]
+    assert {size for size, _ in tried} == {10, 20, 40}
+    tried.clear()
+    assert largest(lambda *size: tried.append(size), (10, 20, 40), 5_000, 0.0).events == 256
+    assert tried == [(10, 256), (10, 256)]
+
+
+def test_the_model_that_made_points_is_found() -> None:
+    made = Model(2.0, 0.01, 0.6, 0.05)
+    points = [
+        (float(size), matches, made.microseconds(size, matches))
+        for size in (10_000, 100_000, 1_000_000)
+        for matches in (1.0, 20.0, 400.0)
+    ]
+    found = fit(points)
+    assert found.c == pytest.approx(0.6)
+    assert (found.a, found.b, found.d) == pytest.approx((2.0, 0.01, 0.05), rel=1e-3)
+    assert max(map(abs, found.residuals)) < 1e-6
+    assert found.events_a_second(1e8, 10, cores=100) == pytest.approx(100e6 / made.microseconds(1e8, 10))
+    assert found.cores(1e8, 10, 1e6) == pytest.approx(made.microseconds(1e8, 10), rel=1e-3)
+
+
+def test_nothing_in_the_model_is_negative() -> None:
+    found = fit([(100.0, 5.0, 10.0), (1_000.0, 4.0, 9.0), (10_000.0, 3.0, 8.0), (100_000.0, 2.0, 7.0)])
+    assert min(found.a, found.b, found.d) >= 0
 
 
 # --- compare -------------------------------------------------------------------------------------------------

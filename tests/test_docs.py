@@ -89,9 +89,24 @@ def in_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
 
 
-@pytest.mark.parametrize("page", _pages_with("python"), ids=_name)
+def _needs_spark(page: Path) -> bool:
+    return any(block.language == "python" and "tamis.spark" in block.content for block in _blocks(page))
+
+
+@pytest.mark.parametrize("page", [page for page in _pages_with("python") if not _needs_spark(page)], ids=_name)
 @pytest.mark.usefixtures("in_examples")
 def test_python_examples_do_what_the_page_says(page: Path) -> None:
+    _run_page(page)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("page", [page for page in _pages_with("python") if _needs_spark(page)], ids=_name)
+@pytest.mark.usefixtures("in_examples", "spark")
+def test_python_examples_on_spark_do_what_the_page_says(page: Path) -> None:
+    _run_page(page)
+
+
+def _run_page(page: Path) -> None:
     names: dict[str, object] = {"__name__": page.stem}
     blocks = _blocks(page)
     following = [*blocks[1:], Block("", "", 0)]

@@ -100,3 +100,49 @@ def test_statistics_change_nothing_that_is_found() -> None:
     for batch, table in zip(batches, tables, strict=True):
         found = informed.pairs(batch).to_pylist()
         assert sorted(map(str, found)) == sorted(map(str, table))
+
+
+def test_a_survey_keeps_quantiles_and_frequent_values() -> None:
+    values = [1] * 600 + [2] * 300 + list(range(3, 103))
+    random.Random(1).shuffle(values)
+    statistics = Statistics()
+    statistics.survey(BatchFrame(EventBatch.of([{"a": value} for value in values], OFFER)), [A, B], len(values))
+    a = statistics.of(A)
+    assert a is not None
+    assert a.sample.count(1) == pytest.approx(0.6 * SAMPLE, abs=1)
+    assert a.sample.count(2) == pytest.approx(0.3 * SAMPLE, abs=1)
+    assert (a.events, a.present, a.distinct) == (1_000, 1_000, 102)
+    assert statistics.describe() == [
+        {
+            "attribute": "a",
+            "presence": 0.9995,
+            "distinct": 102,
+            "quartiles": ["1", "1", "1", "2", "101"],
+            "frequent": {"1": pytest.approx(0.6, abs=0.01), "2": pytest.approx(0.3, abs=0.01)},
+        },
+        {"attribute": "b", "presence": pytest.approx(0.0005), "distinct": 0, "quartiles": [], "frequent": {}},
+    ]
+    assert Statistics.from_json(json.loads(json.dumps(statistics.to_json()))).describe() == statistics.describe()
+
+
+def test_values_seen_once_stand_for_others() -> None:
+    events = [{"a": row, "b": row % 10} for row in range(100)]
+    statistics = Statistics()
+    statistics.survey(BatchFrame(EventBatch.of(events, OFFER)), [A, B], 10_000)
+    a, b = statistics.of(A), statistics.of(B)
+    assert a is not None
+    assert b is not None
+    assert a.distinct == pytest.approx(1_000)
+    assert b.distinct == 10
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_everything_learned_can_be_described(name: str) -> None:
+    random_ = random.Random(5)
+    here = world(name)
+    matcher = Matcher(here.event_type)
+    matcher.add_many((f"s{number}", each.text) for number, each in enumerate(here.accepted(random_, 150)))
+    matcher.pairs(here.batch(random_, 50))
+    described = matcher.statistics.describe()
+    assert len(described) == len(matcher.statistics)
+    assert all(len(each["quartiles"]) in (0, 5) for each in described)

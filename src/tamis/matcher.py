@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from tamis.engines import AUTO, ENGINES
 from tamis.engines.base import Index
-from tamis.engines.forest import Forest, forest_of
+from tamis.engines.forest import Forest, forest_of, names_read
 from tamis.errors import ConditionError, SubscriptionError, TamisError
 from tamis.events.batch import EventBatch
 from tamis.events.compute import BatchFrame
@@ -205,6 +205,15 @@ class Matcher:
     def pairs(self, batch: EventBatch, *, sort: Sort | None = "event") -> pa.Table:
         """As `match_batch`, of a batch that was read before."""
         return self._pairs(batch).table(batch.ids, sort)
+
+    def found(self, batch: EventBatch) -> Pairs:
+        """The pairs of a batch that was read before, as they were found: rows, subscription ids and revisions."""
+        return self._pairs(batch)
+
+    def attributes(self) -> set[str]:
+        """The names of the attributes that conditions read, of each path the outermost."""
+        forests = [segment.forest for segment in self._collection.flush().segments]
+        return {name for forest in forests for name in names_read(forest)}
 
     def explain(self, id: str, event: Mapping[str, Any] | EventBatch) -> Explanation:
         """Why an event satisfies a subscription, or why not."""

@@ -1,4 +1,4 @@
-"""The files in examples/ and what `make demo` shows."""
+"""The files in examples/ and what `make tour` shows."""
 
 from __future__ import annotations
 

@@ -8,8 +8,14 @@ from typing import Any
 
 import pytest
 
+from tamis.events.batch import EventBatch
+from tamis.events.compute import BatchFrame
+from tamis.events.event_type import EventType
+from tamis.language.expression import Path as Path_
 from tamis.matcher import Matcher
 from tamis.snapshot import Snapshots
+from tamis.statistics import Statistics
+from tamis.values.types import STRING, decimal
 from tests.cli.conftest import EXAMPLES, Run, Write
 from tests.snapshot.processes import opened, publish_next
 
@@ -92,6 +98,21 @@ def test_inspect_shows_what_a_version_is_made_of(run: Run, four: Snapshots) -> N
     assert "event type     event (schemaless)" in text
     assert manifest.entries[0].segment[:12] in text
     assert "\n  values  <i8   168.0 kB\n" in text
+
+
+def test_inspect_shows_what_is_known_of_events(run: Run, tmp_path: Path) -> None:
+    offer = EventType.from_dict({"name": "offer", "attributes": {"price": "decimal(6,2)", "colour": "string"}})
+    events = EventBatch.of([{"price": "2.5", "colour": "red"}, {"price": 3}, {"price": 3}, {"price": 3}], offer)
+    statistics = Statistics()
+    statistics.survey(BatchFrame(events), [Path_(("price",), decimal(6, 2)), Path_(("colour",), STRING)], 4)
+    Matcher(offer, statistics=statistics).publish(tmp_path / "known")
+    lines = [" ".join(line.split()) for line in run("snapshot", "inspect", "known").out.splitlines()]
+    first = lines.index("statistics of offer:")
+    assert lines[first + 1 : first + 4] == [
+        "attribute in events values quartiles frequent",
+        "colour 30.0% 1 'red' .. 'red' .. 'red' .. 'red' .. 'red'",
+        "price 90.0% 2 2.50 .. 3.00 .. 3.00 .. 3.00 .. 3.00 3.00 75.0%",
+    ]
 
 
 def test_inspect_reads_no_array(run: Run, four: Snapshots, tmp_path: Path) -> None:

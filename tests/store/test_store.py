@@ -432,6 +432,18 @@ def test_a_store_that_is_not_there_is_an_error_if_asked_for(url: str) -> None:
         Store.open(url, create=False)
 
 
+def test_a_view_tells_when_the_first_change_after_a_version_was_made(store: Store) -> None:
+    store.add_many([{"id": "a", "condition": "x = 1"}, {"id": "b", "condition": "x = 1"}])
+    between = now()
+    store.remove("a")
+    store.remove("b")
+    with store.view() as view:
+        first, second, none = (view.changed_after(version) for version in (0, 1, store.version()))
+    assert first is not None and second is not None and none is None
+    assert first <= between <= second
+    assert second == store.history("a")[-1].at
+
+
 def test_a_view_stays_as_it_was(store: Store) -> None:
     store.add("a", "x = 1")
     with store.view() as view:

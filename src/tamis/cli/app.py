@@ -7,12 +7,15 @@ from typing import Annotated
 import typer
 
 from tamis._version import __version__
+from tamis.cli.demo import demo
 from tamis.cli.explain import explain
 from tamis.cli.generate import generate
 from tamis.cli.lint import lint
 from tamis.cli.match import match
+from tamis.cli.run import run
 from tamis.cli.show import show
 from tamis.cli.snapshot import snapshot
+from tamis.cli.subs import subs
 from tamis.cli.test import test
 
 app = typer.Typer(
@@ -44,6 +47,7 @@ def _tamis(
     """
 
 
-for _command in (match, lint, show, explain, test, generate):
+for _command in (match, lint, show, explain, test, generate, run, demo):
     app.command()(_command)
 app.add_typer(snapshot, name="snapshot")
+app.add_typer(subs, name="subs")

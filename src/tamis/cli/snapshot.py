@@ -293,15 +293,16 @@ def _print_inspected(url: str, shown: dict[str, Any]) -> None:
         *(("event type", _described(name, each)) for name, each in shown["event_types"].items()),
         ("subscriptions", f"{shown['subscriptions']:,}, and {shown['dead']:,} dead slots"),
         ("bytes", f"{_bytes(shown['bytes'])} in arrays"),
-        ("statistics", "none" if shown["statistics"] is None else json.dumps(shown["statistics"])),
+        *(() if shown["statistics"] else (("statistics", "none"),)),
         *((key, json.dumps(value)) for key, value in shown["extra"].items() if key not in shown),
     ]
     width = max(len(left) for left, _ in rows)
     for left, right in rows:
-        screen.say(f"  {left:{width}}  {right if len(right) <= 200 else right[:197] + '...'}")
+        screen.say(f"  {left:{width}}  {_shortened(right, 200)}")
     screen.say("segments:", style="bold")
     table = [(each["name"][:12], each["slots"], each["dead"], _bytes(each["bytes"])) for each in shown["segments"]]
     _print_table(("name", "slots", "dead", "bytes"), ([str(cell) for cell in row] for row in table))
+    _print_statistics(shown["event_types"], shown["statistics"] or {})
     totals: dict[tuple[str, str], int] = {}
     for segment in shown["segments"]:
         for array in segment["arrays"]:
@@ -310,6 +311,31 @@ def _print_inspected(url: str, shown: dict[str, Any]) -> None:
     screen.say("arrays:", style="bold")
     largest = sorted((item for item in totals.items() if item[1]), key=lambda item: -item[1])
     _print_table(("name", "type", "bytes"), ((name, type_, _bytes(size)) for (name, type_), size in largest))
+
+
+def _print_statistics(event_types: Iterable[str], documents: dict[str, Any]) -> None:
+    """What is known of the events of each type."""
+    from tamis.cli.output import Screen
+    from tamis.statistics import Statistics
+
+    for name in event_types:
+        if name in documents:
+            Screen().say(f"statistics of {name}:", style="bold")
+            rows = (
+                (
+                    each["attribute"],
+                    f"{each['presence']:.1%}",
+                    f"{each['distinct']:,}",
+                    _shortened(" .. ".join(each["quartiles"])),
+                    _shortened(", ".join(f"{value} {share:.1%}" for value, share in each["frequent"].items())),
+                )
+                for each in Statistics.from_json(documents[name]).describe()
+            )
+            _print_table(("attribute", "in events", "values", "quartiles", "frequent"), rows)
+
+
+def _shortened(text: str, most: int = 80) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def _print_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -18,9 +18,10 @@ import numpy.typing as npt
 from tamis.engines.axes import HIGHEST, LOWEST, Axis, has_keys, scale_of
 from tamis.engines.forest_tests import Tests, tests_of
 from tamis.language.bulk import FormulaColumn
-from tamis.language.expression import Typed
+from tamis.language.expression import Path, Typed, walk
 from tamis.language.formula import FALSE, TRUE, Formula, at_least, leaf
 from tamis.predicates.base import Predicate
+from tamis.predicates.quantified import Quantified
 from tamis.predicates.within import Within
 from tamis.values.ranges import Key, Ranges
 
@@ -317,3 +318,13 @@ def forest_of(formulas: Sequence[Formula] | FormulaColumn) -> Forest:
     for formula in formulas:
         builder.add(formula)
     return builder.forest()
+
+
+def names_read(forest: Forest) -> set[str]:
+    """The names of the attributes that formulas read, the outermost of each path."""
+    read = [axis.attribute for axis in forest.axes] + list(forest.tests.attributes)
+    for test in forest.tests.others:
+        read.append(test.attribute)
+        if isinstance(test, Quantified):
+            read += [inner.attribute for inner in test.formula.predicates()]
+    return {node.steps[0] for attribute in read for node in walk(attribute) if isinstance(node, Path)}

@@ -20,7 +20,7 @@ from tamis.segments.live import LiveSegment
 from tamis.segments.records import Records
 from tamis.snapshot.segment import Segment, make_segment
 
-LAYOUT = 1
+LAYOUT = 2
 """Grows with every change of what the arrays mean."""
 
 

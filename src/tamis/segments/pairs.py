@@ -64,6 +64,17 @@ class Pairs:
         order = sorted(range(len(ids)), key=lambda place: -priorities[place])
         return [ids[place] for place in order]
 
+    def columns(self) -> tuple[Shorts, pa.StringArray, Shorts]:
+        """Row, subscription id and revision of each pair, in any order."""
+        rows: list[Shorts] = [np.empty(0, np.int32)]
+        ids: list[pa.Array] = [pa.array([], pa.large_string())]
+        revisions: list[Shorts] = [np.empty(0, np.int32)]
+        for owner, found in self.lots:
+            rows.append(found.rows)
+            ids.append(_ids(owner, found.slots))
+            revisions.append(_revisions(owner, found.slots))
+        return np.concatenate(rows), pa.concat_arrays(ids).cast(pa.string()), np.concatenate(revisions)
+
     def table(self, event_ids: pa.Array, sort: Literal["event", "subscription"] | None) -> pa.Table:
         """The pairs with the ids of both, in an order or in none."""
         rows: list[Shorts] = []
@@ -91,6 +102,12 @@ def _ids(owner: Owner, slots: Shorts) -> pa.LargeStringArray:
     if isinstance(owner, Records):
         return owner.ids.take(pa.array(slots))
     return pa.array([owner[slot].subscription.id for slot in slots.tolist()], pa.large_string())
+
+
+def _revisions(owner: Owner, slots: Shorts) -> Shorts:
+    if isinstance(owner, Records):
+        return owner.revisions[slots]
+    return np.fromiter((owner[slot].subscription.revision for slot in slots.tolist()), np.int32, len(slots))
 
 
 @numba.njit(cache=True, nogil=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -140,6 +141,11 @@ class View:
                 named[key] = moment(named[key])
             found.append(Change(**named))
         return found
+
+    def changed_after(self, version: int) -> datetime | None:
+        """When the store was changed first after a version, as far as the log tells; None if it was not."""
+        query = select(_changes.at).where(_changes.version > version).order_by(_changes.version).limit(1)
+        return moment(self._connection.execute(query).scalar_one_or_none())
 
     def changes(self, after: int, upto: int | None = None) -> Iterator[pa.RecordBatch]:
         """All changes of later versions, in order, in columns; see `Store.changes`."""

@@ -33,7 +33,7 @@ def write(workload: Workload, folder: Path) -> list[Path]:
     with files[0].open("wb") as subscriptions, files[1].open("wb") as texts:
         _write_conditions(workload, subscriptions, texts)
     with files[2].open("w", encoding="utf-8", newline="\n") as events:
-        events.writelines(_event_lines(workload.events))
+        events.writelines(event_lines(workload.events))
     pq.write_table(workload.events, files[3])
     _write_json(files[4], workload.event_type.to_dict())
     _write_json(files[5], manifest(workload))
@@ -65,7 +65,8 @@ def _write_conditions(workload: Workload, subscriptions: IO[bytes], texts: IO[by
         )
 
 
-def _event_lines(events: pa.Table) -> Iterator[str]:
+def event_lines(events: pa.Table) -> Iterator[str]:
+    """Events as lines of JSON, without the attributes that they do not have."""
     for batch in events.to_batches(1_024):
         for event in batch.to_pylist():
             yield json.dumps(_present(event), ensure_ascii=False, default=_number) + "\n"

@@ -1,9 +1,13 @@
-"""The families by name, and the way from a name to a workload."""
+"""The families by name, and the way from a name to a workload.
+
+A workload is made in blocks of rows that depend on nothing but its arguments and their number: whoever makes the
+blocks, in whichever order, makes the same rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -52,23 +56,80 @@ def generate(
     >>> data.conditions.to_pylist()
     ['a1 = 12 AND a7 = 12 AND a11 = 19', 'a4 = 8 AND a0 = 2 AND a6 = 9']
     """
+    made = generator(name, subscriptions=subscriptions, events=events, seed=seed, **parameters)
+    conditions = _joined(made.conditions, made.condition_blocks)
+    return Workload(
+        name=name,
+        seed=seed,
+        parameters=asdict(made.parameters),
+        facts=made.plan.facts,
+        event_type=made.plan.event_type,
+        ids=conditions["id"].chunk(0),
+        conditions=conditions["condition"].chunk(0),
+        events=_joined(made.events, made.event_blocks),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """Makes a workload block by block.
+
+    Attributes:
+        name: Of the family.
+        seed: That it is made from.
+        parameters: Of the family, as used.
+        plan: How rows are made.
+        subscription_count: How many subscriptions there are.
+        event_count: How many events there are.
+    """
+
+    name: str
+    seed: int
+    parameters: Any
+    plan: Plan
+    subscription_count: int
+    event_count: int
+
+    @property
+    def condition_blocks(self) -> int:
+        """Number of blocks of subscriptions."""
+        return -(-self.subscription_count // BLOCK_CONDITIONS)
+
+    @property
+    def event_blocks(self) -> int:
+        """Number of blocks of events."""
+        return -(-self.event_count // BLOCK_EVENTS)
+
+    def conditions(self, block: int) -> pa.Table:
+        """`id` and `condition` of the subscriptions of a block."""
+        first = block * BLOCK_CONDITIONS
+        rows = min(BLOCK_CONDITIONS, self.subscription_count - first)
+        codes = self.plan.conditions(Draws(self.seed, self.name, "conditions", block, BLOCK_CONDITIONS))
+        texts = render(codes[:rows], self.plan.phrases.table())
+        return pa.table({"id": _ids("s", first, rows), "condition": texts})
+
+    def events(self, block: int) -> pa.Table:
+        """The events of a block: a column an attribute, in the order of the event type."""
+        first = block * BLOCK_EVENTS
+        rows = min(BLOCK_EVENTS, self.event_count - first)
+        columns = self.plan.events(Draws(self.seed, self.name, "events", block, BLOCK_EVENTS))
+        own = [each.name for each in self.plan.event_type.attributes or () if each.name != "id"]
+        return pa.table({"id": _ids("e", first, rows), **{name: columns[name].slice(0, rows) for name in own}})
+
+
+def generator(name: str, *, subscriptions: int, events: int, seed: int, **parameters: Any) -> Generator:
+    """What makes the workload that `generate` gives for the same arguments.
+
+    Raises:
+        WorkloadError: With everything that is wrong with the arguments.
+    """
     family = WORKLOADS.get(name)
     if family is None:
         msg = f"there is no workload {name!r}; known are {', '.join(WORKLOADS)}"
         raise WorkloadError(msg)
     _check_sizes(name, subscriptions=subscriptions, events=events, seed=seed)
     used = checked(name, family.parameters, parameters)
-    plan = family.plan(used, seed, subscriptions)
-    return Workload(
-        name=name,
-        seed=seed,
-        parameters=asdict(used),
-        facts=plan.facts,
-        event_type=plan.event_type,
-        ids=_ids("s", subscriptions),
-        conditions=_conditions(plan, name, seed, subscriptions),
-        events=_events(plan, name, seed, events),
-    )
+    return Generator(name, seed, used, family.plan(used, seed, subscriptions), subscriptions, events)
 
 
 def _check_sizes(name: str, **numbers: Any) -> None:
@@ -78,39 +139,14 @@ def _check_sizes(name: str, **numbers: Any) -> None:
             raise WorkloadError(msg)
 
 
-def _conditions(plan: Plan, name: str, seed: int, wanted: int) -> pa.LargeStringArray:
-    table = plan.phrases.table()
-
-    def block(draws: Draws, rows: int) -> pa.LargeStringArray:
-        return render(plan.conditions(draws)[:rows], table)
-
-    return pa.concat_arrays(_blocks(block, seed, name, "conditions", wanted, BLOCK_CONDITIONS))
+def _joined(make: Callable[[int], pa.Table], blocks: int) -> pa.Table:
+    """All blocks as one; without any, the first one, which is empty, so that there are columns."""
+    return pa.concat_tables([make(number) for number in range(max(1, blocks))]).combine_chunks()
 
 
-def _events(plan: Plan, name: str, seed: int, wanted: int) -> pa.Table:
-    own = [each for each in plan.event_type.attributes or () if each.name != "id"]
-
-    def block(draws: Draws, rows: int) -> pa.Table:
-        columns = plan.events(draws)
-        return pa.table({each.name: columns[each.name] for each in own}).slice(0, rows)
-
-    table = pa.concat_tables(_blocks(block, seed, name, "events", wanted, BLOCK_EVENTS)).combine_chunks()
-    return table.add_column(0, "id", _ids("e", wanted))
-
-
-def _blocks(
-    make: Callable[[Draws, int], Any], seed: int, name: str, part: str, wanted: int, block_rows: int
-) -> list[Any]:
-    """As many blocks as are wanted, the last one cut; one at least, so that there is something to join."""
-    return [
-        make(Draws(seed, name, part, number, block_rows), min(block_rows, wanted - number * block_rows))
-        for number in range(max(1, -(-wanted // block_rows)))
-    ]
-
-
-def _ids(prefix: str, count: int) -> pa.StringArray:
+def _ids(prefix: str, first: int, count: int) -> pa.StringArray:
     phrases = Phrases()
     codes: Whole = np.empty((count, 2), np.int64)
     codes[:, 0] = phrases.code(prefix)
-    codes[:, 1] = integers(np.arange(count))
+    codes[:, 1] = integers(np.arange(first, first + count))
     return render(codes, phrases.table()).cast(pa.string())

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A first look at tamis: the command line on the data in examples/. Run by `make demo`, which puts the command
+# A first look at tamis: the command line on the data in examples/. Run by `make tour`, which puts the command
 # on PATH.
 set -eu
 cd "$(dirname "$0")/../examples"

@@ -1,0 +1,46 @@
+"""tamis on Spark: pairs of DataFrames, and of streams, exactly once.
+
+Names are imported when they are first used; `pip install 'tamis[spark]'` brings what they need.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tamis.spark.generating import auction_events, auction_subscriptions
+    from tamis.spark.learning import statistics
+    from tamis.spark.matching import match
+    from tamis.spark.preparing import Prepared, prepare
+    from tamis.spark.streaming import Reading, stream
+
+__all__ = [
+    "Prepared",
+    "Reading",
+    "auction_events",
+    "auction_subscriptions",
+    "match",
+    "prepare",
+    "statistics",
+    "stream",
+]
+
+_HOME_OF = {
+    "Prepared": "tamis.spark.preparing",
+    "Reading": "tamis.spark.streaming",
+    "auction_events": "tamis.spark.generating",
+    "auction_subscriptions": "tamis.spark.generating",
+    "match": "tamis.spark.matching",
+    "prepare": "tamis.spark.preparing",
+    "statistics": "tamis.spark.learning",
+    "stream": "tamis.spark.streaming",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    value = globals()[name] = getattr(import_module(_HOME_OF[name]), name)
+    return value

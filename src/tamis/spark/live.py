@@ -1,0 +1,176 @@
+"""Subscriptions that change while a stream runs.
+
+A thread of the driver keeps the snapshot up to date with the store, so that no batch waits for a large import: a
+batch takes the newest version that is published when it begins, and never asks the store for anything. If
+publishing fails, batches go on with what there is, the lag grows and shows, and the next attempt makes up for it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tamis.errors import SnapshotError
+from tamis.snapshot import Snapshots
+from tamis.spark.changes import ChangeFolder
+from tamis.spark.preparing import is_store, reachable
+from tamis.store import Published, Publisher, Store
+
+_log = logging.getLogger(__name__)
+
+FORGET_SECONDS = 60.0
+"""How often versions that nobody can need are collected."""
+_ATTEMPTS = 5
+"""To publish before a query starts, if another publisher of the same snapshot is quicker."""
+
+
+class LiveSubscriptions:
+    """The versions of a snapshot, as a stream sees them.
+
+    Attributes:
+        snapshots: Where versions and pins are.
+        url: The same, as workers reach it.
+        error: What went wrong when publishing last, None if all is well.
+    """
+
+    def __init__(
+        self,
+        subscriptions: Any,
+        snapshot: str | os.PathLike[str],
+        state: str | os.PathLike[str],
+        *,
+        poll_seconds: float = 1.0,
+        retention_seconds: float = 3_600.0,
+    ) -> None:
+        """Nothing is published yet.
+
+        Args:
+            subscriptions: A store or its path or URL, a folder of changes or a `ChangeFolder`, or the URL of a
+                snapshot that somebody else publishes.
+            snapshot: Where to publish; not used if `subscriptions` is a snapshot.
+            state: A folder of this machine, for what a folder of changes amounts to.
+            poll_seconds: How often the store is asked for changes.
+            retention_seconds: For how long a version that is no longer the newest stays.
+        """
+        self.error: BaseException | None = None
+        self._store: Store | None = None
+        self._owns_store = False
+        self._folder: ChangeFolder | None = None
+        self._poll_seconds = poll_seconds
+        self._retention_seconds = retention_seconds
+        self._published: Published | None = None
+        self._behind_since: float | None = None
+        self._looked = time.time()
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._forgotten = time.monotonic()
+        if isinstance(subscriptions, Store):
+            self._store = subscriptions
+        elif isinstance(subscriptions, ChangeFolder):
+            self._folder, self._store = subscriptions, subscriptions.store
+        else:
+            place = os.fspath(subscriptions)
+            if is_store(place):
+                self._store, self._owns_store = Store.open(place), True
+            elif not Path(place).is_file() and Snapshots(place).latest() is not None:
+                snapshot = place
+            elif Path(place).is_dir():
+                self._folder = ChangeFolder(place, Path(state) / "changes")
+                self._store, self._owns_store = self._folder.store, True
+            else:
+                msg = "expected a store, a folder of changes or a snapshot, and found nothing of the kind"
+                raise SnapshotError(place, msg, "missing")
+        self.snapshots = Snapshots(snapshot)
+        self.url = reachable(snapshot)
+        self._publisher = None if self._store is None else Publisher(self._store, snapshot)
+
+    def start(self, is_active: Callable[[], bool]) -> None:
+        """Publish what there is, then go on publishing as long as the stream is active."""
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                self.publish()
+                break
+            except SnapshotError as error:
+                if error.kind != "conflict" or attempt == _ATTEMPTS:
+                    raise
+        if self._publisher is not None:
+            self._thread = threading.Thread(target=self._run, args=(is_active,), name="tamis", daemon=True)
+            self._thread.start()
+
+    def publish(self) -> None:
+        """Publish what has changed."""
+        if self._folder is not None:
+            self._folder.apply()
+        if self._publisher is not None:
+            looked = time.time()
+            self._behind_since = self._oldest_change()
+            self._published = self._publisher.sync()
+            self._behind_since, self._looked = None, looked
+            if time.monotonic() - self._forgotten > FORGET_SECONDS:
+                self._forgotten = time.monotonic()
+                self.snapshots.forget(keep_versions=2, older_than_seconds=self._retention_seconds)
+
+    def newest(self) -> int:
+        """The newest version that is published.
+
+        Raises:
+            SnapshotError: There is none.
+        """
+        found = self.snapshots.latest()
+        if found is None:
+            raise SnapshotError(self.snapshots.url, "there is no version yet", "missing")
+        return found
+
+    def store_version(self, version: int) -> int | None:
+        """The version of the store that a version of the snapshot holds, None without a store."""
+        source = self.snapshots.manifest(version).extra.get("store")
+        return int(source["version"]) if isinstance(source, dict) else None
+
+    def lag_seconds(self) -> float | None:
+        """The age of the oldest change that the newest version lacks, 0 if it lacks none; None without a store.
+
+        If the store cannot be asked, it may have changed ever since it could.
+        """
+        if self._store is None:
+            return None
+        since = self._behind_since
+        if since is None:
+            return 0.0 if self.error is None else max(0.0, time.time() - self._looked)
+        return max(0.0, time.time() - since)
+
+    def close(self) -> None:
+        """End the thread and give back what is open."""
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._close_store()
+
+    def _run(self, is_active: Callable[[], bool]) -> None:
+        while not self._ended.wait(self._poll_seconds) and is_active():
+            try:
+                self.publish()
+                self.error = None
+            except (
+                Exception
+            ) as error:  # whatever it is: a thread that ended would look like one with nothing to do
+                if repr(error) != repr(self.error):
+                    _log.warning("subscriptions were not published, and will be tried again: %r", error)
+                self.error = error
+        self._close_store()
+
+    def _oldest_change(self) -> float | None:
+        """When the store was changed first since the newest version; None if it was not."""
+        if self._store is None or self._published is None:
+            return None
+        with self._store.view() as view:
+            changed = view.changed_after(self._published.store_version)
+        return None if changed is None else changed.timestamp()
+
+    def _close_store(self) -> None:
+        if self._store is not None and self._owns_store:
+            self._store.close()

@@ -1,0 +1,190 @@
+"""A pipeline as plain values: where events and subscriptions come from, and where notifications go.
+
+Nothing is opened, made or connected here, and Spark is not needed. `pipeline_file` reads one from a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from tamis.errors import TamisError
+from tamis.events.event_type import EventType
+from tamis.quotas import Quota
+from tamis.sinks import SINKS, Sink
+from tamis.spark.streaming import Reading
+
+
+class PipelineError(TamisError):
+    """A pipeline cannot run: the message names the file, and what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Events in the files of a folder; a file must be whole when it appears.
+
+    Attributes:
+        format: `json` (JSON lines) or `parquet`.
+        path: The folder, or a pattern such as `/data/*.jsonl`; a URL that Spark can read.
+        most_files: That a batch takes.
+    """
+
+    format: str
+    path: str
+    most_files: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kafka:
+    """Events in topics of Kafka, as JSON.
+
+    Attributes:
+        servers: `host:port`, several with commas.
+        topics: Their names.
+        starting_offsets: Where a new query begins, as Spark has it.
+        most_offsets: That a batch takes.
+        options: More options of Spark's connector.
+    """
+
+    servers: str
+    topics: tuple[str, ...]
+    starting_offsets: str
+    most_offsets: int | None
+    options: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Events that Spark makes up: `id`, `value` (0, 1, 2, ...) and `timestamp`.
+
+    Attributes:
+        rows_per_second: How many.
+    """
+
+    rows_per_second: int
+
+
+@dataclass(frozen=True, slots=True)
+class Socket:
+    """Events that a server sends as JSON lines; what was sent is gone after a crash.
+
+    Attributes:
+        host: Of the server.
+        port: Of it.
+    """
+
+    host: str
+    port: int
+
+
+Source: TypeAlias = Files | Kafka | Rate | Socket
+
+
+@dataclass(frozen=True, slots=True)
+class Subscriptions:
+    """Where subscriptions come from.
+
+    Attributes:
+        kind: `store`, `changes` (a folder of changes) or `snapshot` (that somebody else publishes).
+        place: Its path or URL.
+        poll: How often it is asked for changes.
+    """
+
+    kind: str
+    place: str
+    poll: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the query keeps.
+
+    Attributes:
+        checkpoint: Spark's folder.
+        folder: The driver's folder.
+        snapshot: Where subscriptions are published, as driver and workers reach it.
+        retention: For how long an old version of the subscriptions stays.
+    """
+
+    checkpoint: str
+    folder: Path
+    snapshot: str
+    retention: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSettings:
+    """How Spark is started.
+
+    Attributes:
+        master: As Spark has it.
+        app_name: What its pages say.
+        conf: Its settings, packages among them.
+    """
+
+    master: str
+    app_name: str
+    conf: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsServer:
+    """Where metrics are served.
+
+    Attributes:
+        port: 0 for any that is free.
+        host: The address of this machine to serve on.
+    """
+
+    port: int
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A pipeline: where events and subscriptions come from, and where notifications go.
+
+    Attributes:
+        file: Where it is written.
+        source: Of events.
+        reading: How events are read.
+        subscriptions: What is asked for.
+        event_types: What conditions are about; declared where subscriptions are, if they are not yet.
+        sink: The name of a sink.
+        sink_arguments: What it is made with.
+        quota: How many notifications a subscription may give.
+        state: What the query keeps.
+        spark: How Spark is started.
+        trigger: The arguments of Spark's `trigger`.
+        metrics: Where metrics are served; None for nowhere.
+        shards: Over how many parts subscriptions are dealt.
+        engine: That matches.
+    """
+
+    file: Path
+    source: Source
+    reading: Reading
+    subscriptions: Subscriptions
+    event_types: tuple[EventType, ...]
+    sink: str
+    sink_arguments: Mapping[str, Any]
+    quota: Quota | None
+    state: State
+    spark: SparkSettings
+    trigger: Mapping[str, Any] | None
+    metrics: MetricsServer | None
+    shards: int
+    engine: str
+
+    @property
+    def uses_kafka(self) -> bool:
+        """Does Spark need its connector to Kafka?"""
+        return isinstance(self.source, Kafka) or self.sink == "kafka"
+
+    def make_sink(self) -> Sink:
+        """The sink; nothing is touched yet."""
+        made: Sink = SINKS[self.sink](**self.sink_arguments)
+        return made

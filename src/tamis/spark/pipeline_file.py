@@ -1,0 +1,298 @@
+"""The file of a pipeline: what `tamis run` reads.
+
+A pipeline is complete and valid, or never made: everything wrong with a file is raised at once, each problem with
+the path of its key and its line. Nothing is opened, made or connected, and Spark is not needed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import re
+import sys
+import tomllib
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from tamis.engines import ENGINES
+from tamis.errors import TamisError
+from tamis.events.event_type import EventType
+from tamis.events.schemas import Problems, shown
+from tamis.quotas import Quota, QuotaError
+from tamis.sinks import SINKS, SinkError
+from tamis.spark.pipeline import (
+    Files,
+    Kafka,
+    MetricsServer,
+    Pipeline,
+    PipelineError,
+    Rate,
+    Socket,
+    Source,
+    SparkSettings,
+    State,
+    Subscriptions,
+)
+from tamis.spark.session import LOOPBACK
+from tamis.spark.streaming import MOST_BYTES, Reading, state_folder
+from tamis.spark.toml_tables import Table, located
+
+_FORMATS = ("json", "parquet", "kafka", "rate", "socket")
+_WITH_TEXTS = ("json", "kafka", "socket")
+_SERVER = re.compile(r"\s*([^\s,]+):([0-9]{1,5})\s*")
+
+
+def load(file: str | os.PathLike[str]) -> Pipeline:
+    """The pipeline that a TOML file describes.
+
+    Raises:
+        PipelineError: It cannot be read, or something in it is wrong; the message has all problems.
+    """
+    path = Path(file)
+    try:
+        text = path.read_text("utf-8")
+        content = tomllib.loads(text)
+    except OSError as error:
+        msg = f"{path}: {error.strerror}"
+        raise PipelineError(msg) from error
+    except ValueError as error:
+        msg = f"{path}: {error}"
+        raise PipelineError(msg) from error
+    problems = Problems()
+    pipeline = _read(Table("", content, path.absolute().parent, problems), path)
+    if problems.found:
+        count = "1 problem" if len(problems.found) == 1 else f"{len(problems.found)} problems"
+        msg = f"{path}: {count}\n  " + "\n  ".join(located(problems.found, text))
+        raise PipelineError(msg)
+    return pipeline
+
+
+def _read(top: Table, file: Path) -> Pipeline:
+    source, reading = _events(top)
+    subscriptions = _subscriptions(top)
+    sink, arguments = _sink(top)
+    pipeline = Pipeline(
+        file=file,
+        source=source,
+        reading=reading,
+        subscriptions=subscriptions,
+        event_types=_event_types(top),
+        sink=sink,
+        sink_arguments=arguments,
+        quota=_quota(top),
+        state=_state(top, subscriptions),
+        spark=_spark(top, file),
+        trigger=_trigger(top),
+        metrics=_metrics(top),
+        shards=top.number("shards", 1) or 1,
+        engine=top.text("engine", "auto", choices=("auto", *ENGINES)) or "auto",
+    )
+    top.end()
+    return pipeline
+
+
+def _section(top: Table, key: str, *, required: bool = True) -> Table:
+    """A table of the file; an empty one stands for one that is not there, and asks for nothing."""
+    return top.table(key, required=required) or Table(key, {}, top.folder, Problems())
+
+
+def _events(top: Table) -> tuple[Source, Reading]:
+    table = _section(top, "events")
+    format = table.needed("format", _FORMATS)
+    source: Source
+    match format:
+        case "kafka":
+            servers = table.needed("bootstrap_servers")
+            if servers and not all(_SERVER.fullmatch(each) for each in servers.split(",")):
+                expected = "expected host:port, several with commas"
+                table.problems.add(table.at("bootstrap_servers"), f"{expected}, found {shown(servers)}")
+            source = Kafka(
+                servers,
+                table.texts("topic", required=True),
+                table.text("starting_offsets", "earliest") or "",
+                table.number("max_offsets_per_trigger"),
+                table.strings("options"),
+            )
+        case "rate":
+            source = Rate(table.number("rows_per_second", 1) or 1)
+        case "socket":
+            source = Socket(table.needed("host"), table.number("port", most=65_535) or 0)
+            if "port" not in table.content:
+                table.problems.add(table.at("port"), "is missing; expected a whole number from 1 to 65535")
+        case _:
+            source = Files(format, table.place("path", required=True) or "", table.number("max_files_per_trigger"))
+            if Path(source.path).is_file():
+                expected = "expected a folder, or a pattern such as 'folder/*.jsonl'"
+                table.problems.add(table.at("path"), f"{expected}; {source.path} is a file")
+    reading = Reading(
+        event_id=table.text("id", "id") or "",
+        json="value" if format in _WITH_TEXTS else None,
+        type_attribute=table.text("type_attribute"),
+        event_time=table.text("time"),
+        most_bytes=table.number("max_event_bytes", MOST_BYTES) or MOST_BYTES
+        if format in _WITH_TEXTS
+        else MOST_BYTES,
+    )
+    if format in _FORMATS:
+        table.end()
+    return source, reading
+
+
+def _subscriptions(top: Table) -> Subscriptions:
+    table = _section(top, "subscriptions")
+    kinds = ("store", "changes", "snapshot")
+    given = [(kind, place) for kind in kinds if (place := table.place(kind)) is not None]
+    poll = table.duration("poll", timedelta(seconds=1)) or timedelta()
+    if len(given) != 1:
+        found = "both " + " and ".join(kind for kind, _ in given) if given else "none"
+        table.problems.add(table.path, f"expected one of {', '.join(kinds)}, found {found}")
+        given = [("store", "")]
+    kind, place = given[0]
+    if kind == "changes" and table.content.get(kind) and not Path(place).is_dir():
+        table.problems.add(table.at(kind), f"expected a folder, and there is none at {place}")
+    table.end()
+    return Subscriptions(kind, place, poll)
+
+
+def _event_types(top: Table) -> tuple[EventType, ...]:
+    found: list[EventType] = []
+    for place, each in enumerate(top.items("event_types", "a list of files, or [[event_types]]")):
+        path = f"event_types[{place}]"
+        try:
+            event_type = EventType.of(str(top.folder / each) if isinstance(each, str) else each)
+        except TamisError as error:
+            top.problems.add(path, str(error))
+            continue
+        if any(event_type.name == other.name for other in found):
+            top.problems.add(path, f"event type {event_type.name!r} is there twice")
+        found.append(event_type)
+    return tuple(found)
+
+
+def _sink(top: Table) -> tuple[str, dict[str, Any]]:
+    table = _section(top, "sink")
+    name = table.needed("type", SINKS)
+    if name not in SINKS:
+        return name, {}
+    before = len(table.problems.found)
+    arguments: dict[str, Any] = {}
+    for key, parameter in inspect.signature(SINKS[name]).parameters.items():
+        # What sinks take is told by annotations, which are texts in their modules.
+        annotation, required = str(parameter.annotation), parameter.default is inspect.Parameter.empty
+        value: Any
+        if key == "call":
+            value = _function(table, "function")
+        elif "timedelta" in annotation:
+            value = table.duration(key)
+        elif "Mapping" in annotation:
+            value = table.strings(key) or None
+        elif "PathLike" in annotation or key == "url":
+            value = table.place(key, required=required)
+        else:
+            value = table.text(key, required=required)
+        if value is not None:
+            arguments[key] = value
+    table.end()
+    if len(table.problems.found) == before:
+        try:
+            SINKS[name](**arguments).close()
+        except SinkError as error:
+            table.problems.add(table.path, str(error))
+    return name, arguments
+
+
+def _function(table: Table, key: str) -> Callable[..., Any] | None:
+    """The function that is meant by `module:name`; a module may be beside the file."""
+    given = table.needed(key)
+    module, _, name = given.partition(":")
+    if not given:
+        return None
+    if not module or not name:
+        table.problems.add(table.at(key), f"expected 'module:name', found {shown(given)}")
+        return None
+    if str(table.folder) not in sys.path:
+        sys.path.insert(0, str(table.folder))
+    try:
+        found: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        table.problems.add(table.at(key), f"{given} cannot be imported: {error}")
+        return None
+    if not callable(found):
+        table.problems.add(table.at(key), f"expected a function, found {shown(found)}")
+        return None
+    return found
+
+
+def _quota(top: Table) -> Quota | None:
+    table = top.table("quota")
+    if table is None:
+        return None
+    matches, cool_down = table.number("matches"), table.duration("cool_down")
+    per = table.duration("per", Quota().per) or Quota().per
+    if matches is None and "per" in table.content:
+        table.problems.add(table.at("per"), "has no meaning without matches")
+    if not {"matches", "cool_down"} & table.content.keys():
+        table.problems.add(table.path, "expected matches, cool_down or both")
+    table.end()
+    try:
+        return Quota(matches, per, cool_down)
+    except QuotaError:  # noted when it was read
+        return None
+
+
+def _state(top: Table, subscriptions: Subscriptions) -> State:
+    table = _section(top, "state")
+    checkpoint = table.place("checkpoint", required=True) or ""
+    given = table.place("folder")
+    folder = Path(given or ".")
+    if checkpoint or given:
+        try:
+            folder = state_folder(checkpoint, given)
+        except TamisError:
+            table.problems.add(table.at("folder"), "is missing; the checkpoint is not on this machine")
+    snapshot = table.place("snapshot")
+    if snapshot is not None and subscriptions.kind == "snapshot":
+        table.problems.add(table.at("snapshot"), "has no meaning where subscriptions are a snapshot already")
+    retention = table.duration("retention", timedelta(hours=1)) or timedelta()
+    table.end()
+    return State(checkpoint, folder, snapshot or str(folder / "snapshot"), retention)
+
+
+def _spark(top: Table, file: Path) -> SparkSettings:
+    table = _section(top, "spark", required=False)
+    master = table.text("master", "local[*]") or ""
+    app_name = table.text("app_name", f"tamis {file.name}") or ""
+    packages, conf = table.texts("packages"), table.strings("conf")
+    if packages and "spark.jars.packages" in conf:
+        table.problems.add(table.at("packages"), "is given in conf as well")
+    table.end()
+    return SparkSettings(
+        master, app_name, conf | ({"spark.jars.packages": ",".join(packages)} if packages else {})
+    )
+
+
+def _trigger(top: Table) -> dict[str, Any] | None:
+    table = top.table("trigger")
+    if table is None:
+        return None
+    interval, now = table.duration("processing_time"), table.flag("available_now")
+    if interval is not None and now:
+        table.problems.add(table.path, "expected processing_time or available_now, found both")
+    table.end()
+    if interval is not None:
+        return {"processingTime": f"{round(interval.total_seconds() * 1000)} milliseconds"}
+    return {"availableNow": True} if now else None
+
+
+def _metrics(top: Table) -> MetricsServer | None:
+    table = top.table("metrics")
+    if table is None:
+        return None
+    port, host = table.number("port", least=0, most=65_535), table.text("host", LOOPBACK)
+    if "port" not in table.content:
+        table.problems.add(table.at("port"), "is missing; expected a whole number from 0 to 65535")
+    table.end()
+    return MetricsServer(port or 0, host or "")

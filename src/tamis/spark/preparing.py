@@ -1,0 +1,259 @@
+"""Subscriptions, however they are given, as a version of a snapshot that workers can open.
+
+Conditions that come as a DataFrame or a file are compiled by Spark: each task makes a segment of its share, the
+driver publishes all segments as one version. Only the driver writes.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.errors import SnapshotError, SubscriptionError, TamisError
+from tamis.events.event_type import EventType
+from tamis.matcher import Matcher
+from tamis.snapshot import Part, Snapshots, segment_of
+from tamis.statistics import Statistics
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from tamis.store import Store
+
+SEGMENT_ROWS = 500_000
+"""Subscriptions of a segment, at most, where a task has more."""
+_PIECE_BYTES = 16 << 20
+_STORE_SUFFIXES = (".db", ".sqlite", ".sqlite3")
+_STORE_URLS = ("sqlite:", "postgresql:", "postgresql+psycopg:", "postgres:")
+_COLUMNS = ("id", "condition", "priority", "owner", "revision")
+_BUILT = pa.schema(
+    [
+        ("segment", pa.string()),
+        ("slots", pa.int64()),
+        ("place", pa.int32()),
+        ("data", pa.binary()),
+        ("id", pa.string()),
+        ("reason", pa.string()),
+    ]
+)
+_REFUSED = "id string, reason string"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Subscriptions that are ready to match.
+
+    Attributes:
+        url: The snapshot that they are in.
+        version: Of it.
+        refused: `id` and `reason` of each subscription that was refused.
+    """
+
+    url: str
+    version: int
+    refused: DataFrame
+
+
+def prepare(
+    subscriptions: Any,
+    event_type: Any = None,
+    *,
+    snapshot: str | os.PathLike[str] | None = None,
+    statistics: Statistics | None = None,
+    segments: int | None = None,
+    spark: SparkSession | None = None,
+) -> Prepared:
+    """Make subscriptions ready for any number of `match`es.
+
+    Args:
+        subscriptions: A DataFrame with columns `id` and `condition` (and, if there, `priority`, `owner`,
+            `revision`), the path of a Parquet file or of JSON lines with these, the URL of a snapshot, a store or
+            its path.
+        event_type: What conditions are about: anything that `EventType.of` takes; None for schemaless events. A
+            snapshot and a store have their own.
+        snapshot: Where to publish, as the driver and all workers reach it; a temporary folder if Spark is local.
+        statistics: What is known of events, to file conditions well.
+        segments: How many tasks compile; Spark decides by default.
+        spark: The session; the active one by default.
+
+    Raises:
+        SnapshotError: There is no snapshot at the URL.
+        TamisError: Spark runs on a cluster and nobody said where to publish.
+    """
+    session = _session(spark)
+    if isinstance(subscriptions, Prepared):
+        return subscriptions
+    # Of the class: a DataFrame over Connect takes any attribute for a column.
+    if hasattr(type(subscriptions), "changes") or (_is_text(subscriptions) and is_store(os.fspath(subscriptions))):
+        return _from_store(subscriptions, snapshot, session)
+    if _is_text(subscriptions):
+        place = os.fspath(subscriptions)
+        newest = None if Path(place).is_file() else Snapshots(place).latest()
+        if newest is not None:
+            return Prepared(reachable(place), newest, session.createDataFrame([], _REFUSED))
+        subscriptions = _read(place, session)
+    url = _place(snapshot, session)
+    task = CompileTask(EventType.of(event_type).to_dict(), None if statistics is None else statistics.to_json())
+    found = _compiled(subscriptions, task, segments)
+    refused = found.filter(pc.is_valid(found["reason"])).select(["id", "reason"])
+    version = _publish(found, url, task)
+    return Prepared(url, version, session.createDataFrame(refused, _REFUSED))
+
+
+@dataclass(frozen=True, slots=True)
+class CompileTask:
+    """Compiles the conditions of a partition into segments.
+
+    Attributes:
+        event_type: Described as in a JSON file.
+        statistics: As JSON.
+    """
+
+    event_type: Mapping[str, Any]
+    statistics: Mapping[str, Any] | None
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """What Spark calls for a partition."""
+        known = None if self.statistics is None else Statistics.from_json(self.statistics)
+        matcher = Matcher(EventType.of(dict(self.event_type)), statistics=known)
+        waiting: list[pa.RecordBatch] = []
+        count = 0
+        for batch in batches:
+            waiting.append(batch)
+            count += batch.num_rows
+            if count >= SEGMENT_ROWS:
+                yield from self._refusals(matcher, waiting)
+                waiting, count = [], 0
+        if count:
+            yield from self._refusals(matcher, waiting)
+        for number, part in enumerate(matcher.parts()):
+            yield from _sent(part, number)
+
+    def _refusals(self, matcher: Matcher, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        table = pa.Table.from_batches(batches)
+        nameless = pc.is_null(table["id"])
+        found = [(each.id, str(each.error)) for each in matcher.add_many(table.filter(pc.invert(nameless)))]
+        found += [(None, "a subscription needs an id") for _ in range(1)] * pc.sum(nameless).as_py()
+        if found:
+            ids, reasons = zip(*found, strict=True)
+            empty = {name: pa.nulls(len(ids), _BUILT.field(name).type) for name in _BUILT.names[:4]}
+            yield pa.record_batch({**empty, "id": pa.array(ids, pa.string()), "reason": reasons}, _BUILT)
+
+
+def is_store(place: str) -> bool:
+    """Does a path or URL name a store?"""
+    return place.startswith(_STORE_URLS) or place.endswith(_STORE_SUFFIXES)
+
+
+def reachable(url: str | os.PathLike[str]) -> str:
+    """A URL as a process with another working folder reaches it."""
+    snapshots = Snapshots(url)
+    return os.fspath(url) if snapshots.storage.local is None else snapshots.place
+
+
+def _sent(part: Part, number: int) -> Iterator[pa.RecordBatch]:
+    """A segment as rows: its header first, then its arrays piece by piece."""
+    name = f"{number}-{part.segment.name}"
+    whole = b"".join(part.segment.content())
+    pieces = [part.segment.header(), *(whole[at : at + _PIECE_BYTES] for at in range(0, len(whole), _PIECE_BYTES))]
+    for place, piece in enumerate(pieces):
+        row = {"segment": name, "slots": part.slots, "place": place, "data": piece, "id": None, "reason": None}
+        yield pa.RecordBatch.from_pylist([row], _BUILT)
+
+
+def _compiled(subscriptions: DataFrame, task: CompileTask, segments: int | None) -> pa.Table:
+    missing = {"id", "condition"} - set(subscriptions.columns)
+    if missing:
+        msg = f"expected subscriptions with columns id and condition, found {', '.join(subscriptions.columns)}"
+        raise SubscriptionError(msg)
+    taken = subscriptions.select([subscriptions[name] for name in _COLUMNS if name in subscriptions.columns])
+    taken = taken.withColumn("id", taken["id"].cast("string"))
+    # One id, one task: so that an id that stands there twice is noticed.
+    dealt = taken.repartition("id") if segments is None else taken.repartition(segments, "id")
+    schema = "segment string, slots long, place int, data binary, id string, reason string"
+    return dealt.mapInArrow(task, schema).toArrow()
+
+
+def _publish(found: pa.Table, url: str, task: CompileTask) -> int:
+    pieces: dict[str, list[tuple[int, bytes]]] = {}
+    slots: dict[str, int] = {}
+    segments = found.filter(pc.is_valid(found["segment"]))
+    for row in segments.select(["segment", "slots", "place", "data"]).to_pylist():
+        pieces.setdefault(row["segment"], []).append((row["place"], row["data"]))
+        slots[row["segment"]] = row["slots"]
+    event_type = EventType.of(dict(task.event_type))
+    parts = []
+    for name in sorted(pieces):
+        header, *content = [data for _, data in sorted(pieces[name], key=lambda each: each[0])]
+        parts.append(Part(segment_of(header, b"".join(content)), slots[name], event_type=event_type.name))
+    snapshots = Snapshots(url)
+    manifest = snapshots.publish(
+        parts,
+        parent=snapshots.latest(),
+        event_types={event_type.name: event_type.to_dict()},
+        extra={"subscriptions": sum(slots.values())},
+        statistics=None if task.statistics is None else {event_type.name: dict(task.statistics)},
+    )
+    return manifest.version
+
+
+def _from_store(given: Any, snapshot: str | os.PathLike[str] | None, session: SparkSession) -> Prepared:
+    from tamis.store import Store
+    from tamis.store.publishing import Publisher
+
+    store: Store = Store.open(given) if _is_text(given) else given
+    try:
+        url = _place(snapshot, session)
+        published = Publisher(store, url).sync()
+    finally:
+        if store is not given:
+            store.close()
+    refused = [(each.id, str(each.error)) for each in published.refusals]
+    return Prepared(url, published.snapshot_version, session.createDataFrame(refused, _REFUSED))
+
+
+def _read(place: str, session: SparkSession) -> DataFrame:
+    if place.endswith((".jsonl", ".ndjson", ".json")):
+        return session.read.json(place)
+    if place.endswith(".parquet") or Path(place).is_dir():
+        return session.read.parquet(place)
+    msg = f"{place}: expected a snapshot, a store, a Parquet file or JSON lines"
+    raise SnapshotError(place, msg, "missing")
+
+
+def _place(snapshot: str | os.PathLike[str] | None, session: SparkSession) -> str:
+    """Where to publish."""
+    if snapshot is not None:
+        return reachable(snapshot)
+    master = session.conf.get("spark.master", "") or ""
+    if not master.startswith("local"):
+        msg = f"Spark runs on {master}: say with `snapshot=` where to publish, as driver and workers reach it"
+        raise TamisError(msg)
+    folder = tempfile.mkdtemp(prefix="tamis-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _session(spark: SparkSession | None) -> SparkSession:
+    if spark is not None:
+        return spark
+    from pyspark.sql import SparkSession
+
+    found = SparkSession.getActiveSession()
+    if found is None:
+        msg = "there is no active Spark session"
+        raise TamisError(msg)
+    return found
+
+
+def _is_text(given: Any) -> bool:
+    return isinstance(given, (str, os.PathLike))

@@ -1,0 +1,216 @@
+"""Running a pipeline: its subscriptions opened, its event types declared, its query started and stopped.
+
+Stopping never loses anything: a batch that was not finished is done again by the next run, with the same result.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tamis.events.event_type import EventType
+from tamis.progress import BatchReport, History, View
+from tamis.sinks import Sink
+from tamis.snapshot import Snapshots
+from tamis.spark.changes import ChangeFolder
+from tamis.spark.pipeline import Pipeline, PipelineError
+from tamis.spark.session import session
+from tamis.spark.sources import open_stream
+from tamis.spark.streaming import stream
+from tamis.store import Store
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+CHANGES = "changes"
+"""The folder within the state in which a folder of changes becomes a store."""
+_POLL_SECONDS = 0.2
+_RAISED = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
+_REST = re.compile(
+    r"\s*(\bSQLSTATE: |^=== Streaming Query ===|^\tat |^JVM stacktrace).*", re.MULTILINE | re.DOTALL
+)
+
+
+@dataclass(slots=True)
+class Running:
+    """A pipeline that runs, or has run.
+
+    Attributes:
+        query: Spark's.
+        sink: Where notifications go.
+        history: The reports of this run and of those before it.
+        first: What shows which batch was the first of this run.
+    """
+
+    query: StreamingQuery
+    sink: Sink
+    history: History
+    first: FirstBatch
+    _open: ExitStack
+
+    def reports(self) -> list[BatchReport]:
+        """What each batch of this run did."""
+        first = self.first.batch
+        if first is None:
+            return []
+        return [each for each in self.history.read() if each.query == self.query.id and each.batch >= first]
+
+    def stop(self, wait_seconds: float = 60.0) -> None:
+        """Stop after the batch that is being matched, or in the middle of it if it takes longer."""
+        done = _batches_done(self.query)
+        deadline = time.monotonic() + wait_seconds
+        while self.query.isActive and self.query.status["isTriggerActive"] and time.monotonic() < deadline:
+            if _batches_done(self.query) != done:
+                break
+            time.sleep(_POLL_SECONDS)
+        self.query.stop()
+
+    def close(self) -> None:
+        """Give back what is open."""
+        self._open.close()
+
+
+@dataclass(slots=True)
+class FirstBatch:
+    """A view that remembers the first batch."""
+
+    batch: int | None = None
+
+    def show(self, report: BatchReport) -> None:
+        """A batch is done."""
+        if self.batch is None:
+            self.batch = report.batch
+
+    def close(self) -> None:
+        """There is nothing to give back."""
+
+
+def spark_session(pipeline: Pipeline) -> SparkSession:
+    """The Spark of a pipeline; it says nothing by itself unless the file asks it to."""
+    settings = pipeline.spark
+    conf = {"spark.log.level": "OFF", **settings.conf}
+    return session(settings.app_name, settings.master, conf, kafka=pipeline.uses_kafka)
+
+
+def start(pipeline: Pipeline, spark: SparkSession, *, views: Sequence[View] = (), once: bool = False) -> Running:
+    """Start a pipeline, or go on with it.
+
+    Args:
+        pipeline: What to run.
+        spark: The session.
+        views: Who wants to see what each batch did.
+        once: Match what is there, then end, whatever the pipeline's trigger is.
+
+    Raises:
+        TamisError: Subscriptions, event types or events are not as the pipeline has them.
+    """
+    from pyspark.errors import PySparkException
+
+    state, first = pipeline.state, FirstBatch()
+    with ExitStack() as stack:
+        subscriptions = _subscriptions(pipeline, stack)
+        sink = pipeline.make_sink()
+        stack.callback(sink.close)
+        try:
+            query = stream(
+                open_stream(spark, pipeline.source, pipeline.event_types),
+                subscriptions,
+                sink,
+                checkpoint=state.checkpoint,
+                reading=pipeline.reading,
+                quota=pipeline.quota,
+                trigger={"availableNow": True} if once else pipeline.trigger,
+                snapshot=state.snapshot,
+                state=state.folder,
+                engine=pipeline.engine,
+                shards=pipeline.shards,
+                poll=pipeline.subscriptions.poll,
+                retention=state.retention,
+                views=[first, *views],
+            )
+        except PySparkException as error:
+            msg = f"{pipeline.file}: Spark says: {reason(error)}"
+            raise PipelineError(msg) from error
+        return Running(query, sink, History(state.folder / "progress.jsonl"), first, stack.pop_all())
+
+
+def _subscriptions(pipeline: Pipeline, stack: ExitStack) -> Store | ChangeFolder | str:
+    """What `stream` takes, with the event types of the pipeline in it."""
+    place = pipeline.subscriptions.place
+    if pipeline.subscriptions.kind == "snapshot":
+        check_types(pipeline, snapshot_types(place), declared=True)
+        return place
+    folder = None
+    if pipeline.subscriptions.kind == "changes":
+        folder = ChangeFolder(place, pipeline.state.folder / CHANGES)
+    store = Store.open(place, create=False) if folder is None else folder.store
+    stack.callback(store.close)
+    check_types(pipeline, store.event_types().values())
+    for event_type in pipeline.event_types:
+        store.set_event_type(event_type)
+    return store if folder is None else folder
+
+
+def snapshot_types(url: str) -> list[EventType]:
+    """The event types of the newest version of a snapshot."""
+    return [EventType.of(dict(each)) for each in Snapshots(url).manifest().event_types.values()]
+
+
+def check_types(pipeline: Pipeline, known: Iterable[EventType], *, declared: bool = False) -> None:
+    """Do the event types where subscriptions are, and those of the pipeline, go together?
+
+    Args:
+        pipeline: With its own event types.
+        known: Those that are there.
+        declared: Must all of the pipeline's be there already?
+
+    Raises:
+        PipelineError: They do not; the message says what to do.
+    """
+    place = f"the {pipeline.subscriptions.kind} {pipeline.subscriptions.place}"
+    there = {event_type.name: event_type for event_type in known}
+    problems = []
+    for event_type in pipeline.event_types:
+        found = there.get(event_type.name)
+        if found is None and declared:
+            problems.append(f"{place} has no event type {event_type.name!r}")
+        elif found is not None and found != event_type:
+            problems.append(
+                f"event type {event_type.name!r} is another one in {place}: change the pipeline's, "
+                "or the other one (`tamis subs type FILE --store URL` for a store)"
+            )
+    names = sorted({*there, *(event_type.name for event_type in pipeline.event_types)})
+    if len(names) > 1 and pipeline.reading.type_attribute is None:
+        problems.append(
+            f"there are several event types ({', '.join(names)}): say with events.type_attribute "
+            "which attribute of an event names its type"
+        )
+    if problems:
+        msg = f"{pipeline.file}: " + "\n  ".join(problems)
+        raise PipelineError(msg)
+
+
+def reason(error: BaseException | None) -> str:
+    r"""Why a query failed, without what Spark wraps around it: what was raised in Python, if anything was.
+
+    >>> reason(ValueError("Message: Traceback (most recent call last):\n  File ...\nKeyError: 'x'\n SQLSTATE: 1"))
+    "KeyError: 'x'"
+    >>> reason(ValueError("[STREAM_FAILED] Query [id = 1] terminated: no such file SQLSTATE: XXKST"))
+    '[STREAM_FAILED] Query [id = 1] terminated: no such file'
+    """
+    text = str(error)
+    raised = list(_RAISED.finditer(text))
+    if raised:  # the last one is the innermost: a worker's, if a worker raised
+        text = text[raised[-1].start(1) :]
+    found = _REST.sub("", text, count=1).strip() or type(error).__name__
+    return re.sub(r"^tamis\.[\w.]+: ", "", found)  # the message of an error of ours says all
+
+
+def _batches_done(query: StreamingQuery) -> Any:
+    progress = query.lastProgress
+    return None if progress is None else progress["batchId"]

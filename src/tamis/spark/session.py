@@ -1,0 +1,149 @@
+"""A Spark session as tamis needs it.
+
+What a caller sets wins over what is set here. The environment of the process is as it was once the session is
+there: Spark reads some of its settings from nowhere else.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tamis.errors import TamisError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ATTEMPTS = 4
+"""How often a task of a local Spark is tried: Spark's own default on clusters, and 1 on a single machine."""
+LOOPBACK = "127.0.0.1"
+_PACKAGES = "spark.jars.packages"
+_LOGGING = Path(__file__).with_name("log4j2.properties").absolute()
+
+
+class SparkError(TamisError):
+    """Spark cannot be started: the message says what is missing, or what Spark says."""
+
+
+def session(
+    app_name: str,
+    master: str = "local[*]",
+    conf: Mapping[str, str] | None = None,
+    *,
+    kafka: bool = False,
+) -> SparkSession:
+    """The Spark session of this process, started if there is none.
+
+    Times are in UTC and data crosses to Python as Arrow. A Spark of this machine alone (`local`) listens on
+    loopback only, runs this Python, and tries a task again whose Python worker was killed.
+
+    Args:
+        app_name: What Spark's pages call it.
+        master: As Spark has it: `local[4]`, `spark://host:7077`, `yarn`, ...
+        conf: Settings of Spark.
+        kafka: Is Kafka read or written? Then Spark fetches its own connector, unless `conf` names one.
+
+    Raises:
+        SparkError: PySpark or Java is missing, or Spark does not start.
+    """
+    try:
+        from pyspark.errors import PySparkException
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        msg = "this needs PySpark: pip install 'tamis[spark]'"
+        raise SparkError(msg) from error
+    java = _java()
+    builder = SparkSession.builder.appName(app_name).master(retrying(master))
+    for name, value in settings(master, conf or {}, kafka=kafka).items():
+        builder = builder.config(name, value)
+    with _environment(master):
+        try:
+            return builder.getOrCreate()
+        except PySparkException as error:
+            msg = f"Spark does not start with {java} and master {master}; it needs Java 17 or later: {error}"
+            raise SparkError(msg) from error
+
+
+def settings(master: str, conf: Mapping[str, str], *, kafka: bool = False) -> dict[str, str]:
+    """The settings of a session; those of `conf` win.
+
+    >>> settings("yarn", {"spark.log.level": "INFO"})["spark.log.level"]
+    'INFO'
+    """
+    found = {
+        "spark.log.level": "ERROR",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    if is_local(master):
+        found["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
+        found["spark.driver.memory"] = "2g"
+        found["spark.sql.shuffle.partitions"] = str(os.cpu_count() or 1)
+    found.update(conf)
+    if kafka and not any("kafka" in found.get(name, "") for name in ("spark.jars", _PACKAGES)):
+        found[_PACKAGES] = ",".join(filter(None, [found.get(_PACKAGES), _connector()]))
+    return found
+
+
+def is_local(master: str) -> bool:
+    """Is this Spark one process of this machine?"""
+    return re.fullmatch(r"local(\[.*\])?", master) is not None
+
+
+def retrying(master: str) -> str:
+    """The master with several attempts for each task, where Spark would make one only.
+
+    >>> retrying("local[*]"), retrying("local"), retrying("local[2,1]"), retrying("yarn")
+    ('local[*,4]', 'local[1,4]', 'local[2,1]', 'yarn')
+    """
+    if master == "local":
+        return f"local[1,{ATTEMPTS}]"
+    cores = re.fullmatch(r"local\[(\*|[0-9]+)\]", master)
+    return master if cores is None else f"local[{cores[1]},{ATTEMPTS}]"
+
+
+def _connector() -> str:
+    """Spark's own connector to Kafka, of the same version."""
+    from pyspark import __version__
+
+    return f"org.apache.spark:spark-sql-kafka-0-10_2.13:{__version__}"
+
+
+def _java() -> Path:
+    """The Java that Spark's launcher takes.
+
+    Raises:
+        SparkError: There is none.
+    """
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        java = Path(home, "bin", "java")
+        if not java.is_file():
+            msg = f"Spark needs Java 17 or later: JAVA_HOME is {home}, and there is no bin/java in it"
+            raise SparkError(msg)
+        return java
+    found = shutil.which("java")
+    if found is None:
+        msg = "Spark needs Java 17 or later: set JAVA_HOME, or put java on PATH"
+        raise SparkError(msg)
+    return Path(found)
+
+
+@contextmanager
+def _environment(master: str) -> Iterator[None]:
+    """What Spark reads from the environment only: which Python workers are, and where a local Spark listens."""
+    wanted = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": LOOPBACK} if is_local(master) else {}
+    missing = {name: value for name, value in wanted.items() if not os.environ.get(name)}
+    os.environ.update(missing)
+    try:
+        yield
+    finally:
+        for name in missing:
+            os.environ.pop(name, None)

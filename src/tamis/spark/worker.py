@@ -1,0 +1,144 @@
+"""What runs in Spark's Python workers: events in, pairs out, as Arrow batches.
+
+A worker reads nothing but the snapshot that its task names, and writes nothing. A process opens a version once,
+for all the tasks that it gets: a task is a small value with the place of the snapshot, never the subscriptions.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.events.batch import EventBatch
+from tamis.matcher import Matcher
+from tamis.matchers import Matchers
+
+BATCH_ROWS = 8_192
+"""Events that are matched at once, if Spark's own batches are smaller."""
+_KEPT = 2
+"""Versions that a process keeps open: the newest, and the one that a late task may still need."""
+SHARD = "tamis shard"
+"""The column that tells the shard that a copy of an event is for."""
+
+_opened: OrderedDict[Edition, Matchers] = OrderedDict()
+
+
+@dataclass(frozen=True, slots=True)
+class Edition:
+    """The subscriptions of a task: a version of a snapshot, or some segments of it.
+
+    Attributes:
+        url: Where the snapshot is, as workers reach it.
+        version: Of the snapshot.
+        engine: That matches.
+        segments: The names of the segments; None for all.
+    """
+
+    url: str
+    version: int
+    engine: str = "auto"
+    segments: frozenset[str] | None = None
+
+    def matchers(self) -> Matchers:
+        """The matchers of this process."""
+        found = _opened.pop(self, None)
+        if found is None:
+            found = Matchers.open(self.url, self.version, segments=self.segments, engine=self.engine)
+        _opened[self] = found
+        while len(_opened) > _KEPT:
+            _opened.popitem(last=False)
+        return found
+
+
+def regrouped(batches: Iterable[pa.RecordBatch], rows: int = BATCH_ROWS) -> Iterator[pa.Table]:
+    """The same rows in tables of at least so many, the last one aside."""
+    waiting: list[pa.RecordBatch] = []
+    count = 0
+    for batch in batches:
+        if batch.num_rows:
+            waiting.append(batch)
+            count += batch.num_rows
+        if count >= rows:
+            yield pa.Table.from_batches(waiting)
+            waiting, count = [], 0
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def by_shard(editions: Sequence[Edition], events: pa.Table) -> Iterator[tuple[Edition, pa.Table]]:
+    """The events of each shard among those of a task, which are all for one as a rule."""
+    if len(editions) == 1:
+        yield editions[0], events
+        return
+    for shard in pc.unique(events[SHARD]).to_pylist():
+        yield editions[shard], events.filter(pc.equal(events[SHARD], shard)).drop_columns([SHARD])
+
+
+@dataclass(frozen=True, slots=True)
+class PairsTask:
+    """Finds the pairs of events that are columns.
+
+    Attributes:
+        editions: The subscriptions, those of each shard.
+        event_type: Its name.
+        event_id: The column that names an event.
+        keep: Columns of events to carry along.
+        grouped: One row an event, with the ids of its subscriptions as an array, instead of one row a pair.
+    """
+
+    editions: tuple[Edition, ...]
+    event_type: str
+    event_id: str
+    keep: tuple[str, ...] = ()
+    grouped: bool = False
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """What Spark calls for a partition."""
+        for several in regrouped(batches):
+            for edition, events in by_shard(self.editions, several):
+                yield from self._pairs(edition.matchers()[self.event_type], events)
+
+    def _pairs(self, matcher: Matcher, events: pa.Table) -> list[pa.RecordBatch]:
+        rows, ids, _ = matcher.found(EventBatch.of(events, matcher.event_type)).columns()
+        taken = events.select(list(dict.fromkeys((self.event_id, *self.keep))))
+        if self.grouped:
+            ids = _grouped(rows, ids, events.num_rows)
+        else:
+            taken = taken.combine_chunks().take(pa.array(rows))
+        columns = [taken[self.event_id], ids, *(taken[name] for name in self.keep)]
+        table = pa.Table.from_arrays(columns, ["event_id", "subscription_id", *self.keep])
+        found: list[pa.RecordBatch] = table.combine_chunks().to_batches()
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class NoTask:
+    """Passes as many rows as `PairsTask` would, without matching: what Spark itself takes, for benchmarks.
+
+    Attributes:
+        event_id: The column that names an event.
+        pairs: Rows that leave per event that comes.
+    """
+
+    event_id: str
+    pairs: float
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """What Spark calls for a partition."""
+        for events in regrouped(batches):
+            rows = np.sort(np.arange(round(self.pairs * events.num_rows)) % events.num_rows)
+            taken = events[self.event_id].combine_chunks().take(pa.array(rows))
+            ids = pa.array(rows).cast(pa.string())
+            yield from pa.table({"event_id": taken, "subscription_id": ids}).combine_chunks().to_batches()
+
+
+def _grouped(rows: np.ndarray[tuple[int], np.dtype[np.int32]], ids: pa.StringArray, count: int) -> pa.ListArray:
+    """The ids of each row as a list."""
+    ends = np.zeros(count + 1, np.int32)
+    np.cumsum(np.bincount(rows, minlength=count), out=ends[1:])
+    return pa.ListArray.from_arrays(pa.array(ends), ids.take(pa.array(np.argsort(rows, kind="stable"))))

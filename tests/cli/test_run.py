@@ -1,0 +1,138 @@
+"""`tamis run`: a dry run here, real runs in a process of their own, with a Spark of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+
+from tamis.sinks import read_notifications
+from tests.cli.conftest import EXAMPLES, Run, Write
+
+PATIENCE_SECONDS = 240
+
+PIPELINE = """\
+[events]
+format = "json"
+path = "in"
+[subscriptions]
+store = "subs.db"
+[sink]
+type = "{sink}"
+folder = "out"
+[state]
+checkpoint = "checkpoint"
+[spark]
+master = "local[1]"
+conf = {{ "spark.ui.enabled" = "false" }}
+"""
+
+
+@pytest.fixture
+def prepared(run: Run, write: Write, tmp_path: Path) -> str:
+    """A pipeline, its store, and five events of which two are cheap."""
+    (tmp_path / "in").mkdir()
+    write("in/1.jsonl", [{"id": f"e{price}", "price": price} for price in range(5)])
+    write("subs.jsonl", [{"id": "cheap", "condition": "price < 2"}])
+    assert run("subs", "import", "subs.jsonl", "--store", "subs.db").code == 0
+    return write("pipeline.toml", PIPELINE.format(sink="jsonl"))
+
+
+def test_a_dry_run_tells_the_plan(run: Run, prepared: str, tmp_path: Path) -> None:
+    outcome = run("run", prepared, "--dry-run")
+    assert outcome.code == 0
+    assert outcome.out.splitlines() == [
+        f"events         JSON lines in {tmp_path}/in",
+        "event types    event",
+        f"subscriptions  1 in version 1 of the store {tmp_path}/subs.db",
+        f"sink           JSON lines in {tmp_path}/out, exactly once",
+        "quota          none",
+        f"checkpoint     {tmp_path}/checkpoint",
+        "query          new, from batch 0 on",
+        "Spark          local[1]",
+        "sample         5 events, 2 matched, 2 matches",
+    ]
+    assert outcome.err == "tamis: all is ready; nothing was written\n"
+
+
+def test_a_dry_run_as_json(run: Run, prepared: str) -> None:
+    (found,) = run("run", prepared, "--dry-run", "--json").json
+    assert (found["subscriptions"], found["sample"]["matches"], found["problems"]) == (1, 2, [])
+    assert found["resumed"] == {"query": None, "batch": 0, "again": False}
+
+
+def test_a_dry_run_that_finds_problems_has_exit_code_2(run: Run, prepared: str, tmp_path: Path) -> None:
+    (tmp_path / "subs.db").unlink()
+    outcome = run("run", prepared, "--dry-run")
+    assert outcome.code == 2
+    assert outcome.err == f"tamis: error: subscriptions: {tmp_path}/subs.db: there is no store here\n"
+
+
+def test_a_wrong_file_is_refused_with_all_problems(run: Run, write: Write) -> None:
+    outcome = run("run", write("pipeline.toml", PIPELINE.format(sink="jsnl").replace("path", "pat")))
+    assert outcome.code == 2
+    assert outcome.err.startswith("tamis: error: pipeline.toml: 3 problems\n")
+    assert "line 3: events.pat: is unknown; did you mean 'path'?" in outcome.err
+
+
+def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    """The command in a process of its own."""
+    command = [sys.executable, "-m", "tamis", "run", "pipeline.toml", *arguments]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=pipe, text=True, env=os.environ.copy())
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark_environment")
+def test_the_example_runs_to_its_end(run: Run, tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLES, tmp_path, dirs_exist_ok=True)
+    assert run("subs", "type", "camera.json", "--store", "cameras.db").code == 0
+    assert run("subs", "import", "cameras.jsonl", "--store", "cameras.db").code == 0
+    with started(tmp_path, "--report", "report.html") as process:
+        out, err = process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 0, err
+    assert out == ""
+    expected = run(
+        "match", "--subscriptions", "cameras.jsonl", "--events", "events.jsonl", "--event-type", "camera.json"
+    )
+    found = read_notifications(tmp_path / "pipeline" / "notifications").select(["event_id", "subscription_id"])
+    assert sorted(found.to_pylist(), key=str) == sorted(expected.json, key=str)
+    assert "notifications  26" in err
+    assert "exactly once" in (tmp_path / "report.html").read_text("utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark_environment")
+def test_it_shows_batches_and_metrics_and_stops_when_told(prepared: str, tmp_path: Path, write: Write) -> None:
+    with started(tmp_path, "--json", "--metrics-port", "0") as process:
+        try:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            said = ""
+            while "metrics at" not in said:
+                said = process.stderr.readline()
+                assert said, "it ended early"
+            first = json.loads(process.stdout.readline())
+            figures = urlopen(said.split()[-1]).read().decode()
+            process.send_signal(signal.SIGTERM)
+            _, err = process.communicate(timeout=PATIENCE_SECONDS)
+        except BaseException:
+            process.kill()
+            raise
+    assert (first["batch"], first["events"], first["notifications"]) == (0, 5, 2)
+    assert f'tamis_events_total{{query="{first["query"]}"}} 5.0' in figures
+    assert process.returncode == 0, err
+    assert "stopping after this batch" in err
+    assert read_notifications(tmp_path / "out").num_rows == 2
+    resumed: Any = json.loads((tmp_path / "checkpoint" / "metadata").read_text())
+    assert resumed["id"] == first["query"]

@@ -1,0 +1,74 @@
+"""A driver on a cluster: matches a DataFrame, then a stream, and tells what it found; see `test_cluster`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from tamis.events import EventType
+from tamis.progress import BatchReport
+from tamis.sinks.parquet import ParquetSink
+from tamis.spark import Reading, match, prepare, stream
+from tamis.store import Store
+
+
+def tell(**what: Any) -> None:
+    """Say something to the test."""
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
+
+
+def main(master: str, shared: Path, own: Path) -> None:
+    """Do it; each step is told in a line of standard output."""
+    spark = (
+        SparkSession.builder.master(master)
+        .appName("tamis on a cluster")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.executor.memory", "512m")
+        .config("spark.log.level", "ERROR")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.ui.enabled", "false")
+        .getOrCreate()
+    )
+    events = spark.createDataFrame([(number, number % 50) for number in range(2_000)], "id long, price int")
+    conditions = [(f"s{number}", f"price < {number}") for number in range(1, 21)]
+    subscriptions = spark.createDataFrame([*conditions, ("bad", "price <")], "id string, condition string")
+    ready = prepare(subscriptions, EventType.from_spark(events.schema), snapshot=shared / "batch", segments=2)
+    found = match(events.repartition(4), ready, shards=2).toArrow()
+    refused = [row.id for row in ready.refused.collect()]
+    tell(pairs=found.num_rows, refused=refused)
+
+    with Store.open(own / "subscriptions.db") as store:
+        store.add_many([{"id": id, "condition": condition} for id, condition in conditions])
+        # The rate source makes its rows in the workers, so that there is nothing for them to read.
+        source = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 400).option("numPartitions", 4)
+        rows = source.load().selectExpr("cast(value as string) as id", "cast(value % 50 as int) as price")
+
+        class Told:
+            def show(self, report: BatchReport) -> None:
+                tell(batch=report.batch, events=report.events)
+
+            def close(self) -> None:
+                pass
+
+        query = stream(
+            rows,
+            store,
+            ParquetSink(folder=own / "out"),
+            checkpoint=own / "checkpoint",
+            snapshot=shared / "stream",
+            reading=Reading(event_id="id"),
+            trigger={"processingTime": "100 milliseconds"},
+            views=[Told()],
+        )
+        query.awaitTermination()  # until the test has seen enough
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))

@@ -1,0 +1,125 @@
+"""A real Kafka broker of one node, and Spark's connector to it: jars from Maven, a process that ends with us."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark import __version__ as spark_version
+
+from tests.servers import NoServerError
+
+_BROKER = """
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>tamis</groupId><artifactId>broker</artifactId><version>1</version><packaging>pom</packaging>
+  <dependencies>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>3.9.1</version></dependency>
+    <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>
+  </dependencies>
+</project>
+"""
+# The connector of Spark's own version, or else the newest before it that Maven has, part by part.
+_CONNECTOR = {
+    "org.apache.spark:spark-sql-kafka-0-10_2.13": (spark_version, "4.2.0", "4.1.1", "4.0.0"),
+    "org.apache.spark:spark-token-provider-kafka-0-10_2.13": (spark_version, "4.2.0", "4.1.1", "4.0.0"),
+    "org.apache.kafka:kafka-clients": ("3.9.1",),
+    "org.apache.commons:commons-pool2": ("2.12.1",),
+}
+_START_SECONDS = 180
+
+
+def connector(folder: Path) -> list[Path]:
+    """The jars of Spark's connector.
+
+    Raises:
+        NoServerError: Maven is not there.
+    """
+    for artifact, versions in _CONNECTOR.items():
+        for version in versions:
+            wanted = ["dependency:copy", f"-Dartifact={artifact}:{version}", f"-DoutputDirectory={folder}"]
+            if _maven(wanted, folder).returncode == 0:
+                break
+        else:
+            msg = f"Maven has no {artifact} of {', '.join(versions)}"
+            raise AssertionError(msg)
+    return sorted(folder.glob("*.jar"))
+
+
+@contextmanager
+def broker(folder: Path) -> Iterator[str]:
+    """A broker that keeps its data in a folder; gives its address.
+
+    Raises:
+        NoServerError: Maven is not there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "pom.xml").write_text(_BROKER)
+    made = _maven(["dependency:copy-dependencies", f"-DoutputDirectory={folder / 'jars'}"], folder)
+    assert made.returncode == 0, made.stdout
+    ports = _free_ports(2)
+    listeners = [
+        f"{name}://127.0.0.1:{port}" for name, port in zip(("PLAINTEXT", "CONTROLLER"), ports, strict=True)
+    ]
+    settings = {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "controller.quorum.voters": f"1@127.0.0.1:{ports[1]}",
+        "listeners": ",".join(listeners),
+        "advertised.listeners": listeners[0],
+        "controller.listener.names": "CONTROLLER",
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+        "log.dirs": str(folder / "data"),
+        "num.partitions": "2",
+        **{f"{topic}.replication.factor": "1" for topic in ("offsets.topic", "transaction.state.log")},
+        "transaction.state.log.min.isr": "1",
+        "group.initial.rebalance.delay.ms": "0",
+    }
+    file = folder / "server.properties"
+    file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+    java = [str(Path(os.environ["JAVA_HOME"]) / "bin" / "java"), "-Xmx300m", "-cp", str(folder / "jars" / "*")]
+    format_ = [*java, "kafka.tools.StorageTool", "format", "-t", "5L6g3nShT-eMCtK--X86sw", "-c", str(file)]
+    subprocess.run(format_, check=True, capture_output=True)
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen([*java, "kafka.Kafka", str(file)], stdout=log, stderr=log)
+    try:
+        _wait_for(process, folder / "log", ports[0])
+        yield f"127.0.0.1:{ports[0]}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _maven(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    program = shutil.which("mvn")
+    if program is None:
+        msg = "Maven (mvn) is not installed"
+        raise NoServerError(msg)
+    return subprocess.run(
+        [program, "-q", "-B", *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+def _free_ports(count: int) -> list[int]:
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [each.getsockname()[1] for each in held]
+    for each in held:
+        each.close()
+    return ports
+
+
+def _wait_for(process: subprocess.Popen[bytes], log: Path, port: int) -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        if "Kafka Server started" in log.read_text(errors="replace"):
+            with socket.create_connection(("127.0.0.1", port), 5):
+                return
+        time.sleep(0.1)
+    msg = f"the broker did not start:\n{log.read_text(errors='replace')[-3_000:]}"
+    raise AssertionError(msg)

@@ -1,0 +1,135 @@
+"""Events in by topic, notifications out by topic, through a real broker, with a restart in between."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tamis.store import Store
+from tests.servers import NoServerError
+from tests.spark.kafka_broker import broker, connector
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+PIPELINE = """
+[events]
+format = "kafka"
+bootstrap_servers = "{address}"
+topic = "events"
+max_offsets_per_trigger = 60
+
+[subscriptions]
+store = "subscriptions.db"
+
+[sink]
+type = "kafka"
+bootstrap_servers = "{address}"
+topic = "notifications"
+dead_topic = "dead"
+state = "sink"
+
+[state]
+checkpoint = "checkpoint"
+
+[spark]
+master = "local[2]"
+conf = {{ "spark.jars" = "{jars}", "spark.ui.enabled" = "false" }}
+"""
+
+
+@pytest.fixture(scope="module")
+def pipeline(spark_environment: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """The broker's address, and a folder with a pipeline that reads from it and writes to it."""
+    folder = tmp_path_factory.mktemp("kafka")
+    try:
+        jars = ",".join(map(str, connector(_made(folder / "connector"))))
+        with broker(folder / "broker") as address:
+            (folder / "pipeline.toml").write_text(PIPELINE.format(address=address, jars=jars))
+            yield address, folder
+    except NoServerError as error:
+        if os.environ.get("TAMIS_REQUIRE_JAVA"):
+            raise
+        pytest.skip(str(error))
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def send(address: str, values: list[bytes]) -> None:
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": address})
+    for value in values:
+        producer.produce("events", value)
+    assert producer.flush(60) == 0
+
+
+def received(address: str, topic: str) -> list[tuple[str, dict[str, Any]]]:
+    """Everything in a topic: keys and values."""
+    from confluent_kafka import Consumer, TopicPartition
+
+    consumer = Consumer({"bootstrap.servers": address, "group.id": "test", "enable.auto.commit": False})
+    partitions = [TopicPartition(topic, number) for number in consumer.list_topics(topic).topics[topic].partitions]
+    found = []
+    for partition in partitions:
+        first, end = consumer.get_watermark_offsets(partition)
+        consumer.assign([TopicPartition(topic, partition.partition, first)])
+        while first < end:
+            record: Any = consumer.poll(60)
+            assert record is not None
+            assert record.error() is None
+            found.append((record.key().decode(), json.loads(record.value())))
+            first = record.offset() + 1
+    consumer.close()
+    return found
+
+
+def run(folder: Path) -> list[dict[str, Any]]:
+    """One life of the pipeline; gives the reports of its batches."""
+    command = [sys.executable, "-m", "tamis", "run", "pipeline.toml", "--once", "--json"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def events(first: int, count: int) -> list[bytes]:
+    return [
+        json.dumps({"id": f"e{number}", "price": number % 20}).encode() for number in range(first, first + count)
+    ]
+
+
+def test_from_topic_to_topic_with_a_restart(pipeline: tuple[str, Path]) -> None:
+    address, folder = pipeline
+    with Store.open(folder / "subscriptions.db") as store:
+        store.add("cheap", "price < 5")
+        send(address, [*events(0, 150), b"nonsense"])
+        first = run(folder)
+        store.add("dear", "price >= 18")
+        # Events that were there before come once more, and are not notified again.
+        send(address, [*events(150, 100), *events(0, 20)])
+        second = run(folder)
+    assert sum(report["events"] for report in first) == 151
+    assert sum(report["events"] for report in second) == 120
+    assert len(first) > 1, "a batch is bounded"
+    assert second[0]["batch"] == first[-1]["batch"] + 1
+    assert first[-1]["backlog"] == 0
+
+    notified = received(address, "notifications")
+    pairs = Counter((each["event_id"], each["subscription_id"]) for _, each in notified)
+    expected = {(f"e{number}", "cheap") for number in range(250) if number % 20 < 5}
+    expected |= {(f"e{number}", "dear") for number in [*range(150, 250), *range(20)] if number % 20 >= 18}
+    assert set(pairs) == expected
+    assert set(pairs.values()) == {1}
+    assert all(key == each["id"] for key, each in notified)
+    dead = received(address, "dead")
+    assert [each["kind"] for _, each in dead] == ["malformed"]

@@ -1,0 +1,43 @@
+"""What a session is made with. That it works is tested by `tests/cli/test_run.py`, in a process of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tamis.spark.session import SparkError, session, settings
+
+CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:"
+
+
+def test_a_local_spark_gets_memory_and_few_partitions_and_a_cluster_decides_for_itself() -> None:
+    local, cluster = settings("local[2]", {}), settings("spark://host:7077", {})
+    assert local["spark.driver.memory"] == "2g"
+    assert not {"spark.driver.memory", "spark.sql.shuffle.partitions"} & cluster.keys()
+    assert local["spark.sql.session.timeZone"] == cluster["spark.sql.session.timeZone"] == "UTC"
+
+
+def test_what_the_caller_sets_wins() -> None:
+    assert settings("local", {"spark.driver.memory": "8g"})["spark.driver.memory"] == "8g"
+
+
+def test_the_connector_to_kafka_is_fetched_only_if_it_is_needed_and_not_named() -> None:
+    pytest.importorskip("pyspark")
+    packages = "spark.jars.packages"
+    assert packages not in settings("local", {})
+    assert settings("local", {}, kafka=True)[packages].startswith(CONNECTOR)
+    assert settings("local", {packages: "a:b:1"}, kafka=True)[packages].startswith(f"a:b:1,{CONNECTOR}")
+    own = {"spark.jars": "/jars/spark-sql-kafka-0-10_2.13.jar"}
+    assert packages not in settings("local", own, kafka=True)
+
+
+def test_without_java_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyspark")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(SparkError, match=r"JAVA_HOME is .* no bin/java in it"):
+        session("test", "local[1]")
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SparkError, match="set JAVA_HOME, or put java on PATH"):
+        session("test", "local[1]")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -152,7 +153,7 @@ def _tell(
     from tamis.cli.output import JsonLines, Screen
     from tamis.cli.progress import summary_text
     from tamis.cli.trees import explanation_tree
-    from tamis.progress import Summary
+    from tamis.progress import TOP, Summary, busiest
     from tamis.report import page
     from tamis.sinks.files import read_notifications
 
@@ -174,7 +175,7 @@ def _tell(
         ),
         encoding="utf-8",
     )
-    summary = Summary.of(reports)
+    summary = replace(Summary.of(reports), top=busiest(matches, TOP))
     if as_json:
         distinct = pc.count_distinct(pa.chunked_array(found["id"])).as_py()
         lines = {"events": summary.events, "notifications": found.num_rows, "distinct": distinct}

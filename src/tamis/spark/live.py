@@ -155,9 +155,7 @@ class LiveSubscriptions:
             try:
                 self.publish()
                 self.error = None
-            except (
-                Exception
-            ) as error:  # whatever it is: a thread that ended would look like one with nothing to do
+            except Exception as error:  # whatever it is: a thread that ended would look like one that is idle
                 if repr(error) != repr(self.error):
                     _log.warning("subscriptions were not published, and will be tried again: %r", error)
                 self.error = error

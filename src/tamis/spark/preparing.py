@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlparse
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -221,7 +222,14 @@ def _from_store(given: Any, snapshot: str | os.PathLike[str] | None, session: Sp
     return Prepared(url, published.snapshot_version, session.createDataFrame(refused, _REFUSED))
 
 
-def _read(place: str, session: SparkSession) -> DataFrame:
+def absolute(place: str | os.PathLike[str]) -> str:
+    """A path or URL as Spark takes it, whose working folder may be another one than ours."""
+    text = os.fspath(place)
+    return text if urlparse(text).scheme else os.path.abspath(text)
+
+
+def _read(given: str, session: SparkSession) -> DataFrame:
+    place = absolute(given)
     if place.endswith((".jsonl", ".ndjson", ".json")):
         return session.read.json(place)
     if place.endswith(".parquet") or Path(place).is_dir():

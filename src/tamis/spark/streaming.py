@@ -29,6 +29,7 @@ from tamis.quotas import Quota, Quotas
 from tamis.sinks.base import Delivery, Sink
 from tamis.spark.live import LiveSubscriptions
 from tamis.spark.matching import check_columns
+from tamis.spark.preparing import absolute
 from tamis.spark.shards import dealt, replicated
 from tamis.spark.stream_task import DEAD, EVENTS, FOUND_SQL, OVERFLOW, PAIR, StreamTask
 from tamis.spark.worker import Edition
@@ -146,7 +147,7 @@ def stream(
         shards,
         backlog,
     )
-    writer = events.writeStream.foreachBatch(batches).option("checkpointLocation", os.fspath(checkpoint))
+    writer = events.writeStream.foreachBatch(batches).option("checkpointLocation", absolute(checkpoint))
     if name is not None:
         writer = writer.queryName(name)
     if trigger is not None:
@@ -339,11 +340,11 @@ def state_folder(checkpoint: str | os.PathLike[str], state: str | os.PathLike[st
     """
     if state is not None:
         return Path(state)
-    place = os.fspath(checkpoint)
+    place = absolute(checkpoint)
     parsed = urlparse(place)
     if parsed.scheme == "file":
         place = url2pathname(parsed.path)
-    elif len(parsed.scheme) > 1:
+    elif parsed.scheme:
         msg = f"the checkpoint {place} is not on this machine: say with `state=` where the driver keeps its files"
         raise TamisError(msg)
     return Path(place) / "tamis"

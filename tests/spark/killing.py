@@ -1,0 +1,280 @@
+"""The program that the kill tests kill: two streams over the same files, while subscriptions change.
+
+Run as a process of its own, in a session of its own, with the JSON of a `Life`. One query writes Parquet files,
+the other one a SQLite database; each has a checkpoint and a snapshot of its own, and both follow one store. A
+thread goes on changing the store. The process dies by SIGKILL, Java included, at the point that its life names;
+the code that is killed is wrapped here and knows nothing of it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from tamis.errors import SubscriptionError
+from tamis.sinks.base import Delivery, Sink
+from tamis.sinks.once import Once
+from tamis.sinks.parquet import ParquetSink
+from tamis.sinks.sql import SqlSink
+from tamis.snapshot import Snapshots
+from tamis.spark import streaming
+from tamis.spark.stream_task import StreamTask
+from tamis.store import Store
+from tamis.store.writing import Writing
+
+MATCHING = "while matching"
+POINTS = (
+    "before the pin",
+    "after the pin",
+    MATCHING,
+    "within the sink's commit",
+    "between the commits",
+    "while publishing",
+    "while the store commits",
+)
+"""Where the driver can be told to die."""
+QUERIES = ("parquet", "sql")
+RETENTION = timedelta(days=1)
+"""No version of the subscriptions goes while a test lasts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """How a driver lives, and where it ends.
+
+    Attributes:
+        folder: With `in` (events), `subscriptions.db`, and all that the queries write.
+        number: Of this life.
+        seed: Of the changes that it makes.
+        point: Where it dies; None if it does not, by itself.
+        hits: The how many-th time that it comes there.
+        worker_kills: How many of its Python workers are killed meanwhile.
+    """
+
+    folder: str
+    number: int
+    seed: int
+    point: str | None
+    hits: int
+    worker_kills: int
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    def mark(self, name: str) -> bool:
+        """Write down that something happens; False if it was written down before."""
+        path = Path(self.folder) / "marks" / f"{self.number:04d} {name}"
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return False
+        return True
+
+
+def die(life: Life, driver: int) -> None:
+    """End the driver and its Java, from any of its processes."""
+    life.mark(f"driver {life.point}")
+    os.killpg(driver, signal.SIGKILL)
+    signal.pause()
+
+
+@dataclass(frozen=True, slots=True)
+class DyingTask(StreamTask):
+    """Matches, and is killed on the way.
+
+    Attributes:
+        life: Whose task it is.
+        driver: The process group of the driver, if that is to die.
+        worker: The name of the kill of a worker, if one is to die; the attempt after it lives.
+    """
+
+    life: Life | None = None
+    driver: int | None = None
+    worker: str | None = None
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        found = [*StreamTask.__call__(self, batches)]
+        assert self.life is not None
+        yield from found[:1]  # some rows may leave before the end
+        if self.driver is not None:
+            die(self.life, self.driver)
+        if self.worker is not None and self.life.mark(self.worker):
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield from found[1:]
+
+
+def arm(life: Life) -> None:
+    """Wrap what is to be killed."""
+    hits = itertools.count(1)
+
+    def is_time() -> bool:
+        return next(hits) == life.hits
+
+    def wrapped(owner: type, name: str, *, before: bool) -> None:
+        original = getattr(owner, name)
+
+        def dying(*args: Any, **kwargs: Any) -> Any:
+            if before and is_time():
+                die(life, os.getpgid(0))
+            given = original(*args, **kwargs)
+            if not before and is_time():
+                die(life, os.getpgid(0))
+            return given
+
+        setattr(owner, name, dying)
+
+    wraps: dict[str, Callable[[], None]] = {
+        "before the pin": lambda: wrapped(Snapshots, "pin", before=True),
+        "after the pin": lambda: wrapped(Snapshots, "pin", before=False),
+        "within the sink's commit": lambda: wrapped(Once, "_write", before=True),
+        "between the commits": lambda: wrapped(Recording, "commit", before=False),
+        "while publishing": lambda: wrapped(Snapshots, "_write", before=False),
+        "while the store commits": lambda: wrapped(Writing, "write", before=False),
+    }
+    if life.point in wraps:
+        wraps[life.point]()
+    chance = random.Random(life.seed)
+    left = itertools.count(1)
+
+    def task(*args: Any) -> Any:
+        driver = os.getpgid(0) if life.point == MATCHING and is_time() else None
+        worker = None
+        if driver is None and chance.random() < 0.5:
+            number = next(left)
+            worker = f"worker {number}" if number <= life.worker_kills else None
+        return replace(DyingTask(*args), life=life, driver=driver, worker=worker)
+
+    setattr(streaming, "StreamTask", task)  # noqa: B010
+
+
+class Recording:
+    """A sink, and something to wrap whatever the sink is."""
+
+    name: ClassVar[str] = "recording"
+    exactly_once: ClassVar[bool] = True
+
+    def __init__(self, sink: Sink) -> None:
+        self.sink = sink
+
+    def commit(self, delivery: Delivery) -> Any:
+        return self.sink.commit(delivery)
+
+    def check(self) -> None:
+        self.sink.check()
+
+    def describe(self) -> str:
+        return self.sink.describe()
+
+    def close(self) -> None:
+        self.sink.close()
+
+
+def change(store: Store, chance: random.Random) -> None:
+    """Add, replace, remove or renew subscriptions: sometimes one, sometimes several in a version."""
+    id = f"s{chance.randrange(60)}"
+    try:
+        draw = chance.random()
+        if draw < 0.3:
+            ids = [f"s{number}" for number in chance.sample(range(60), chance.randint(1, 6))]
+            store.add_many([{"id": each, "condition": condition(chance)} for each in ids], replace=True)
+        elif draw < 0.5:
+            soon = datetime.now(UTC) + timedelta(seconds=chance.uniform(0.5, 5))
+            store.add(id, condition(chance), expires=chance.choice([None, soon]))
+        elif draw < 0.8:
+            store.replace(id, condition(chance))
+        else:
+            store.remove(id)
+    except SubscriptionError:
+        return  # it is there already, or is not there
+
+
+def condition(chance: random.Random) -> str:
+    """A condition that about one event in twenty satisfies."""
+    low = chance.randrange(90)
+    return chance.choice(
+        (
+            f"a >= {low} AND a < {low + 5}",
+            f"a BETWEEN {low} AND {low + 10} AND b = '{chance.choice('xyz')}'",
+            f"b = '{chance.choice('xyz')}' AND c LIKE '%{chance.randrange(10)}'",
+            f"a < {low} AND c IS NULL AND NOT b = '{chance.choice('xyz')}'",
+        )
+    )
+
+
+def live(life: Life) -> None:
+    """Read what there is, unless something happens."""
+    from pyspark.sql import SparkSession
+
+    folder = Path(life.folder)
+    spark = (
+        SparkSession.builder.master("local[2,4]")
+        # Java lives for half a minute: compiling more would take more than it gives.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.local.dir", str(folder / "scratch"))
+        .config("spark.log.level", "OFF")
+        .config("spark.sql.codegen.wholeStage", "false")
+        .config("spark.sql.files.maxPartitionBytes", "2k")  # several tasks a batch
+        .config("spark.sql.files.openCostInBytes", "1")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.streaming.minBatchesToRetain", "100000")  # the test reads all of the checkpoint
+        .config("spark.sql.streaming.fileSource.log.deletion", "false")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .getOrCreate()
+    )
+    arm(life)
+    ended = threading.Event()
+    with Store.open(folder / "subscriptions.db") as store:
+
+        def go_on_changing() -> None:
+            chance = random.Random(life.seed + 1)
+            while not ended.wait(0.1):
+                change(store, chance)
+
+        changing = threading.Thread(target=go_on_changing)
+        queries = []
+        for name in QUERIES:
+            sink: Sink = ParquetSink(folder=folder / "parquet")
+            if name == "sql":
+                sink = SqlSink(url=f"sqlite:///{folder / 'sql.db'}")
+            events = spark.readStream.option("maxFilesPerTrigger", 1).text(str(folder / "in"))
+            queries.append(
+                streaming.stream(
+                    events,
+                    str(folder / "subscriptions.db"),
+                    Recording(sink),
+                    checkpoint=folder / "checkpoints" / name,
+                    reading=streaming.Reading(json="value"),
+                    trigger={"availableNow": True},
+                    poll=timedelta(seconds=0.1),
+                    retention=RETENTION,
+                )
+            )
+        changing.start()
+        try:
+            for query in queries:
+                query.awaitTermination()
+        finally:
+            ended.set()
+            changing.join()
+    life.mark("ended")
+    spark.stop()
+
+
+if __name__ == "__main__":
+    live(Life(**json.loads(sys.argv[1])))

@@ -45,7 +45,9 @@ class Keys:
 
     def coordinates(self, column: Column) -> Ints:
         """The coordinate of every row; anything where it is NULL."""
-        return np.ascontiguousarray(vector_keys(column), np.int64)
+        values = column.values
+        is_whole = isinstance(values, np.ndarray) and values.dtype.kind == "i"  # these are keys themselves
+        return np.ascontiguousarray(values if is_whole else vector_keys(column), np.int64)
 
     def coordinate(self, type_: Type, value: Value) -> int:
         """The coordinate of one value."""

@@ -55,7 +55,7 @@ def plain_path(attribute: Typed) -> Path | None:
 
 
 class DictReader:
-    """Reads events of one type.
+    """Reads events of one type; integers that one axis asks for, which are most, by the short way of `_ints`.
 
     Args:
         axes: By number.
@@ -68,6 +68,7 @@ class DictReader:
         self._axes = axes
         self._by_name = by_name
         self._plans: dict[str, _Plan] = {}
+        self._ints: dict[str, tuple[int, int, int]] = {}
         self._computed: dict[int, tuple[Evaluate, Callable[[Any], int]]] = {}
         self._texts: dict[tuple[int, str], int] = {}
 
@@ -77,8 +78,14 @@ class DictReader:
         Raises:
             OddAttributeError: The event has an attribute that this reader cannot read.
         """
-        plans = self._plans
+        plans, ints = self._plans, self._ints
         for name, value in event.items():
+            if type(value) is int and (known := ints.get(name)) is not None:
+                axis, least, greatest = known
+                if least <= value <= greatest:
+                    axes.append(axis)
+                    coordinates.append(value)
+                continue
             plan = plans.get(name)
             if plan is None:
                 if name not in self._by_name:
@@ -122,6 +129,11 @@ class DictReader:
                 here = here.inner.setdefault(step, _Plan())
             self._add(here, number)
         self._plans[name] = plan
+        if len(self._by_name[name]) == 1 and not plan.inner and not self.event_type.is_schemaless:
+            number = self._by_name[name][0]
+            type_ = self._axes[number].attribute.type
+            if type_ in INTEGER_BITS:
+                self._ints[name] = number, *integer_bounds(type_)
         return plan
 
     def _add(self, plan: _Plan, number: int) -> None:

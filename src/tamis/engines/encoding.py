@@ -21,6 +21,7 @@ from tamis.engines.presence import Presence
 from tamis.engines.probes import Probes
 from tamis.events.compute import BatchFrame
 from tamis.events.sources import Dicts
+from tamis.language.expression import Path
 from tamis.predicates.base import Frame
 
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -82,6 +83,8 @@ class Encoder:
         for number, each in attributes:
             if (path := plain_path(each)) is not None:
                 self._by_name.setdefault(path.steps[0], []).append(number)
+        # A plain attribute is found by its name in the batch, without a look at the expression.
+        self._steps = [each.steps if isinstance(each, Path) else None for _, each in attributes]
         self._reader: DictReader | None = None
         self._nowhere = np.full(len(self.axes), -1, np.int32)
 
@@ -103,9 +106,10 @@ class Encoder:
         columns = self._nowhere.copy()
         coordinates: list[Ints] = []
         valid: list[npt.NDArray[np.bool_]] = []
+        batch = frame.batch if isinstance(frame, BatchFrame) else None
         for number in numbers:
-            axis = self.axes[number]
-            column = frame.column(axis.attribute)
+            axis, steps = self.axes[number], self._steps[number]
+            column = frame.column(axis.attribute) if batch is None or steps is None else batch.column(steps)
             if np.count_nonzero(column.valid):
                 columns[number] = len(valid)
                 coordinates.append(axis.scale.coordinates(column))

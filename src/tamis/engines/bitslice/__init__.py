@@ -14,10 +14,11 @@ import numpy.typing as npt
 
 from tamis.engines.base import Matches, Stats, frame_of
 from tamis.engines.bitslice.build import build_index
-from tamis.engines.bitslice.layout import Bodies, Cells, Groups, Index, Life, Program, Spans
+from tamis.engines.bitslice.handle import Handle, handle_of, search_with
+from tamis.engines.bitslice.layout import Bodies, Cells, Couples, Groups, Index, Outline, Program, Spans
 from tamis.engines.bitslice.masks import CHUNK, STRIP, Tables
 from tamis.engines.bitslice.program import new_memory
-from tamis.engines.bitslice.search import State, search
+from tamis.engines.bitslice.search import State
 from tamis.engines.encoding import Encoder
 from tamis.engines.forest import Forest, forest_of
 from tamis.events.batch import EventBatch
@@ -30,7 +31,6 @@ PAIRS = 1 << 12
 _FEWEST = 2
 """Events of a group from which masks can be worth while."""
 _PROBES = "probes."
-_ALIVE = Life(np.empty(0, np.int64), 0)
 
 
 class Bitslice:
@@ -52,21 +52,20 @@ class BitsliceIndex:
         self.index = _read_only(index)
         self.fewest = _FEWEST
         self._encoder = Encoder(forest.axes, forest.tests, probes)
-        self._spare: list[State] = []
+        self._spare: list[Handle] = []
         self._room = PAIRS
 
-    def match(self, events: EventBatch | Frame, life: Life = _ALIVE) -> Matches:
+    def match(self, events: EventBatch | Frame) -> Matches:
         """All pairs, in no particular order."""
         encoded = self._encoder.encode(frame_of(events))
-        state = self._spare.pop() if self._spare else self._new_state()
-        pairs, count = search(self.index, encoded, life, state, self.fewest, self._room)
-        self._spare.append(state)
+        handle = self._spare.pop() if self._spare else handle_of(self.index, self._new_state())
+        rows, slots, count = search_with(handle, tuple(encoded), self.fewest, self._room)
+        self._spare.append(handle)
         if count > self._room:
             self._room = count + count // 4
-        rows, slots = pairs.events[:count], pairs.numbers[:count]
-        if 2 * count < len(pairs.events):
-            rows, slots = rows.copy(), slots.copy()
-        return Matches(rows, slots)
+        if 2 * count < len(rows):
+            return Matches(rows[:count].copy(), slots[:count].copy())
+        return Matches(rows[:count], slots[:count])
 
     def _new_state(self) -> State:
         index = self.index
@@ -75,13 +74,16 @@ class BitsliceIndex:
         words = STRIP // 64
         return State(
             np.concatenate([index.cells.bases[:-1], np.zeros(tests, np.int32), np.ones(1, np.int32)]),
+            np.concatenate([np.zeros(len(index.cells.counts), np.uint8), np.ones(1, np.uint8)]),
             np.zeros(len(index.groups.runs) - 1, np.int32),
             np.full(tests, -1, np.int32),
             np.concatenate([index.cells.widths[:-1], np.zeros(tests + 1, np.uint8)]).astype(np.int32),
+            np.zeros(spans, np.uint8),
             Tables(
                 np.zeros(rows * words, np.uint64),
                 np.zeros(spans * words, np.uint64),
                 np.zeros(words, np.uint64),
+                np.zeros(STRIP + 64, np.int32),
                 np.zeros(2 * CHUNK, np.int32),
                 np.zeros(2 * CHUNK * words, np.uint64),
             ),
@@ -100,7 +102,7 @@ class BitsliceIndex:
     @classmethod
     def from_arrays(cls, forest: Forest, arrays: Mapping[str, npt.NDArray[Any]]) -> BitsliceIndex:
         """The index that was saved; arrays may be maps of files."""
-        parts = zip(Index._fields, (Cells, Spans, Bodies, Groups, Program), strict=True)
+        parts = zip(Index._fields, (Cells, Spans, Bodies, Groups, Outline, Couples, Program), strict=True)
         index = Index(*(kind(*(arrays[f"{part}.{name}"] for name in kind._fields)) for part, kind in parts))
         probes = {name.removeprefix(_PROBES): array for name, array in arrays.items() if name.startswith(_PROBES)}
         return cls(forest, index, probes)
@@ -116,6 +118,8 @@ class BitsliceIndex:
             "axes": len(self.forest.axes),
             "tests": len(self.forest.tests),
             "nodes": len(self.index.program.least),
+            "couples": len(self.index.groups.runs) - 1 - int(self.index.couples.first_group[0]),
+            "outlines": int(np.count_nonzero(np.diff(self.index.outline.firsts))),
         }
         return Stats(counts, {name: int(array.nbytes) for name, array in self._own_arrays().items()})
 

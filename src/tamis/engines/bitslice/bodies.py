@@ -8,7 +8,7 @@ import numba
 import numpy as np
 
 from tamis.engines.axes import HIGHEST, LOWEST
-from tamis.engines.bitslice.filing import CELLS, Atoms
+from tamis.engines.bitslice.filing import CELLS, COUPLE, Atoms
 from tamis.engines.bitslice.layout import Bodies, Bytes, Floats, Ints, Numbers, Shorts, Spans
 from tamis.engines.bitslice.simd import prefetch
 from tamis.engines.forest import INTERVAL, TEST, Forest, Leaves, Nodes
@@ -124,6 +124,8 @@ def _measure(source: Source, draft: Draft, out: Measured) -> int:
                 words += source.widths[axis]
                 if draft.costs[place] < best:
                     best, second = draft.costs[place], draft.spans[place]
+        if source.atoms.kinds[atom] == COUPLE:
+            second = -1
         out.counts[atom], out.words[atom], out.seconds[atom] = size, words, second
         total += others
     return total
@@ -200,9 +202,13 @@ def _write(
             later = entry + _AHEAD
             _ask_early(source, np.uint64(order[later]), early.roots[later], np.uint64(early.leaves[later]))
         size, others = _draft(source, atom, draft)
+        known, also_known = run_axes[entry], -1
+        if source.atoms.kinds[atom] == COUPLE:
+            known, also_known = source.spans.axes[source.atoms.spans[atom]], source.atoms.lows[atom]
         for place in range(size):
-            if source.spans.axes[draft.spans[place]] == run_axes[entry]:
-                draft.costs[place] = 0.99  # the run says most of it
+            axis = source.spans.axes[draft.spans[place]]
+            if axis == known or axis == also_known:
+                draft.costs[place] = 0.99  # what led here says most of it
         _sort(draft.costs, size, sorted_)
         out.slots[entry] = source.atoms.slots[atom]
         out.firsts[entry], out.word_firsts[entry] = start, word

@@ -7,9 +7,11 @@ import numpy as np
 
 from tamis.engines.bitslice.bodies import Source, Written, measured, written
 from tamis.engines.bitslice.cells import cells_of
+from tamis.engines.bitslice.couples import couples_of
 from tamis.engines.bitslice.filing import Atoms, filed
 from tamis.engines.bitslice.groups import arranged, groups_of
 from tamis.engines.bitslice.layout import NOTHING, Bodies, Index, Ints, Program, Shorts
+from tamis.engines.bitslice.outline import outline_of
 from tamis.engines.bitslice.program import program_of
 from tamis.engines.bitslice.spans import spans_of
 from tamis.engines.bitslice.splitting import split
@@ -32,8 +34,11 @@ def build_index(given: Forest, statistics: Statistics | None = None) -> Index:
     run_axes = places.runs.axes[np.cumsum(places.run_begins) - 1]
     parts = written(source, forest, sizes, others, places.order, run_axes)
     groups = groups_of(forest, atoms, places, parts.bodies, spans, cells)
+    couples = couples_of(atoms, places.order, places.group_begins, parts.bodies, spans, cells)
+    first_couple = int(couples.first_group[0])
+    outline = outline_of(cells, spans, parts.bodies, groups, places.groups, first_couple, weights)
     program, bodies = _programs(forest, parts, atoms, covers, cover_firsts, rivals)
-    return Index(cells, spans, bodies._replace(slots=owners[bodies.slots]), groups, program)
+    return Index(cells, spans, bodies._replace(slots=owners[bodies.slots]), groups, outline, couples, program)
 
 
 @numba.njit(cache=True, nogil=True)

@@ -4,7 +4,7 @@ A cover of a formula is a set of leaves one of which holds whenever the formula 
 one operand, of a disjunction the covers of all. Each subscription is filed under the cover that the fewest events
 are expected to reach. A leaf of several pieces is filed under each piece; pieces exclude each other, so no event
 is reported twice for them, and for the leaves of a cover the entry of a later leaf reports only what no earlier
-leaf admits.
+leaf admits. Where attributes are rare, a conjunction is filed under two of them instead: a couple.
 """
 
 from __future__ import annotations
@@ -25,30 +25,43 @@ _ALWAYS_COST = 0.95
 _RARE = 0.0625
 """Share of events below which the difference between one predicate and another is worth a group of its own."""
 
-ALWAYS, CELLS, TESTED, POINT = 0, 1, 2, 3
-"""What leads to an entry: nothing, a range of cells, a test, or one exact coordinate."""
+_MOST_TOGETHER = 0.5
+"""Share of events that may have both attributes of a couple."""
+_CHEAPER = 4.0
+"""How many times as many entries may be looked at in a couple as by a cover, for the same price."""
+_PARTNER_WORDS = 4
+"""That bits of couples may take, for each subscription."""
+_MOST_AXES = 1 << 16
+
+ALWAYS, CELLS, TESTED, POINT, COUPLE = 0, 1, 2, 3, 5
+"""What leads to an entry: nothing, a range of cells, a test, one exact coordinate, or two attributes.
+
+4 is spoken for in `tamis.engines.bitslice.groups`.
+"""
 
 
 class Weights(NamedTuple):
     """The share of events that is expected: up to a row, with a test, with one of an axis' points.
 
-    `ranks` orders the axes, those that most subscriptions ask first, by numbers from 0 to 1.
+    `ranks` orders the axes, those that most subscriptions ask first, by numbers from 0 to 1. `presence` is the
+    share of events that may have an axis, rather too large than too small.
     """
 
     mass: Floats
     tests: Floats
     points: Floats
     ranks: Floats
+    presence: Floats
 
 
 class Atoms(NamedTuple):
     """Where entries are filed, one entry of an array an entry of the index.
 
     slots: whose.
-    kinds: ALWAYS, CELLS, TESTED or POINT.
+    kinds: ALWAYS, CELLS, TESTED, POINT or COUPLE.
     leaves: the leaf of the cover, or -1.
-    lows, highs: the piece, as coordinates; of a test its number.
-    spans: of what leads to the entry; -1 for ALWAYS.
+    lows, highs: the piece, as coordinates; of a test its number; of a couple its second axis.
+    spans: of what leads to the entry; -1 for ALWAYS; of a couple, one on its first axis.
     earlier: how many leaves of the cover come before.
     """
 
@@ -216,10 +229,45 @@ class Costs(NamedTuple):
     node_atoms: Shorts
 
 
+@numba.njit(cache=True, nogil=True, forceinline=True)
+def _couple(
+    root: int, leaves: Leaves, nodes: Nodes, presence: Floats, leaf_cost: Floats
+) -> tuple[int, int, float]:
+    """Two leaves of a conjunction, by axis, whose attributes few events have both, and the share of these events.
+
+    2 is the share if there are no such leaves.
+    """
+    first_leaf, second_leaf = -1, -1
+    least, more = 4.0, 4.0
+    if root < 0 or nodes.least[root] != nodes.firsts[root + 1] - nodes.firsts[root]:
+        return -1, -1, 2.0
+    for place in range(nodes.firsts[root], nodes.firsts[root + 1]):
+        leaf = ~nodes.children[place]
+        if leaf < 0 or leaves.kinds[leaf] == TEST or leaves.nulls[leaf]:
+            continue
+        # Rare is what counts, and selective what helps then.
+        share = presence[leaves.axes[leaf]]
+        share *= np.sqrt(share * leaf_cost[leaf])
+        if first_leaf >= 0 and leaves.axes[leaf] == leaves.axes[first_leaf]:
+            least = min(least, share)
+        elif share < least:
+            second_leaf, more = first_leaf, least
+            first_leaf, least = leaf, share
+        elif share < more:
+            second_leaf, more = leaf, share
+    if second_leaf < 0:
+        return -1, -1, 2.0
+    together = presence[leaves.axes[first_leaf]] * presence[leaves.axes[second_leaf]]
+    if leaves.axes[first_leaf] > leaves.axes[second_leaf]:
+        return second_leaf, first_leaf, together
+    return first_leaf, second_leaf, together
+
+
 @numba.njit(cache=True, nogil=True)
 def _file(
     forest: tuple[Leaves, Pieces, Nodes, Shorts],
     widths: Bytes,
+    presence: Floats,
     numbered: Numbered,
     costs: Costs,
     out: Atoms,
@@ -242,6 +290,14 @@ def _file(
         cost, count = _cost_of(root, costs.leaf, costs.leaf_atoms, costs.node, costs.node_atoms)
         if count == 0:  # FALSE
             continue
+        if len(presence):
+            one, other, together = _couple(root, leaves, nodes, presence, costs.leaf)
+            if together <= min(_MOST_TOGETHER, _CHEAPER * cost):
+                out.slots[atoms], out.kinds[atoms], out.leaves[atoms], out.earlier[atoms] = slot, COUPLE, -1, 0
+                out.lows[atoms], out.highs[atoms] = leaves.axes[other], 0
+                out.spans[atoms] = numbered.leaves[one]
+                atoms += 1
+                continue
         if cost > _ALWAYS_COST:
             out.slots[atoms], out.kinds[atoms], out.leaves[atoms], out.earlier[atoms] = slot, ALWAYS, -1, 0
             out.lows[atoms], out.highs[atoms], out.spans[atoms] = 0, 0, -1
@@ -312,5 +368,8 @@ def filed(forest: Forest, cells: Cells, numbered: Numbered, weights: Weights) ->
     )
     covers, cover_firsts = np.empty(room, np.int32), np.empty(len(roots) + 1, np.int64)
     parts = (forest.leaves, forest.pieces, forest.nodes, roots)
-    atoms, written = _file(parts, cells.widths, numbered, costs, out, covers, cover_firsts)
+    axes = len(forest.axes)
+    can_couple = axes < _MOST_AXES and axes * (axes >> 6) <= _PARTNER_WORDS * len(roots)
+    presence = weights.presence if can_couple else np.empty(0)
+    atoms, written = _file(parts, cells.widths, presence, numbered, costs, out, covers, cover_firsts)
     return Filed(Atoms(*(each[:atoms] for each in out)), covers[:written], cover_firsts, spans)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.engines.bitslice.bodies import Measured
-from tamis.engines.bitslice.filing import ALWAYS, CELLS, POINT, TESTED, Atoms, Weights
+from tamis.engines.bitslice.filing import ALWAYS, CELLS, COUPLE, POINT, TESTED, Atoms, Weights
 from tamis.engines.bitslice.layout import Bodies, Cells, Groups, Ints, Numbers, Shorts, Spans
 from tamis.engines.forest import Forest
 
@@ -143,7 +143,7 @@ def arranged(atoms: Atoms, sizes: Measured, spans: Spans, cells: Cells, weights:
     exact = (atoms.kinds == CELLS) & (rows.highs - rows.lows == 1) & (cells.widths[rows.axes] == 0)
     kinds = np.where(exact, _EXACT, atoms.kinds).astype(np.int32)
     majors = kinds * np.int32(axes + 1) + rows.axes
-    order = _sorted_by(order, majors, (_EXACT + 1) * (axes + 1))
+    order = _sorted_by(order, majors, (COUPLE + 1) * (axes + 1))
     firsts = _changes(majors[order])
     begins = np.zeros(len(order), np.bool_)
     _by_value(order, atoms, firsts, begins)
@@ -157,8 +157,8 @@ def arranged(atoms: Atoms, sizes: Measured, spans: Spans, cells: Cells, weights:
     halve(order, firsts, limits, _bases(cells, rows, order, firsts), rows.lows, rows.highs, begins)
     hulls = _hulls(rows, order, begins)
     expected = BATCH_EVENTS * (weights.mass[hulls.highs] - weights.mass[hulls.lows])
-    # Tests and points are expected to be rare.
-    expected[np.isin(kinds[order[begins]], (TESTED, POINT))] = 0.0
+    # Tests, points and couples are expected to be rare.
+    expected[np.isin(kinds[order[begins]], (TESTED, POINT, COUPLE))] = 0.0
     order, run_begins, runs = _by_second(order, begins, expected >= MANY_EVENTS, sizes.seconds, spans, cells)
     return Arrangement(order, begins, run_begins, hulls, runs)
 
@@ -198,9 +198,9 @@ def _changes(values: npt.NDArray[np.integer]) -> Ints:
 
 
 def _by_value(order: Ints, atoms: Atoms, firsts: Ints, begins: Flags) -> None:
-    """Sort points and tests by value; each value is a group."""
+    """Sort points, tests and couples by value; each value is a group."""
     for first, last in zip(firsts[:-1].tolist(), firsts[1:].tolist(), strict=True):
-        if atoms.kinds[order[first]] in (TESTED, POINT):
+        if atoms.kinds[order[first]] in (TESTED, POINT, COUPLE):
             here = order[first:last]
             here[:] = here[np.argsort(atoms.lows[here], kind="stable")]
             begins[first + _changes(atoms.lows[here])[:-1]] = True

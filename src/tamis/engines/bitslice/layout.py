@@ -119,6 +119,45 @@ class Groups(NamedTuple):
     spans: Numbers
 
 
+class Outline(NamedTuple):
+    """Bits of entries, for one event at a time; `tamis.engines.bitslice.outline` says of which groups.
+
+    lines: per row of an axis, which line of the axis it is in; that of NULL is 0.
+    firsts: per group and one more, its part of `axes`; a group without axes has no outline.
+    axes: the axes that tell something.
+    line_firsts: per element of `axes`, the first word of line 0 of that axis.
+    costs: per group, what it takes to search it for one event, in ns.
+    bits: a line is a bit for each entry of the group, 1 if events in that line may satisfy it.
+    """
+
+    lines: Shorts
+    firsts: Ints
+    axes: Shorts
+    line_firsts: Ints
+    costs: Floats
+    bits: Words
+
+
+class Couples(NamedTuple):
+    """Groups that two attributes lead to; `tamis.engines.bitslice.couples` says what for.
+
+    first_group: one number, the group of couple 0.
+    partners: per axis as many words as there are bits of axes: with which axes above it, it is a couple.
+    ranks: per word of `partners`, the couple of its first bit.
+    heads: per couple and one more, four numbers: its first block, its first entry, and its two axes.
+    lanes: blocks of 4 x 16: lows and highs of 16 entries on the first axis, then those on the second; as cells,
+        of which 0 is NULL. An event is in them if its cell is above low and not above high.
+    further: per entry twice a further axis, and in the third and fourth byte low and high there.
+    """
+
+    first_group: Shorts
+    partners: Words
+    ranks: Shorts
+    heads: Shorts
+    lanes: Bytes
+    further: npt.NDArray[np.uint32]
+
+
 class Program(NamedTuple):
     """Formulas beyond conjunctions; equal nodes and leaves are one.
 
@@ -144,6 +183,8 @@ class Index(NamedTuple):
     spans: Spans
     bodies: Bodies
     groups: Groups
+    outline: Outline
+    couples: Couples
     program: Program
 
 
@@ -164,10 +205,3 @@ class Batch(NamedTuple):
     bases: Shorts
     test_lines: Shorts
     test_bits: Words
-
-
-class Life(NamedTuple):
-    """Which slots are alive: slot s is, in version v, if `died[s] > v`; all are if `died` is empty."""
-
-    died: Ints
-    version: int

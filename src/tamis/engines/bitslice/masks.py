@@ -11,26 +11,27 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from tamis.engines.bitslice.layout import Batch, Index, Life, Numbers, Shorts, Spans, Words
+from tamis.engines.bitslice.layout import Batch, Index, Numbers, Shorts, Spans, Words
 from tamis.engines.bitslice.simd import (
     apart,
+    bits_of,
     finish_1,
     finish_4,
     finish_8,
-    prefetch,
+    place_of,
     survivors_1,
     survivors_4,
     survivors_8,
 )
-from tamis.engines.bitslice.verify import Pairs, is_exact, room_for
+from tamis.engines.bitslice.verify import NO_ENDS, WIDEST, Pairs, ask_early, ends_of, is_exact, room_for
 from tamis.engines.bitslice.visits import Packed
 
 STRIP = 512
 """Events that are searched at a time: eight words."""
 CHUNK = 1_024
 """Entries whose masks are made at a time; so many that survive are settled together."""
-_LINE = 16
-"""Words that a line of the processor's cache holds."""
+_SOME = 3
+"""Events of a word that are taken out of it without a look whether they are there."""
 _ONE = np.uint64(1)
 _NONE = np.uint64(0)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -42,12 +43,14 @@ class Tables(NamedTuple):
     rows: masks of rows; an axis' rows get the events of all its rows before too.
     spans: masks of spans.
     full: the mask to start with.
+    places: of the bits of a mask, with room for some more.
     entries, masks: what survives, with room for two chunks.
     """
 
     rows: Words
     spans: Words
     full: Words
+    places: Shorts
     entries: Shorts
     masks: Words
 
@@ -135,51 +138,28 @@ def _fill(
 
 
 @numba.njit(cache=True, nogil=True, forceinline=True)
-def _bits(mask: np.uint64) -> int:
-    """How many bits are set."""
-    mask -= mask >> _ONE & np.uint64(0x5555555555555555)
-    mask = (mask & np.uint64(0x3333333333333333)) + (mask >> np.uint64(2) & np.uint64(0x3333333333333333))
-    mask = (mask + (mask >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64(mask * np.uint64(0x0101010101010101) >> np.uint64(56))
+def _places(masks: Words, first: int, words: int, places: Shorts) -> int:
+    """Write the places of the bits of a mask that are set; gives how many there are.
+
+    Some are written whether they are there or not: a jump for each bit would mostly be predicted wrongly.
+    """
+    count = 0
+    for word in range(words):
+        mask = masks[first + word]
+        more = count + bits_of(mask)
+        for _ in range(_SOME):
+            places[count] = (word << 6) + place_of(mask)
+            count += 1
+            mask &= mask - _ONE
+        while count < more:
+            places[count] = (word << 6) + place_of(mask)
+            count += 1
+            mask &= mask - _ONE
+        count = more
+    return count
 
 
-@numba.njit(cache=True, nogil=True, forceinline=True)
-def _place(bit: np.uint64) -> int:
-    """The number of the only bit that is set."""
-    return _bits(bit - _ONE)
-
-
-@numba.njit(cache=True, nogil=True, forceinline=True)
-def _settle(
-    index: Index,
-    widths: Shorts,
-    batch: Batch,
-    entry: int,
-    mask: np.uint64,
-    word: int,
-    words: int,
-    events: Shorts,
-    rows: Words,
-) -> np.uint64:
-    """Those of the events in a word of an entry's mask that are inside of its intervals."""
-    bodies, spans = index.bodies, index.spans
-    inner = mask
-    width, word = np.uint64(words), np.uint64(word)
-    for place in range(np.uint64(bodies.firsts[entry]), np.uint64(bodies.firsts[entry + 1])):
-        span = np.uint64(bodies.spans[place])
-        high, low = np.uint64(spans.inner_highs[span]), np.uint64(spans.inner_lows[span])
-        inner &= rows[high * width + word] & ~rows[low * width + word]
-    edge = mask & ~inner
-    while edge:
-        bit = edge & (~edge + _ONE)
-        edge ^= bit
-        event = events[np.int64(word << np.uint64(6)) + _place(bit)]
-        if not is_exact(bodies, spans.axes, widths, entry, batch, event):
-            mask ^= bit
-    return mask
-
-
-@numba.njit(cache=True, nogil=True, forceinline=True)
+@numba.njit(cache=True, nogil=True)
 def _report(
     index: Index,
     widths: Shorts,
@@ -187,42 +167,45 @@ def _report(
     left: int,
     words: int,
     events: Shorts,
-    life: Life,
     tables: Tables,
     pairs: Pairs,
     count: int,
 ) -> tuple[Pairs, int]:
     """Settle what survived; gives the pairs and their new number."""
-    bodies = index.bodies
+    apart()
+    bodies, spans = index.bodies, index.spans
     has_program = len(bodies.residuals) + len(bodies.unless) > 0
     most = 0
     for place in range(left * words):
-        most += _bits(tables.masks[place])
-    pairs = room_for(pairs, count, most)
-    for number in range(left):
-        prefetch(bodies.word_firsts, np.uint64(tables.entries[number]))
-        prefetch(bodies.slots, np.uint64(tables.entries[number]))
-    for number in range(left):
-        word_first = np.uint64(bodies.word_firsts[tables.entries[number]])
-        prefetch(bodies.words, word_first)
-        prefetch(bodies.words, word_first + np.uint64(_LINE))
+        most += bits_of(tables.masks[place])
+    pairs = room_for(pairs, count, most + 1)
+    ask_early(bodies, tables.entries, left)
+    values, places = batch.values.reshape(-1), tables.places
+    stride = batch.values.shape[1]
+    lines, lows, highs = np.empty(WIDEST, np.int64), np.empty(WIDEST, np.int64), np.empty(WIDEST, np.int64)
     for number in range(left):
         entry = tables.entries[number]
-        slot = bodies.slots[entry]
-        if len(life.died) and life.died[slot] <= life.version:
+        name = entry if has_program else bodies.slots[entry]
+        found = _places(tables.masks, number * words, words, places)
+        ends = ends_of(bodies, spans, widths, batch.columns, entry, (lines, lows, highs))
+        if ends == NO_ENDS:
+            for place in range(found):
+                event = events[places[place]]
+                if is_exact(bodies, spans.axes, widths, entry, batch, event):
+                    pairs.events[count] = event
+                    pairs.numbers[count] = name
+                    count += 1
             continue
-        name = entry if has_program else slot
-        for word in range(words):
-            mask = tables.masks[number * words + word]
-            if mask == _NONE:
-                continue
-            mask = _settle(index, widths, batch, entry, mask, word, words, events, tables.rows)
-            while mask:
-                bit = mask & (~mask + _ONE)
-                mask ^= bit
-                pairs.events[count] = events[(word << 6) + _place(bit)]
-                pairs.numbers[count] = name
-                count += 1
+        for place in range(found):
+            event = events[places[place]]
+            start = stride * event
+            inside = True
+            for end in range(ends):
+                value = values[start + lines[end]]
+                inside &= (lows[end] <= value) & (value <= highs[end])
+            pairs.events[count] = event
+            pairs.numbers[count] = name
+            count += inside
     return pairs, count
 
 
@@ -232,7 +215,6 @@ def by_masks(
     widths: Shorts,
     batch: Batch,
     packed: Packed,
-    life: Life,
     tables: Tables,
     pairs: Pairs,
     count: int,
@@ -262,9 +244,7 @@ def by_masks(
                 for first in range(groups.run_entries[run], last, CHUNK):
                     stop = min(first + CHUNK, last)
                     if left > CHUNK:
-                        pairs, count = _report(
-                            index, widths, batch, left, words, strip, life, tables, pairs, count
-                        )
+                        pairs, count = _report(index, widths, batch, left, words, strip, tables, pairs, count)
                         left = 0
                     ask = (bodies.firsts, bodies.spans, first, stop, tables.spans, full)
                     entries, masks = tables.entries[left:], tables.masks[left * words :]
@@ -275,5 +255,5 @@ def by_masks(
                     else:
                         left += survivors_8(*ask, entries, masks)
             if left:
-                pairs, count = _report(index, widths, batch, left, words, strip, life, tables, pairs, count)
+                pairs, count = _report(index, widths, batch, left, words, strip, tables, pairs, count)
     return pairs, count

@@ -16,8 +16,12 @@ from tamis.engines.forest import INTERVAL, PIECES, Forest
 
 
 class Memory(NamedTuple):
-    """What was found lately: of node n for event `events[n]`; and stacks for the walk."""
+    """What was found lately: of node n for event `events[n]`; and stacks for the walk.
 
+    Events are numbered on from batch to batch; `passed` is one number, that of the batch's first event.
+    """
+
+    passed: Ints
     events: Ints
     values: Shorts
     nodes: Shorts
@@ -31,6 +35,7 @@ def new_memory(program: Program) -> Memory:
     nodes = len(program.least)
     height = depth(program) + 1
     return Memory(
+        np.zeros(1, np.int64),
         np.full(nodes, -1, np.int64),
         np.zeros(nodes, np.int32),
         np.zeros(height, np.int32),
@@ -83,7 +88,8 @@ def holds(program: Program, root: int, batch: Batch, event: int, memory: Memory)
     """Does a node (or, if negative, a leaf) hold for an event?"""
     if root < 0:
         return leaf_holds(program, ~root, batch, event)
-    if memory.events[root] == event:
+    number = memory.passed[0] + event
+    if memory.events[root] == number:
         return memory.values[root] != 0
     height = 0
     node = root
@@ -105,7 +111,7 @@ def holds(program: Program, root: int, batch: Batch, event: int, memory: Memory)
             memory.places[top] += 1
             if child < 0:
                 result = leaf_holds(program, ~child, batch, event)
-            elif memory.events[child] == event:
+            elif memory.events[child] == number:
                 result = memory.values[child] != 0
             else:
                 node = child
@@ -119,7 +125,7 @@ def holds(program: Program, root: int, batch: Batch, event: int, memory: Memory)
             continue
         result = memory.needs[top] <= 0
         decided = memory.nodes[top]
-        memory.events[decided] = event
+        memory.events[decided] = number
         memory.values[decided] = result
         height -= 1
         if height == 0:

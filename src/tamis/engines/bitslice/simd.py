@@ -99,6 +99,28 @@ def prefetch(typing_context, array, place):  # type: ignore[no-untyped-def]
     return signature, generate
 
 
+@intrinsic
+def place_of(typing_context, word):  # type: ignore[no-untyped-def]
+    """The number of the lowest bit that is set, 64 if there is none."""
+    signature = types.int64(types.uint64)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return signature, generate
+
+
+@intrinsic
+def bits_of(typing_context, word):  # type: ignore[no-untyped-def]
+    """How many bits are set."""
+    signature = types.int64(types.uint64)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.ctpop(arguments[0])
+
+    return signature, generate
+
+
 def _survivors_of(words: int) -> Callable[..., int]:
     """The function `survivors_W` for masks of so many words."""
 
@@ -283,6 +305,69 @@ def _finish_of(words: int) -> Callable[..., None]:
             without(rows, np.uint64(lows[span]), np.uint64(highs[span]), table, np.uint64(span))
 
     return finish  # type: ignore[no-any-return]
+
+
+@intrinsic
+def lines_meet(typing_context, bits, starts, count, word, out):  # type: ignore[no-untyped-def]
+    """AND eight words of several lines, at least one, into `out`; gives whether any bit is left.
+
+    Line i begins at `bits[starts[i]]`; `word` is where in the lines the words are.
+    """
+    signature = types.boolean(bits, starts, types.uint64, types.uint64, out)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        vectors = _Vectors(context, builder, signature, arguments, 8)
+        bits, starts, out = (vectors.data(argument) for argument in (0, 1, 4))
+        count, word = arguments[2], arguments[3]
+        first = vectors.load(bits, builder.add(vectors.element(starts, _number(0)), word))
+        before = builder.basic_block
+        loop, body, done = (builder.append_basic_block(name) for name in ("loop", "body", "done"))
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        line, mask = builder.phi(_INT), builder.phi(vectors.type)
+        line.add_incoming(_number(1), before)
+        mask.add_incoming(first, before)
+        builder.cbranch(builder.icmp_unsigned("<", line, count), body, done)
+        builder.position_at_end(body)
+        both = builder.and_(mask, vectors.load(bits, builder.add(vectors.element(starts, line), word)))
+        line.add_incoming(builder.add(line, _number(1)), body)
+        mask.add_incoming(both, body)
+        builder.branch(loop)
+        builder.position_at_end(done)
+        vectors.store(mask, out, _number(0))
+        return vectors.any(mask)
+
+    return signature, generate
+
+
+@intrinsic
+def block_meets(typing_context, lanes, place, first, second):  # type: ignore[no-untyped-def]
+    """Of the 16 entries of a block, which begins at a place, those whose cells these are: a bit each."""
+    signature = types.uint16(lanes, types.uint64, types.uint8, types.uint8)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        array = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        type_ = ir.VectorType(ir.IntType(8), 16)
+
+        def column(number):  # type: ignore[no-untyped-def]
+            start = builder.gep(array, [builder.add(arguments[1], _number(16 * number))])
+            loaded = builder.load(builder.bitcast(start, type_.as_pointer()))
+            loaded.align = 1
+            return loaded
+
+        def everywhere(value):  # type: ignore[no-untyped-def]
+            undefined = ir.Constant(type_, ir.Undefined)
+            single = builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
+            zeros = ir.Constant(ir.VectorType(ir.IntType(32), 16), [0] * 16)
+            return builder.shuffle_vector(single, undefined, zeros)
+
+        first, second = everywhere(arguments[2]), everywhere(arguments[3])
+        meets = builder.icmp_unsigned(">", first, column(0))
+        for sign, cell, number in (("<=", first, 1), (">", second, 2), ("<=", second, 3)):
+            meets = builder.and_(meets, builder.icmp_unsigned(sign, cell, column(number)))
+        return builder.bitcast(meets, ir.IntType(16))
+
+    return signature, generate
 
 
 survivors_1, survivors_4, survivors_8 = _survivors_of(1), _survivors_of(4), _survivors_of(8)

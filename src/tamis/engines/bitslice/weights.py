@@ -18,6 +18,8 @@ _TEST_SHARE = 0.01
 """Of events that a test of another kind, a pattern or an array, is taken to hold in."""
 _POINT_SHARE = 0.001
 """Of events with one exact value, where values are too many to have a cell each."""
+_RATHER_MORE = 4.0
+"""How many times as often as taken to be, an attribute may be in events of which nothing is known."""
 _ENOUGH = 16
 """Values from which a sample says something."""
 
@@ -29,16 +31,18 @@ def weights_of(forest: Forest, cells: Cells, statistics: Statistics | None = Non
     ranks = np.empty(count)
     ranks[np.argsort(-used, kind="stable")] = np.linspace(0.0, 1.0, count)
     present = np.minimum(1.0, 2.0 * used / max(1, len(forest)))
+    presence = np.minimum(1.0, _RATHER_MORE * present)
     known = [None if statistics is None else statistics.of(axis.attribute) for axis in forest.axes]
     for axis, facts in enumerate(known):
         if facts is not None:
-            present[axis] = facts.presence
+            present[axis] = presence[axis] = facts.presence
     mass = [np.array([0.0, 1.0])]
     for number, (axis, facts) in enumerate(zip(forest.axes, known, strict=True)):
         first, last = cells.cut_firsts[number], cells.cut_firsts[number + 1]
         inside = _inside(axis, facts, cells.cuts[first:last])
         mass.append(1.0 - present[number] + present[number] * np.concatenate([[0.0], inside, [1.0]]))
-    return Weights(np.concatenate(mass), np.full(len(forest.tests), _TEST_SHARE), _POINT_SHARE * present, ranks)
+    tests = np.full(len(forest.tests), _TEST_SHARE)
+    return Weights(np.concatenate(mass), tests, _POINT_SHARE * present, ranks, presence)
 
 
 def _inside(

@@ -1,0 +1,47 @@
+"""A handle: an index and what a search of it writes, as one argument of compiled code.
+
+To hand over some eighty arrays one by one takes longer than to match an event.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+from numba import types
+from numba.experimental import structref
+
+from tamis.engines.bitslice.layout import Bytes, Index, Ints, Shorts
+from tamis.engines.bitslice.search import State, search
+from tamis.engines.encoding import Encoded
+
+
+@structref.register
+class _HandleType(types.StructRef):
+    """Of handles; the types of the fields are its parameters."""
+
+    def preprocess_fields(self, fields: Any) -> Any:
+        """Fields have no literal types."""
+        return tuple((name, types.unliteral(type_)) for name, type_ in fields)
+
+
+class Handle(structref.StructRefProxy):  # type: ignore[misc]
+    """What `handle_of` gives; only compiled code looks into it."""
+
+
+structref.define_proxy(Handle, _HandleType, ["index", "state"])
+
+
+@numba.njit(cache=True, nogil=True)
+def handle_of(index: Index, state: State) -> Handle:
+    """A handle, for one search at a time."""
+    return Handle(index, state)
+
+
+@numba.njit(cache=True, nogil=True)
+def search_with(
+    handle: Handle, encoded: tuple[int, Shorts, Ints, Bytes, Shorts, Ints, Shorts], fewest: int, room: int
+) -> tuple[Shorts, Shorts, int]:
+    """As `search`, but what goes in and out are plain tuples: named ones are unpickled by name for every call."""
+    pairs, count = search(handle.index, Encoded(*encoded), handle.state, fewest, room)
+    return pairs.events, pairs.numbers, count

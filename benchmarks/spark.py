@@ -59,7 +59,7 @@ class Scale:
 SCALES: dict[Size, Scale] = {
     "smallest": Scale((300,), 2_000, 1, 0.0, (16,)),
     "quick": Scale((20_000,), 100_000, 3, 4.0, (32, 128, 512)),
-    "full": Scale((100_000, 1_000_000), JUDGED_EVENTS, 5, 60.0, (64, 256, 1_024, 4_096)),
+    "full": Scale((100_000, 1_000_000), JUDGED_EVENTS, 5, 20.0, (16, 64, 256)),
 }
 
 

@@ -43,10 +43,11 @@ settings.load_profile("default")
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep Spark tests on one xdist worker, and start with them, since they take longest."""
+    """Tests of the shared Spark go to one xdist worker, those that start their own to one other; both go first."""
     for item in items:
         if item.get_closest_marker("spark"):
-            item.add_marker(pytest.mark.xdist_group("spark"))
+            shared = "spark" in getattr(item, "fixturenames", ())
+            item.add_marker(pytest.mark.xdist_group("spark" if shared else "drivers"))
     items.sort(key=lambda item: item.get_closest_marker("spark") is None)
 
 

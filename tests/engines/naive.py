@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tamis.engines.axes import HIGHEST, KEYS, LOWEST, Axis
 from tamis.engines.base import Index
 from tamis.engines.forest import INTERVAL, PIECES, TEST, Forest, Leaves, Nodes, Pieces
-from tamis.engines.forest_tests import tests_of
+from tamis.engines.forest.axes import HIGHEST, KEYS, LOWEST, Axis
+from tamis.engines.forest.tests import tests_of
 from tamis.events import EventBatch, EventType
 from tamis.events.compute import BatchFrame
 from tamis.language.expression import Path

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from tamis.engines.base import Index, Matches
 from tamis.engines.forest import Forest, ForestBuilder
-from tamis.engines.forest_join import join_forests
+from tamis.engines.forest.join import join_forests
 from tamis.language.formula import Formula
 from tamis.predicates.base import Frame
 from tamis.segments.columns import Columns

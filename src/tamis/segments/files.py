@@ -14,7 +14,7 @@ import numpy.typing as npt
 from tamis.engines.base import Index
 from tamis.engines.bitslice import BitsliceIndex
 from tamis.engines.forest import Forest
-from tamis.engines.forest_files import forest_arrays, forest_from
+from tamis.engines.forest.files import forest_arrays, forest_from
 from tamis.errors import SnapshotError
 from tamis.segments.live import LiveSegment
 from tamis.segments.records import Records

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from tamis.engines.base import Index
 from tamis.engines.forest import Forest
-from tamis.engines.forest_join import join_forests
+from tamis.engines.forest.join import join_forests
 from tamis.segments.live import NEVER, LiveSegment
 from tamis.segments.records import joined
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from tamis.engines.axes import HIGHEST, LOWEST
 from tamis.engines.bitslice.filing import CELLS, COUPLE, Atoms
 from tamis.engines.bitslice.layout import Bodies, Bytes, Floats, Ints, Numbers, Shorts, Spans
 from tamis.engines.bitslice.simd import prefetch
 from tamis.engines.forest import INTERVAL, TEST, Forest, Leaves, Nodes
+from tamis.engines.forest.axes import HIGHEST, LOWEST
 
 _AHEAD = 16
 """How many entries before its turn the parts of an entry are asked for."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from tamis.engines.axes import HIGHEST, LOWEST
 from tamis.engines.bitslice.layout import Bytes, Cells, Ints
 from tamis.engines.forest import PIECES, TEST, Forest, Leaves, Pieces
+from tamis.engines.forest.axes import HIGHEST, LOWEST
 
 MOST_CELLS = 255
 QUANTILE_CELLS = 24

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from tamis.engines.axes import HIGHEST, LOWEST
 from tamis.engines.bitslice.layout import Bytes, Cells, Floats, Ints, Shorts, Spans
 from tamis.engines.bitslice.spans import Numbered
 from tamis.engines.forest import INTERVAL, PIECES, TEST, Forest, Leaves, Nodes, Pieces
+from tamis.engines.forest.axes import HIGHEST, LOWEST
 
 MOST_ATOMS = 16
 """In how many places a subscription may stand."""

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from tamis.engines.axes import LOWEST
 from tamis.engines.bitslice.cells import interval_rows
 from tamis.engines.bitslice.layout import Cells, Ints, Shorts, Spans
 from tamis.engines.forest import INTERVAL, TEST, Forest, Leaves, Pieces
+from tamis.engines.forest.axes import LOWEST
 
 
 class Numbered(NamedTuple):

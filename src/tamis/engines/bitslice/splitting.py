@@ -13,7 +13,7 @@ import numba
 import numpy as np
 
 from tamis.engines.bitslice.layout import NOTHING, Bytes, Ints, Shorts
-from tamis.engines.dnf import SEVERAL, UNSURE, Conjunctions, conjunctions_of
+from tamis.engines.conjunctions.dnf import SEVERAL, UNSURE, Conjunctions, conjunctions_of
 from tamis.engines.forest import Forest, Nodes
 
 MOST_CLAUSES = 8

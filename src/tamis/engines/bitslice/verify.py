@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from tamis.engines.axes import HIGHEST, LOWEST
 from tamis.engines.bitslice.layout import NOTHING, Batch, Bodies, Index, Ints, Shorts, Spans
 from tamis.engines.bitslice.program import Memory, holds
 from tamis.engines.bitslice.simd import apart, prefetch
+from tamis.engines.forest.axes import HIGHEST, LOWEST
 
 WIDEST = 64
 """Exact ends that are looked at together."""

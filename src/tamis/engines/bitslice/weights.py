@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tamis.engines.axes import Axis
 from tamis.engines.bitslice.filing import Weights
 from tamis.engines.bitslice.layout import Cells, Floats
 from tamis.engines.forest import Forest
+from tamis.engines.forest.axes import Axis
 from tamis.statistics import AttributeStatistics, Statistics, shares
 
 _TEST_SHARE = 0.01

@@ -1,0 +1,1 @@
+"""What engines share that know conjunctions only: formulas as such, and how to settle those that are none."""

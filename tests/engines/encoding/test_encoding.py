@@ -1,0 +1,261 @@
+"""Coordinates are those of the columns, however a batch came."""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+import random
+from collections import OrderedDict
+from decimal import Decimal
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tamis.engines.encoding import Encoded, Encoder
+from tamis.engines.encoding.dict_events import plain_path
+from tamis.engines.forest import Forest, forest_of
+from tamis.engines.forest.axes import Axis
+from tamis.errors import EventTypeError
+from tamis.events import EventBatch, EventType
+from tamis.events.compute import BatchFrame
+from tamis.language.condition import compile_condition
+from tests.oracle.rows import random_table
+from tests.worlds import WORLDS, random_value, world
+
+Coordinates = list[list[int | None]]
+"""Of every axis, by row; None where it is NULL."""
+
+
+class _Colour(enum.Enum):
+    RED = "red"
+
+
+class _Size(enum.IntEnum):
+    SMALL = 1
+
+
+class _Text(str):
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "something else"
+
+
+ODD: tuple[Any, ...] = (
+    *(np.int64(3), np.int8(-1), np.uint64(2**64 - 1), np.float32(1.5), np.float64("nan"), np.bool_(True)),
+    *(np.str_("abc"), np.array([1, 2]), np.datetime64("2024-02-29"), np.datetime64("NaT"), np.timedelta64(1)),
+    *(Decimal("2.5"), Decimal("NaN"), Decimal("sNaN"), Decimal("1E+400"), 2**53 + 1, -(2**63) - 1, 10**400),
+    *(dt.date(2024, 2, 29), dt.datetime(2024, 2, 29, 12), dt.datetime(2024, 2, 29, tzinfo=dt.UTC), dt.time(1)),
+    *(b"abc", bytearray(b"abc"), _Colour.RED, _Size.SMALL, _Text("abc"), "\ud800", "x\ud83d\ude00", "é", object()),
+    *((1, 2), {"x": 1}, OrderedDict(x=2, y="a"), MappingProxyType({"x": {"y": 1}}), {1: 2}, {"x": np.int32(2)}),
+    *("NaN", "1,234.50", "2024-02-29T10:00:00Z", "YWJj", -0.0, 1e39, 3.0, [None], [1, "a"], None),
+)
+
+
+def expected(axes: tuple[Axis, ...], batch: EventBatch) -> Coordinates:
+    """What the columns say."""
+    frame = BatchFrame(batch)
+    found = []
+    for axis in axes:
+        column = frame.column(axis.attribute)
+        values = axis.scale.coordinates(column).tolist()
+        found.append([value if ok else None for value, ok in zip(values, column.valid.tolist(), strict=True)])
+    return found
+
+
+def decoded(encoded: Encoded) -> Coordinates:
+    lines, rows = encoded.coordinates.shape
+    assert encoded.valid.shape == (lines, rows) and rows == encoded.rows
+    assert encoded.columns.dtype == np.int32 and encoded.valid.dtype == np.uint8
+    assert encoded.coordinates.flags.c_contiguous and encoded.valid.flags.c_contiguous
+    assert sorted(encoded.columns[encoded.columns >= 0].tolist()) == list(range(lines))
+    found: Coordinates = []
+    for line in encoded.columns.tolist():
+        if line < 0:
+            found.append([None] * rows)
+            continue
+        assert encoded.valid[line].any()
+        pairs = zip(encoded.coordinates[line].tolist(), encoded.valid[line].tolist(), strict=True)
+        found.append([value if ok else None for value, ok in pairs])
+    return found
+
+
+def check(axes: tuple[Axis, ...], encoder: Encoder, events: Any, event_type: EventType | None = None) -> None:
+    """Two batches, so that no column is shared by the two ways."""
+    wanted = expected(axes, EventBatch.of(events, event_type))
+    encoded = encoder.encode(BatchFrame(EventBatch.of(events, event_type)))
+    for axis, found, right in zip(axes, decoded(encoded), wanted, strict=True):
+        assert found == right, axis
+
+
+@cache
+def forest_in(name: str) -> tuple[Forest, Encoder]:
+    conditions = world(name).accepted(random.Random(51), 200)
+    forest = forest_of([condition.formula for condition in conditions])
+    return forest, Encoder(forest.axes, forest.tests)
+
+
+def random_dicts(name: str, random_: random.Random, rows: int) -> list[dict[str, Any]]:
+    """Events of a world as dicts, in which some values are of kinds that nobody asked for."""
+    if name == "typed":
+        events = random_table(random_, rows).to_pylist()
+    else:
+        events = world(name).draw_events(random_, rows)
+    for event in events:
+        for key in [*event]:
+            draw = random_.random()
+            if draw < 0.1:
+                del event[key]
+            elif draw < 0.3:
+                event[key] = random_.choice(ODD)
+            elif draw < 0.4:
+                event[key] = random_value(random_)
+    return list(events)
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_few_dicts(name: str) -> None:
+    forest, encoder = forest_in(name)
+    random_ = random.Random(52)
+    for rows in (1, 1, 1, 1, 2, 5, 8, 32):
+        events = random_dicts(name, random_, rows)
+        check(forest.axes, encoder, events, world(name).event_type)
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_every_attribute_odd(name: str) -> None:
+    """Every attribute, and every field in one, holds the same strange value."""
+    axes = tuple(axis for axis in forest_in(name)[0].axes if plain_path(axis.attribute))
+    encoder = Encoder(axes, forest_of([]).tests)
+    here = world(name).event_type
+    names = ("a", "b", "c", "odd name") if here.attributes is None else [each.name for each in here.attributes]
+    for odd in ODD:
+        event = {**dict.fromkeys(names, odd), "s": {"x": odd, "y": odd}}
+        check(axes, encoder, event, here)
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_many_rows(name: str) -> None:
+    forest, encoder = forest_in(name)
+    random_ = random.Random(55)
+    events = random_dicts(name, random_, 70)
+    check(forest.axes, encoder, events, world(name).event_type)
+    table = random_table(random_, 70)
+    if name == "typed":
+        check(forest.axes, encoder, table, world(name).event_type)
+        check(forest.axes, encoder, table.slice(3, 1), world(name).event_type)
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_sparse_events(name: str) -> None:
+    """Computed attributes are left out only where what they need is not there."""
+    forest, encoder = forest_in(name)
+    random_ = random.Random(57)
+    for rows in (1, 3, 40):
+        full = random_dicts(name, random_, rows)
+        keys = sorted({key for event in full for key in event})
+        for _ in range(6):
+            kept = set(random_.sample(keys, random_.randint(0, 3)))
+            events = [{key: value for key, value in event.items() if key in kept} for event in full]
+            check(forest.axes, encoder, events, world(name).event_type)
+
+
+def test_many_dicts_that_have_little_in_common() -> None:
+    texts = [f"x{number} > {number} OR lower(x{number}) = 'a'" for number in range(300)]
+    forest = forest_of([compile_condition(text).formula for text in (*texts, "coalesce(x1, 2) > 1")])
+    encoder = Encoder(forest.axes, forest.tests)
+    random_ = random.Random(58)
+    events = [{f"x{random_.randrange(400)}": random_value(random_) for _ in range(5)} for _ in range(60)]
+    check(forest.axes, encoder, events)
+    check(forest.axes, encoder, [*events, MappingProxyType({"x1": 1})])
+
+
+def test_events_that_are_no_dicts() -> None:
+    class Shy(OrderedDict[str, Any]):
+        """Has more than it shows."""
+
+        def get(self, key: str, default: Any = None) -> Any:
+            return 7 if key == "c" else super().get(key, default)
+
+    forest = forest_of([compile_condition(text).formula for text in ("a = 1", "b.x > 1", "b.c > 1", "c = 7")])
+    encoder = Encoder(forest.axes, forest.tests)
+    for event in (MappingProxyType({"a": 1, "b": {"x": 2}}), {"b": Shy(x=3)}, Shy(c=1)):
+        check(forest.axes, encoder, [event])
+    # What is not among the names of an event is not there.
+    assert decoded(encoder.encode(BatchFrame(EventBatch.of([Shy(a=1)]))))[3] == [None]
+
+
+def test_fields_of_objects() -> None:
+    texts = ("s.x = 1", "s.x.y = 'a'", "s.x.y.z IS NULL", "s IS NOT NULL", "s.x > '1'", "t.x", "s.w + 1 > 2")
+    forest = forest_of([compile_condition(text).formula for text in texts])
+    encoder = Encoder(forest.axes, forest.tests)
+    objects: tuple[Any, ...] = (
+        {},
+        {"x": 1},
+        {"x": {"y": "a"}},
+        {"x": {"y": {"z": 0}}},
+        5,
+        None,
+        [{"x": 1}],
+        {"w": 2.5, "x": None},
+    )
+    for value in (*objects, OrderedDict(x=OrderedDict(y="b"))):
+        for other in objects:
+            check(forest.axes, encoder, {"s": value, "t": other})
+
+
+def test_texts_are_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tamis.engines.dict_events._KEPT_TEXTS", 3)
+    forest = forest_of([compile_condition(f"a > '{text}' OR b = '{text}'").formula for text in "bdfhjln"])
+    encoder = Encoder(forest.axes, forest.tests)
+    for text in "abcdefghijklmnabcdbbbb":
+        check(forest.axes, encoder, {"a": text, "b": text * 50})
+
+
+def test_no_rows_and_no_axes() -> None:
+    encoder = Encoder((), forest_of([]).tests)
+    several: tuple[list[dict[str, int]], ...] = ([], [{}], [{"a": 1}] * 3)
+    for events in several:
+        encoded = encoder.encode(BatchFrame(EventBatch.of(events)))
+        assert encoded.rows == len(events) and encoded.coordinates.shape == (0, len(events))
+    forest = forest_of([compile_condition("a = 1").formula])
+    encoded = Encoder(forest.axes, forest.tests).encode(BatchFrame(EventBatch.of([])))
+    assert encoded.columns.tolist() == [-1] and encoded.coordinates.shape == (0, 0)
+
+
+def test_a_batch_of_another_event_type() -> None:
+    small = EventType.from_dict({"name": "t", "attributes": {"a": "int"}})
+    large = EventType.from_dict({"name": "t", "attributes": {"a": "bigint"}})
+    other = EventType.from_dict({"name": "u", "attributes": {"b": "int"}})
+    forest = forest_of([compile_condition("a > 5", small).formula])
+    encoder = Encoder(forest.axes, forest.tests)
+    for event_type in (small, large, small):
+        check(forest.axes, encoder, {"a": 2**40}, event_type)
+    assert decoded(encoder.encode(BatchFrame(EventBatch.of({"b": 1}, other)))) == [[None]]
+    with pytest.raises(EventTypeError):
+        encoder.encode(BatchFrame(EventBatch.of({"a": 1}, other)))
+
+
+def test_elements_of_arrays() -> None:
+    condition = compile_condition("exists(tags, x -> x > 'b' AND a = 1 AND x <> c)")
+    (test,) = condition.formula.predicates()
+    forest = forest_of([test.formula])  # type: ignore[attr-defined]
+    frame = BatchFrame(EventBatch.of([{"tags": ["a", "c"], "a": 1}, {"tags": []}, {"tags": ["d"], "c": "d"}]))
+    elements, _ = frame.elements(test.attribute, test.variable)  # type: ignore[attr-defined]
+    found = decoded(Encoder(forest.axes, forest.tests).encode(elements))
+    for axis, coordinates in zip(forest.axes, found, strict=True):
+        column = elements.column(axis.attribute)
+        values = axis.scale.coordinates(column).tolist()
+        assert coordinates == [v if ok else None for v, ok in zip(values, column.valid.tolist(), strict=True)]
+
+
+def test_one_table_of_one_row() -> None:
+    event_type = EventType.from_dict({"name": "t", "attributes": {"a": "int", "b": "string"}})
+    forest = forest_of([compile_condition("a > 5 OR b = 'x'", event_type).formula])
+    encoder = Encoder(forest.axes, forest.tests)
+    check(forest.axes, encoder, pa.table({"a": [7], "b": ["x"]}), event_type)
+    check(forest.axes, encoder, pa.table({"a": [None], "b": ["x"]}), event_type)

@@ -7,7 +7,6 @@ import random
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tests.engines.forest.test_bulk import assert_in_order
 
 from tamis.engines.forest import INTERVAL, PIECES, TEST, Forest, forest_of
 from tamis.engines.forest.axes import Mixed, Objects, Texts
@@ -17,6 +16,7 @@ from tamis.events import EventType
 from tamis.events.compute import BatchFrame
 from tamis.language.bulk import compile_conditions
 from tamis.language.formula import Formula
+from tests.engines.forest.test_bulk import assert_in_order
 from tests.worlds import WORLDS, World, world
 
 

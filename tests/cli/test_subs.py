@@ -252,3 +252,16 @@ def test_the_environment_names_the_store(run: Run, tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("TAMIS_STORE", str(tmp_path / "other.db"))
     assert run("subs", "add", "a", "x = 1").code == 0
     assert (tmp_path / "other.db").exists()
+
+
+def test_a_store_is_taken_wherever_subscriptions_are(run: Run) -> None:
+    run("subs", "type", CAMERA, "--store", "s.db")
+    run("subs", "import", CAMERAS, "--store", "s.db")
+    events = ["--events", str(EXAMPLES / "events.jsonl")]
+    file = run("match", "--subscriptions", CAMERAS, *events, "--event-type", CAMERA)
+    store = run("match", "--subscriptions", "s.db", *events)
+    assert store.code == 0
+    assert sorted(store.out.splitlines()) == sorted(file.out.splitlines())
+    assert "matches" in run("explain", "--subscriptions", "s.db", "--id", "bargain", *events, "--event", "e1").out
+    run("subs", "add", "loose", "x = 1", "--store", "s.db")
+    assert "say which with --event-type" in run("match", "--subscriptions", "s.db", *events).err

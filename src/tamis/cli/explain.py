@@ -52,11 +52,12 @@ def explain(
     from tamis.errors import ConditionError
     from tamis.explain import explain as explained
     from tamis.language.condition import compile_condition
+    from tamis.places import is_store
 
     with reported_errors():
         check_sources(subscriptions, events)
-        type_ = load_event_type(event_type)
-        name = None if event_type is None else type_.name
+        type_ = load_event_type(event_type, subscriptions)
+        name = None if event_type is None and not is_store(subscriptions) else type_.name
         entry = _entry(read_subscriptions(subscriptions, event_type=name), id, source_name(subscriptions))
         try:
             condition = None if entry.problems else compile_condition(entry.condition, type_)

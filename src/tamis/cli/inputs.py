@@ -19,6 +19,7 @@ from tamis.events.batch import EventBatch
 from tamis.events.conversion import clean, converter, plain
 from tamis.events.event_type import EventType
 from tamis.events.reading import BATCH_ROWS, Reading, read_events
+from tamis.places import is_store
 from tamis.values.types import STRING
 
 STDIN = "-"
@@ -34,13 +35,25 @@ def check_sources(*sources: str) -> None:
     if sources.count(STDIN) > 1:
         fail("only one input can be standard input")
     for source in sources:
-        if source != STDIN and not Path(source).exists():
+        if source != STDIN and "://" not in source and not Path(source).exists():
             fail(f"{source}: no such file")
 
 
-def load_event_type(path: str | None) -> EventType:
-    """The event type of `--event-type`."""
-    return EventType() if path is None else EventType.load(path)
+def load_event_type(path: str | None, subscriptions: str = "") -> EventType:
+    """The event type of `--event-type`; by default that of a store of subscriptions, if it has one only."""
+    if path is not None:
+        return EventType.load(path)
+    return _stored_type(subscriptions) if is_store(subscriptions) else EventType()
+
+
+def _stored_type(url: str) -> EventType:
+    from tamis.store import Store
+
+    with Store.open(url, create=False) as store:
+        types = store.event_types()
+        if len(types) > 1:
+            fail(f"{store.url}: has the event types {', '.join(types)}: say which with --event-type")
+    return next(iter(types.values()), EventType())
 
 
 def open_events(

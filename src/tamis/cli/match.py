@@ -69,18 +69,20 @@ def match(
     from tamis.cli.output import JsonLines, fail, note, reported_errors
     from tamis.cli.subscriptions import read_subscriptions
     from tamis.matcher import Matcher
+    from tamis.places import is_store
 
     start = time.perf_counter()
     with reported_errors():
         check_sources(subscriptions, events)
-        type_ = load_event_type(event_type)
+        type_ = load_event_type(event_type, subscriptions)
         try:
             matcher = Matcher(type_, engine)
         except ValueError as error:
             fail(str(error))
         reading = open_events(events, type_, format, batch_rows=batch_rows)
         report = _Report(JsonLines(sys.stderr.buffer) if json else None, source_name(events))
-        entries = read_subscriptions(subscriptions, event_type=None if event_type is None else type_.name)
+        named = event_type is not None or is_store(subscriptions)
+        entries = read_subscriptions(subscriptions, event_type=type_.name if named else None)
         report.refusals(_register(matcher, entries), len(entries))
         names = Names.of(event_id, type_)
         with (

@@ -1,4 +1,4 @@
-"""Subscriptions from files: JSON lines, CSV, Parquet, or a text with one condition a line.
+"""Subscriptions from files: JSON lines, CSV, Parquet, a text with one condition a line; or from a store.
 
 A record that is no subscription keeps its place in the result, with everything that is wrong with it; only
 what makes the whole file unreadable is an error. Conditions are not looked into here.
@@ -20,6 +20,7 @@ from typing import Any
 from tamis.cli.inputs import STDIN, source_name
 from tamis.errors import SubscriptionError
 from tamis.events.conversion import clean
+from tamis.places import is_store
 
 _KEYS = ("id", "condition", "type", "priority", "owner")
 _JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
@@ -60,19 +61,22 @@ class Entry:
 
 
 def read_subscriptions(source: str, *, event_type: str | None = None) -> list[Entry]:
-    """The subscriptions of a file, by its suffix, or of standard input.
+    """The subscriptions of a file, by its suffix, of standard input, or of a store.
 
     Args:
-        source: A path, or `-` for standard input: JSON lines, conditions, or both.
-        event_type: Name of the event type; a subscription to another one has a problem.
+        source: A path, the URL of a store, or `-` for standard input: JSON lines, conditions, or both.
+        event_type: Name of the event type; a subscription to another one has a problem, in a store it is left out.
 
     Raises:
         SubscriptionError: The file cannot be read as what its suffix says.
     """
     suffix = "" if source == STDIN else Path(source).suffix.lower()
     try:
-        if suffix == ".parquet":
-            found: Iterable[Entry] = _parquet(source)
+        found: Iterable[Entry]
+        if is_store(source):
+            found = _stored(source, event_type)
+        elif suffix == ".parquet":
+            found = _parquet(source)
         elif suffix == ".csv":
             found = _csv(source, _text(source))
         else:
@@ -81,6 +85,16 @@ def read_subscriptions(source: str, *, event_type: str | None = None) -> list[En
     except (csv.Error, UnicodeDecodeError) as error:
         msg = f"{source_name(source)}: {error}"
         raise SubscriptionError(msg) from error
+
+
+def _stored(source: str, event_type: str | None) -> Iterator[Entry]:
+    from tamis.store import Store
+
+    with Store.open(source, create=False) as store:
+        for number, each in enumerate(store.list(event_type=event_type), 1):
+            yield Entry(
+                each.id, each.condition, store.url, number, False, each.event_type, each.priority, each.owner
+            )
 
 
 def _checked(entries: Iterable[Entry], event_type: str | None) -> Iterator[Entry]:

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from tamis.errors import SnapshotError
+from tamis.places import is_store
 from tamis.snapshot import Snapshots
 from tamis.spark.changes import ChangeFolder
-from tamis.spark.preparing import is_store, reachable
+from tamis.spark.preparing import reachable
 from tamis.store import Published, Publisher, Store
 
 _log = logging.getLogger(__name__)

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlparse
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,6 +21,7 @@ import pyarrow.compute as pc
 from tamis.errors import SnapshotError, SubscriptionError, TamisError
 from tamis.events.event_type import EventType
 from tamis.matcher import Matcher
+from tamis.places import absolute, is_store
 from tamis.snapshot import Part, Snapshots, segment_of
 from tamis.statistics import Statistics
 
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 SEGMENT_ROWS = 500_000
 """Subscriptions of a segment, at most, where a task has more."""
 _PIECE_BYTES = 16 << 20
-_STORE_SUFFIXES = (".db", ".sqlite", ".sqlite3")
-_STORE_URLS = ("sqlite:", "postgresql:", "postgresql+psycopg:", "postgres:")
 _COLUMNS = ("id", "condition", "priority", "owner", "revision")
 _BUILT = pa.schema(
     [
@@ -150,11 +148,6 @@ class CompileTask:
             yield pa.record_batch({**empty, "id": pa.array(ids, pa.string()), "reason": reasons}, _BUILT)
 
 
-def is_store(place: str) -> bool:
-    """Does a path or URL name a store?"""
-    return place.startswith(_STORE_URLS) or place.endswith(_STORE_SUFFIXES)
-
-
 def reachable(url: str | os.PathLike[str]) -> str:
     """A URL as a process with another working folder reaches it."""
     snapshots = Snapshots(url)
@@ -220,12 +213,6 @@ def _from_store(given: Any, snapshot: str | os.PathLike[str] | None, session: Sp
             store.close()
     refused = [(each.id, str(each.error)) for each in published.refusals]
     return Prepared(url, published.snapshot_version, session.createDataFrame(refused, _REFUSED))
-
-
-def absolute(place: str | os.PathLike[str]) -> str:
-    """A path or URL as Spark takes it, whose working folder may be another one than ours."""
-    text = os.fspath(place)
-    return text if urlparse(text).scheme else os.path.abspath(text)
 
 
 def _read(given: str, session: SparkSession) -> DataFrame:

@@ -24,12 +24,12 @@ import pyarrow.compute as pc
 
 from tamis.errors import TamisError
 from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, dead_letter_ids, notification_ids
+from tamis.places import absolute
 from tamis.progress import BatchReport, History, View, busiest
 from tamis.quotas import Quota, Quotas
 from tamis.sinks.base import Delivery, Sink
 from tamis.spark.live import LiveSubscriptions
 from tamis.spark.matching import check_columns
-from tamis.spark.preparing import absolute
 from tamis.spark.shards import dealt, replicated
 from tamis.spark.stream_task import DEAD, EVENTS, FOUND_SQL, OVERFLOW, PAIR, StreamTask
 from tamis.spark.worker import Edition

@@ -46,11 +46,11 @@ def test_cases_pass(there: Run) -> None:
 
 
 @pytest.mark.slow
-def test_demo_runs(tmp_path: Path) -> None:
+def test_tour_runs(tmp_path: Path) -> None:
     command = tmp_path / "tamis"
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tamis "$@"\n')
     command.chmod(0o755)
-    script = EXAMPLES.parent / "scripts" / "demo.sh"
+    script = EXAMPLES.parent / "scripts" / "tour.sh"
     environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(["bash", script], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr

@@ -133,6 +133,6 @@ def test_patterns_are_opened_and_not_built_again(published: Path, monkeypatch: p
     def refuse(*_: object) -> None:
         pytest.fail("the automata were built again")
 
-    monkeypatch.setattr("tamis.engines.probes.groups_of_patterns", refuse)
+    monkeypatch.setattr("tamis.engines.encoding.probes.groups_of_patterns", refuse)
     assert pairs(Matcher.open(published)) == wanted
     assert any("word" in _CONDITIONS[int(id.removeprefix("s"))] for _, id in wanted)

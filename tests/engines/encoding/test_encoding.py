@@ -209,7 +209,7 @@ def test_fields_of_objects() -> None:
 
 
 def test_texts_are_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tamis.engines.dict_events._KEPT_TEXTS", 3)
+    monkeypatch.setattr("tamis.engines.encoding.dict_events._KEPT_TEXTS", 3)
     forest = forest_of([compile_condition(f"a > '{text}' OR b = '{text}'").formula for text in "bdfhjln"])
     encoder = Encoder(forest.axes, forest.tests)
     for text in "abcdefghijklmnabcdbbbb":

@@ -134,7 +134,7 @@ def test_elements_of_arrays() -> None:
 
 @pytest.mark.parametrize("room", [0, 1 << 40], ids=["sorted", "counted"])
 def test_elements_counted_in_either_way(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tamis.engines.probes._ROOM", room)
+    monkeypatch.setattr("tamis.engines.encoding.probes._ROOM", room)
     random_ = random.Random(67)
     conditions = [f"{function}(nums, x -> x > {bound})" for bound in range(9) for function in ("exists", "forall")]
     events = [{"nums": [random_.randrange(10) for _ in range(random_.randrange(5))]} for _ in range(50)]

@@ -16,6 +16,8 @@ from tamis.language.condition import Condition, compile_condition
 from tamis.workloads import generate
 from tests.worlds import WORLDS, world
 
+pytestmark = pytest.mark.slow
+
 NEVER_MASKS = 1 << 30
 TYPE = EventType.from_dict({"name": "e", "attributes": {name: "bigint" for name in "abcdef"}})
 

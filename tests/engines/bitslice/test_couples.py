@@ -22,6 +22,8 @@ from tamis.statistics import Statistics
 from tamis.values.types import INT
 from tamis.workloads import generate
 
+pytestmark = pytest.mark.slow
+
 NEVER_MASKS = 1 << 30
 
 

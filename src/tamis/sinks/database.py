@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
@@ -28,32 +28,41 @@ BUSY_SECONDS = 60
 """How long SQLite waits for another writer."""
 
 
-class Database:
-    """The tables of a sink in a database."""
+class DatabaseSink:
+    """The tables of a sink in a database.
 
-    def __init__(self, sink: str, url: str, *, is_queue: bool) -> None:
+    Attributes:
+        is_queue: Notifications are to be delivered from there, one by one.
+        title: What people call it.
+    """
+
+    name: ClassVar[str]
+    exactly_once: ClassVar[bool] = True
+    is_queue: ClassVar[bool]
+    title: ClassVar[str]
+
+    def __init__(self, *, url: str) -> None:
         """Nothing is touched yet.
 
         Args:
-            sink: Its name.
-            url: As SQLAlchemy has it, of SQLite or PostgreSQL.
-            is_queue: Notifications are to be delivered from there, one by one.
+            url: `sqlite:///file.db` or `postgresql://user:password@host/database`. Tables are made if need be.
+
+        Raises:
+            SinkError: An argument is not of its type, or SQLAlchemy is not installed.
         """
-        require(sink, "url", url, str, "the URL of a database")
-        self._sink = sink
-        self._engine = _engine(sink, url)
-        self._is_queue = is_queue
+        require(self.name, "url", url, str, "the URL of a database")
+        self._engine = _engine(self.name, url)
         self._are_tables_made = False
         tables = _tables()
         self._commits, self._dead = tables["tamis_commits"], tables["tamis_dead_letters"]
-        self._notifications = tables["tamis_deliveries" if is_queue else "tamis_notifications"]
+        self._notifications = tables["tamis_deliveries" if self.is_queue else "tamis_notifications"]
 
     def commit(self, delivery: Delivery) -> Committed:
         """Insert what is new of a delivery, unless it was committed before."""
         from sqlalchemy import select, update
 
         commits = self._commits.c
-        key = {"sink": self._sink, "query": delivery.query, "batch": delivery.batch}
+        key = {"sink": self.name, "query": delivery.query, "batch": delivery.batch}
         is_this = [commits[name] == value for name, value in key.items()]
         with self._reporting():
             self._make_tables()
@@ -66,7 +75,7 @@ class Database:
                     written, repeated = connection.execute(query).one()
                     return Committed(written, repeated, again=True)
                 due = {"state": "waiting", "attempts": 0, "next_attempt": _text(delivery.at)}
-                more = due if self._is_queue else {}
+                more = due if self.is_queue else {}
                 written = self._insert_table(connection, self._notifications, rest.notifications, more)
                 batch = {"query": delivery.query, "batch": delivery.batch}
                 self._insert_table(connection, self._dead, rest.dead, batch)
@@ -100,9 +109,9 @@ class Database:
             msg = f"{self._place()}: {folder} is no folder that can be written"
             raise SinkError(msg)
 
-    def where(self) -> str:
-        """The database, for people; without a password."""
-        return self._engine.url.render_as_string(hide_password=True)
+    def describe(self) -> str:
+        """What it is and where, without a password."""
+        return f"{self.title} in {self._where()}, exactly once"
 
     def close(self) -> None:
         """Close the connections."""
@@ -148,7 +157,10 @@ class Database:
             raise SinkError(msg) from error
 
     def _place(self) -> str:
-        return f"sink {self._sink}: {self.where()}"
+        return f"sink {self.name}: {self._where()}"
+
+    def _where(self) -> str:
+        return self._engine.url.render_as_string(hide_password=True)
 
 
 def _insert(connection: Connection, table: Table, columns: Mapping[str, list[Any]]) -> int:

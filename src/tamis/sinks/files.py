@@ -8,27 +8,39 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
+from typing import ClassVar
 
 import pyarrow as pa
 
 from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS
-from tamis.sinks.base import Committed, Delivery, require, require_duration
+from tamis.sinks.base import RETENTION, Committed, Delivery, require, require_duration
 from tamis.sinks.formats import FORMATS, Format
 from tamis.sinks.once import DEAD_LETTER_FILES, NOTIFICATION_FILES, Commit, Once, name_of
 from tamis.snapshot.storage import open_storage
 
 
-class Files:
-    """A folder that is written in one format."""
+class FileSink:
+    """A folder that is written in one format; a sink of its own is a name, a format and what people call it."""
 
-    def __init__(self, sink: str, folder: str | os.PathLike[str], retention: timedelta, format: Format) -> None:
-        """Nothing is touched yet."""
-        require(sink, "folder", folder, (str, os.PathLike), "a path or URL")
-        require_duration(sink, "retention", retention)
+    name: ClassVar[str]
+    exactly_once: ClassVar[bool] = True
+    format: ClassVar[Format]
+    title: ClassVar[str]
+
+    def __init__(self, *, folder: str | os.PathLike[str], retention: timedelta = RETENTION) -> None:
+        """Nothing is touched yet.
+
+        Args:
+            folder: Its path or URL; it need not exist.
+            retention: For how long a notification is remembered, so that it is not written again.
+
+        Raises:
+            SinkError: An argument is not of its type.
+        """
+        require(self.name, "folder", folder, (str, os.PathLike), "a path or URL")
+        require_duration(self.name, "retention", retention)
         self._storage = open_storage(folder)
         self._once = Once(self._storage, retention)
-        self._sink = sink
-        self._format = format
 
     def commit(self, delivery: Delivery) -> Committed:
         """Write the files of a batch, then its commit."""
@@ -36,20 +48,23 @@ class Files:
 
     def check(self) -> None:
         """Could files be written there?"""
-        self._once.check(self._sink)
+        self._once.check(self.name)
 
-    def where(self) -> str:
-        """The folder, for people."""
-        return self._storage.where("").rstrip("/")
+    def describe(self) -> str:
+        """What it is and where."""
+        return f"{self.title} in {self._storage.where('').rstrip('/')}, exactly once"
+
+    def close(self) -> None:
+        """Nothing is held open."""
 
     def _put(self, delivery: Delivery) -> dict[str, str]:
-        name = f"{name_of(delivery.query, delivery.batch)}.{self._format.suffix}"
+        name = f"{name_of(delivery.query, delivery.batch)}.{self.format.suffix}"
         tables = {NOTIFICATION_FILES: delivery.notifications, DEAD_LETTER_FILES: delivery.dead}
         files = {}
         for kind, table in tables.items():
             path = f"{kind}/{name}"
             if table.num_rows:
-                self._storage.write(path, [self._format.encode(table)])
+                self._storage.write(path, [self.format.encode(table)])
                 files[kind] = path
             else:  # what an attempt that was killed may have left
                 self._storage.remove(path)

@@ -32,7 +32,7 @@ def postgresql() -> Iterator[str]:
     initdb, postgres = _program("initdb"), _program("postgres")
     # A short path: a socket's name may have a hundred characters.
     with tempfile.TemporaryDirectory(prefix="tamis-pg-", dir="/tmp") as name:
-        folder, run_as = Path(name), _unprivileged()
+        folder, run_as = Path(name), unprivileged()
         if run_as:
             os.chown(folder, run_as["user"], run_as["group"])
         data = folder / "data"
@@ -63,8 +63,8 @@ def _program(name: str) -> str:
     return str(places[-1])
 
 
-def _unprivileged() -> dict[str, Any]:
-    """Whom to start the server as: it refuses to run as root."""
+def unprivileged() -> dict[str, Any]:
+    """Whom to start a process as that must not be root."""
     if os.geteuid() != 0:
         return {}
     nobody = pwd.getpwnam("nobody")

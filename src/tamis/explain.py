@@ -23,6 +23,7 @@ _CONNECTIVES = (
     *("and", "or", "not", "xor", "at_least", "coalesce", "case", "if"),
     *TESTS,
 )
+_SHORT = ("and", "or", "not", "xor", "is_true", "is_not_true", "is_false", "is_not_false")
 _WORDS = {True: "true", False: "false", None: "unknown"}
 
 
@@ -43,6 +44,15 @@ class Part:
     operator: str | None = None
     values: dict[str, str] = field(default_factory=dict)
     parts: tuple[Part, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """What a tree shows for it: a connective as its name, since its parts stand below, anything else whole."""
+        if not self.parts or self.operator is None:
+            return self.text
+        if self.operator == "at_least":
+            return f"AT LEAST {self.text.removeprefix('at_least(').partition(',')[0]} OF"
+        return self.operator.upper().replace("_", " ") if self.operator in _SHORT else self.text
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

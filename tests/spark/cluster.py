@@ -7,7 +7,6 @@ folders: so whatever leans on a shared disk fails here.
 from __future__ import annotations
 
 import os
-import pwd
 import re
 import shutil
 import signal
@@ -20,9 +19,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from scripts import java_home
+from tests.servers import unprivileged
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 _START_SECONDS = 180
@@ -58,7 +57,7 @@ class Cluster:
 @contextmanager
 def cluster(workers: int = 2) -> Iterator[Cluster]:
     """A running cluster, stopped by its process ids in the end."""
-    run_as = _other_user()
+    run_as = unprivileged()
     with tempfile.TemporaryDirectory(prefix="tamis-cluster-", dir="/tmp") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -129,13 +128,6 @@ def run_driver(script: Path, arguments: Sequence[str], environment: Mapping[str,
         text=True,
         env={**os.environ, **environment},
     )
-
-
-def _other_user() -> dict[str, Any]:
-    if os.geteuid() != 0:
-        return {}
-    nobody = pwd.getpwnam("nobody")
-    return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
 
 
 def _environment(folder: Path) -> Path:

@@ -12,7 +12,6 @@ from tamis.explain import Explanation, Part
 from tamis.language.formula import Formula
 
 _MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("?", "yellow")}
-_SHORT = ("and", "or", "not", "xor", "is_true", "is_not_true", "is_false", "is_not_false")
 
 
 def explanation_tree(explanation: Explanation) -> Tree:
@@ -22,7 +21,7 @@ def explanation_tree(explanation: Explanation) -> Tree:
 
 def _part_tree(part: Part, parent: Tree | None) -> Tree:
     mark, style = _MARKS[part.verdict]
-    label = Text.assemble((f"{mark} ", f"bold {style}"), (visible(_part_label(part)), style))
+    label = Text.assemble((f"{mark} ", f"bold {style}"), (visible(part.label), style))
     values = ", ".join(f"{name} = {value}" for name, value in part.values.items() if name != part.text)
     if values:
         label.append(f"  [{visible(values)}]", style="dim")
@@ -30,14 +29,6 @@ def _part_tree(part: Part, parent: Tree | None) -> Tree:
     for inner in part.parts:
         _part_tree(inner, tree)
     return tree
-
-
-def _part_label(part: Part) -> str:
-    if not part.parts or part.operator is None:
-        return part.text
-    if part.operator == "at_least":
-        return f"AT LEAST {part.text.removeprefix('at_least(').partition(',')[0]} OF"
-    return part.operator.upper().replace("_", " ") if part.operator in _SHORT else part.text
 
 
 def formula_tree(formula: Formula) -> Tree:

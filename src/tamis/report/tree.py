@@ -39,13 +39,5 @@ def _item(part: Part) -> str:
     values = ", ".join(f"{name} = {value}" for name, value in part.values.items() if name != part.text)
     small = f"<small>{escape(values)}</small>" if values else ""
     inner = f"<ul>{''.join(map(_item, part.parts))}</ul>" if part.parts else ""
-    label = f'<b title="{word}">{mark}</b><bdi>{escape(_label(part))}</bdi>{small}'
+    label = f'<b title="{word}">{mark}</b><bdi>{escape(part.label)}</bdi>{small}'
     return f'<li><span class="part {style}">{label}</span>{inner}</li>'
-
-
-def _label(part: Part) -> str:
-    if not part.parts or part.operator is None:
-        return part.text
-    if part.operator == "at_least":
-        return f"AT LEAST {part.text.removeprefix('at_least(').partition(',')[0]} OF"
-    return part.operator.upper().replace("_", " ") if part.operator in _JOINED else part.text

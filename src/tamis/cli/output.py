@@ -10,7 +10,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any, NoReturn
 
@@ -22,6 +22,7 @@ from tamis.errors import TamisError
 
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _PIPE_WIDTH = 1_000_000
+_NUMBER = re.compile(r"[0-9.,]+( [kMGT]?B)?")
 
 
 class Screen(Console):
@@ -117,3 +118,32 @@ def reported_errors() -> Iterator[None]:
 def counted(number: int, noun: str) -> str:
     """`1 event`, `2 events`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Columns as wide as they need to be; numbers to the right."""
+    screen = Screen()
+    table = [list(row) for row in rows]
+    widths = [max(len(row[column]) for row in [list(titles), *table]) for column in range(len(titles))]
+    right = [all(_NUMBER.fullmatch(row[column]) for row in table) for column in range(len(titles))]
+    for number, row in enumerate([list(titles), *table]):
+        cells = [
+            cell.rjust(width) if to_right else cell.ljust(width)
+            for cell, width, to_right in zip(row, widths, right, strict=True)
+        ]
+        screen.say(("  " + "  ".join(cells)).rstrip(), style="" if number else "dim")
+
+
+@contextmanager
+def steps(*, shown: bool) -> Iterator[Callable[[str], None]]:
+    """A function that says what is being done; draws on terminals only."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    screen = Screen(stderr=True)
+    if not shown or not screen.is_terminal:
+        yield lambda _: None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=screen, transient=True) as progress:
+        task = progress.add_task("opening")
+        yield lambda text: progress.update(task, description=text)

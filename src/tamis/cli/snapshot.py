@@ -26,7 +26,6 @@ snapshot.command()(build)
 
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _MANY_BYTES = ("B", "kB", "MB", "GB", "TB")
-_NUMBER = re.compile(r"[0-9.,]+( [kMGT]?B)?")
 
 
 @snapshot.callback()
@@ -148,7 +147,7 @@ def versions(url: Url, json: Json = False) -> None:
 
     Exit code 2 if there is none, or a manifest is damaged.
     """
-    from tamis.cli.output import JsonLines, reported_errors
+    from tamis.cli.output import JsonLines, print_table, reported_errors
     from tamis.snapshot import Snapshots
 
     with reported_errors():
@@ -163,7 +162,7 @@ def versions(url: Url, json: Json = False) -> None:
             for row in rows:
                 lines.write({**row, "pinned_by": sorted(holders.get(row["version"], ()))})
         else:
-            _print_table(
+            print_table(
                 ("version", "published (UTC)", "subscriptions", "dead", "segments", "bytes", "pinned by"),
                 (
                     (
@@ -283,7 +282,7 @@ def _described(name: str, event_type: dict[str, Any]) -> str:
 def _print_inspected(url: str, shown: dict[str, Any]) -> None:
     import json
 
-    from tamis.cli.output import Screen
+    from tamis.cli.output import Screen, print_table
 
     screen = Screen()
     made_from = "" if shown["parent"] is None else f", made from version {shown['parent']}"
@@ -301,7 +300,7 @@ def _print_inspected(url: str, shown: dict[str, Any]) -> None:
         screen.say(f"  {left:{width}}  {_shortened(right, 200)}")
     screen.say("segments:", style="bold")
     table = [(each["name"][:12], each["slots"], each["dead"], _bytes(each["bytes"])) for each in shown["segments"]]
-    _print_table(("name", "slots", "dead", "bytes"), ([str(cell) for cell in row] for row in table))
+    print_table(("name", "slots", "dead", "bytes"), ([str(cell) for cell in row] for row in table))
     _print_statistics(shown["event_types"], shown["statistics"] or {})
     totals: dict[tuple[str, str], int] = {}
     for segment in shown["segments"]:
@@ -310,12 +309,12 @@ def _print_inspected(url: str, shown: dict[str, Any]) -> None:
             totals[key] = totals.get(key, 0) + array["bytes"]
     screen.say("arrays:", style="bold")
     largest = sorted((item for item in totals.items() if item[1]), key=lambda item: -item[1])
-    _print_table(("name", "type", "bytes"), ((name, type_, _bytes(size)) for (name, type_), size in largest))
+    print_table(("name", "type", "bytes"), ((name, type_, _bytes(size)) for (name, type_), size in largest))
 
 
 def _print_statistics(event_types: Iterable[str], documents: dict[str, Any]) -> None:
     """What is known of the events of each type."""
-    from tamis.cli.output import Screen
+    from tamis.cli.output import Screen, print_table
     from tamis.statistics import Statistics
 
     for name in event_types:
@@ -331,27 +330,11 @@ def _print_statistics(event_types: Iterable[str], documents: dict[str, Any]) -> 
                 )
                 for each in Statistics.from_json(documents[name]).describe()
             )
-            _print_table(("attribute", "in events", "values", "quartiles", "frequent"), rows)
+            print_table(("attribute", "in events", "values", "quartiles", "frequent"), rows)
 
 
 def _shortened(text: str, most: int = 80) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
-
-
-def _print_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Columns as wide as they need to be; numbers to the right."""
-    from tamis.cli.output import Screen
-
-    screen = Screen()
-    table = [list(row) for row in rows]
-    widths = [max(len(row[column]) for row in [list(titles), *table]) for column in range(len(titles))]
-    right = [all(_NUMBER.fullmatch(row[column]) for row in table) for column in range(len(titles))]
-    for number, row in enumerate([list(titles), *table]):
-        cells = [
-            cell.rjust(width) if to_right else cell.ljust(width)
-            for cell, width, to_right in zip(row, widths, right, strict=True)
-        ]
-        screen.say(("  " + "  ".join(cells)).rstrip(), style="" if number else "dim")
 
 
 def _bytes(size: float) -> str:

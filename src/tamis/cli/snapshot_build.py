@@ -6,8 +6,7 @@ Where there are versions already, only the difference is made, so that little is
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -68,10 +67,10 @@ def build(
     could be published.
     """
     from tamis.cli.inputs import check_sources, load_event_type
-    from tamis.cli.output import JsonLines, Screen, counted, reported_errors
+    from tamis.cli.output import JsonLines, Screen, counted, reported_errors, steps
     from tamis.snapshot import Snapshots
 
-    with reported_errors(), _progress(shown=not quiet and not json) as step:
+    with reported_errors(), steps(shown=not quiet and not json) as step:
         check_sources(*subscriptions)
         snapshots = Snapshots(url)
         given = None if event_type is None else load_event_type(event_type)
@@ -178,20 +177,3 @@ def _report(changes: _Changes, *, as_json: bool) -> None:
             lines.write({"kind": "refused", **place, "problems": entry_problems(entry, error)})
         else:
             note(refusal_text(entry, error))
-
-
-@contextmanager
-def _progress(*, shown: bool) -> Iterator[Callable[[str], None]]:
-    """A function that says what is being done; draws on terminals only."""
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    from tamis.cli.output import Screen
-
-    screen = Screen(stderr=True)
-    if not shown or not screen.is_terminal:
-        yield lambda _: None
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=screen, transient=True) as progress:
-        task = progress.add_task("opening")
-        yield lambda text: progress.update(task, description=text)

@@ -188,8 +188,7 @@ def list_(
 
     Exit code 2 if there is no store.
     """
-    from tamis.cli.output import JsonLines
-    from tamis.cli.snapshot import _print_table
+    from tamis.cli.output import JsonLines, print_table
 
     with opened(store, create=False) as opened_store, opened_store.view() as view:
         found = view.listed(owner=owner, event_type=type, label=label, prefix=prefix, after=after, limit=limit)
@@ -201,7 +200,7 @@ def list_(
                     break
             return
         titles = ("id", "revision", "type", "priority", "owner", "state", "expires (UTC)", "condition")
-        _print_table(
+        print_table(
             titles,
             (
                 (
@@ -233,8 +232,7 @@ def history(
 
     Exit code 1 if there never was such a subscription, or its changes have been cut.
     """
-    from tamis.cli.output import JsonLines, note
-    from tamis.cli.snapshot import _print_table
+    from tamis.cli.output import JsonLines, note, print_table
 
     with opened(store, create=False) as opened_store:
         found, trimmed = opened_store.history(id), opened_store.trimmed()
@@ -245,7 +243,7 @@ def history(
             for change in found:
                 lines.write(_change_record(change))
         elif found:
-            _print_table(
+            print_table(
                 ("version", "at (UTC)", "change", "revision", "type", "owner", "expires (UTC)", "condition"),
                 (
                     (

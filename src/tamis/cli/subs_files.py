@@ -53,10 +53,9 @@ def import_(
     Exit code 0 if all subscriptions were good, 1 if some were refused, 2 if nothing could be read or written.
     """
     from tamis.cli.inputs import check_sources
-    from tamis.cli.output import JsonLines, Screen, reported_errors
-    from tamis.cli.snapshot_build import _progress
+    from tamis.cli.output import JsonLines, Screen, reported_errors, steps
 
-    with reported_errors(), _progress(shown=not quiet and not json) as step:
+    with reported_errors(), steps(shown=not quiet and not json) as step:
         check_sources(*files)
         step("reading")
         entries, records = _read(files, type)

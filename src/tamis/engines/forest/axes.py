@@ -215,10 +215,10 @@ def scale_of(type_: Type, cuts: Iterable[Key]) -> tuple[Scale, dict[Key, int]]:
         ordered = sorted(texts, key=texts.__getitem__)
         return texts_of([texts[cut] for cut in ordered]), {cut: place for place, cut in enumerate(ordered)}
     if type_ == NUMBER:
-        ends = {cut: (_least_int(cut), _least_double(cut)) for cut in cuts}
+        ends = {cut: number_ends(cut) for cut in cuts}
         distinct = sorted(set(ends.values()))
         places = {end: place for place, end in enumerate(distinct)}
-        return _mixed(distinct), {cut: places[end] for cut, end in ends.items()}
+        return mixed_of(distinct), {cut: places[end] for cut, end in ends.items()}
     ordered = sorted(set(cuts))
     return Objects(tuple(ordered)), {cut: place for place, cut in enumerate(ordered)}
 
@@ -230,7 +230,13 @@ def texts_of(texts: Sequence[bytes]) -> Texts:
     return Texts(np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]), data)
 
 
-def _mixed(ends: Sequence[tuple[int, int]]) -> Mixed:
+def number_ends(cut: Key) -> tuple[int, int]:
+    """Where a cut of schemaless numbers stands: below which integer, and below the double of which key."""
+    return _least_int(cut), _least_double(cut)
+
+
+def mixed_of(ends: Sequence[tuple[int, int]]) -> Mixed:
+    """The scale with these sorted, distinct cuts, as `number_ends` has them."""
     ints = [whole for whole, _ in ends if whole <= HIGHEST]
     doubles = [key for _, key in ends if key <= HIGHEST]
     return Mixed(np.array(ints, np.int64), np.array(doubles, np.int64))

@@ -1,0 +1,94 @@
+"""Predicates that come and go are found by the events that satisfy them, and equal ones are one."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from tamis.engines.dynamic.index import PredicateIndex
+from tamis.engines.dynamic.predicates import held_in, let_go, room_for_held
+from tamis.engines.forest import forest_of
+from tamis.events import EventBatch
+from tamis.events.compute import BatchFrame
+from tamis.language.condition import compile_condition
+from tamis.language.formula import leaf
+from tamis.predicates.base import Predicate
+from tests.worlds import WORLDS, world
+
+
+def held(index: PredicateIndex, batch: EventBatch) -> list[list[int]]:
+    event = index.event(BatchFrame(batch))
+    room = room_for_held(index.predicates)
+    return [
+        sorted(room[: held_in(index.predicates, *event, row, room)].tolist()) for row in range(event.encoded.rows)
+    ]
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_random_predicates_come_and_go(name: str) -> None:
+    here = world(name)
+    random_ = random.Random(5)
+    stock: list[Predicate] = []
+    for condition in here.accepted(random_, 150):
+        stock += condition.formula.predicates()
+    batch = here.batch(random_, 12)
+    frame = BatchFrame(batch)
+    index = PredicateIndex()
+    living: dict[int, tuple[Predicate, int]] = {}
+    for turn in range(60):
+        if living and random_.random() < 0.45:
+            for number in random_.sample([*living], min(5, len(living))):
+                predicate, uses = living.pop(number)
+                assert let_go(index.predicates, number) == (uses == 1)
+                if uses > 1:
+                    living[number] = predicate, uses - 1
+            index.tidy()
+        else:
+            some = random_.choices(stock, k=8)
+            forest = forest_of([leaf(each) for each in some])
+            numbers = index.enter(forest)
+            for number, each in zip(numbers[~forest.roots].tolist(), some, strict=True):
+                known = living.get(number, (each, 0))
+                assert leaf(known[0]) == leaf(each)
+                living[number] = each, known[1] + 1
+        assert len(index) == len(living)
+        if turn % 6 == 0:
+            masks = {number: each.mask(frame) for number, (each, _) in living.items()}
+            wanted = [sorted(n for n, mask in masks.items() if mask[row]) for row in range(12)]
+            assert held(index, batch) == wanted
+    for number, (_, uses) in living.items():
+        for _ in range(uses):
+            let_go(index.predicates, number)
+    assert len(index) == 0
+    assert held(index, batch) == [[] for _ in range(12)]
+
+
+def test_cuts_in_an_order_that_fills_every_gap() -> None:
+    """Each text falls between the two before it, so that labels run out again and again."""
+    texts = []
+    index = PredicateIndex()
+    numbers = []
+    for turn in range(300):
+        middle = f"{'a' * turn}{'b' if turn % 2 else 'm'}"
+        texts.append(middle)
+        forest = forest_of([compile_condition(f"s > '{middle}'").formula])
+        numbers += index.enter(forest).tolist()
+    assert len(set(numbers)) == len(set(texts)) == 300
+    values = [*random.Random(1).sample(texts, 20), "", "z", "a"]
+    found = held(index, EventBatch.of([{"s": value} for value in values]))
+    for value, here in zip(values, found, strict=True):
+        assert here == sorted(n for n, text in zip(numbers, texts, strict=True) if value > text)
+
+
+def test_numbers_are_used_again() -> None:
+    index = PredicateIndex()
+    for turn in range(50):
+        forest = forest_of([compile_condition(f"a = {turn} and b like '%{turn}x%'").formula])
+        numbers = index.enter(forest)
+        assert np.max(numbers) < 4
+        for number in numbers.tolist():
+            let_go(index.predicates, number)
+        index.tidy()
+    assert index.bound <= 4

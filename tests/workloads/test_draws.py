@@ -21,6 +21,10 @@ def test_streams_differ_by_seed_family_part_and_block(other: dict[str, int]) -> 
     assert not np.array_equal(draws().uniform(), draws(**other).uniform())  # type: ignore[arg-type]
 
 
+def test_a_stream_knows_its_block() -> None:
+    assert (draws(block=3).block, draws(rows=7).rows) == (3, 7)
+
+
 def test_numbers_are_those_of_pcg64_for_ever() -> None:
     assert draws(rows=2).uniform().tolist() == [0.21647230341293455, 0.2702502623987353]
 

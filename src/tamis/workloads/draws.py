@@ -20,9 +20,9 @@ Real = npt.NDArray[np.float64]
 
 
 class Draws:
-    """One stream, for a block of `rows` rows."""
+    """One stream, for block number `block`, of `rows` rows."""
 
-    __slots__ = ("_generator", "rows")
+    __slots__ = ("_generator", "block", "rows")
 
     def __init__(self, seed: int, name: str, part: str, block: int, rows: int) -> None:
         """Open the stream.
@@ -36,6 +36,7 @@ class Draws:
         """
         entropy = [seed, crc32(f"{name}/{part}".encode()), block]
         self._generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy)))
+        self.block = block
         self.rows = rows
 
     def uniform(self, *columns: int) -> Real:

@@ -14,10 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 from tamis.workloads.ads import ADS
+from tamis.workloads.artificial import ARTIFICIAL
 from tamis.workloads.auction import AUCTION
 from tamis.workloads.base import Family, Plan, Workload
 from tamis.workloads.draws import BLOCK_CONDITIONS, BLOCK_EVENTS, Draws, Whole
 from tamis.workloads.equality import EQUALITY
+from tamis.workloads.jewel import JEWEL
 from tamis.workloads.parameters import WorkloadError, checked
 from tamis.workloads.ranges import RANGES
 from tamis.workloads.sparse import SPARSE
@@ -33,6 +35,8 @@ WORKLOADS: dict[str, Family] = {
         ADS,
         STRINGS,
         AUCTION,
+        ARTIFICIAL,
+        JEWEL,
     )
 }
 

@@ -1,7 +1,7 @@
 """A contest: engines with the same subscriptions, matched against the same events in turns.
 
 No time is taken before the pairs of all contestants were compared. `bitslice` always gets whole batches.
-`counting` and `bitset` treat events one by one, so that a batch may be cut for them when it would take too long.
+`postings` and `bitset` treat events one by one, so that a batch may be cut for them when it would take too long.
 `scan` takes time for every subscription and every part of a batch; it gets some of the subscriptions and one part,
 and since that is less than the whole, its time is a lower bound, and so is every "times as fast as scan".
 """
@@ -29,7 +29,7 @@ from tamis.reference import evaluate
 Keys: TypeAlias = npt.NDArray[np.int64]
 
 OURS = "bitslice"
-NAMES = (OURS, "bitset", "counting", "scan")
+NAMES = (OURS, "bitset", "postings", "scan")
 _FEWEST_ROWS = 8
 _TRIED_ROWS = 4
 _MOST_CALLS = 256

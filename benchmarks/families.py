@@ -59,10 +59,10 @@ CASES = (
     Case("ranges 0.6", "ranges", {"width": 0.6}, times={"best": 1}, alone=2.5),
     Case("ranges double", "ranges", {"width": 0.3, "kind": "double"}, alone=2.5, bytes=250),
     Case("equality", "equality", times={"best": 20}),
-    Case("sparse", "sparse", times={"counting": 80}, every_batch=True),
-    Case("ads", "ads", times={"scan": 20, "counting": 20}),
+    Case("sparse", "sparse", times={"postings": 80}, every_batch=True),
+    Case("ads", "ads", times={"scan": 20, "postings": 20}),
     Case("strings", "strings", times={"scan": 20}),
-    Case("auction", "auction", subscriptions=500_000, times={"counting": 20}),
+    Case("auction", "auction", subscriptions=500_000, times={"postings": 20}),
 )
 
 

@@ -1,4 +1,4 @@
-"""Matching: `bitslice` against `bitset`, `counting` and `scan`, on generated workloads, in one run.
+"""Matching: `bitslice` against `bitset`, `postings` and `scan`, on generated workloads, in one run.
 
 Each case of `benchmarks.families` is a contest: first the pairs of all contestants are compared, then they take
 turns with batches of each size. Besides: rates of building, adding and removing, bytes, growth, and what a call

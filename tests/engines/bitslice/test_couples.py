@@ -11,7 +11,7 @@ from tamis.engines.base import Index
 from tamis.engines.bitslice import Bitslice, BitsliceIndex
 from tamis.engines.bitslice.couples import HEAD
 from tamis.engines.bitslice.masks import CHUNK
-from tamis.engines.counting import Counting
+from tamis.engines.postings import Postings
 from tamis.engines.forest import forest_of
 from tamis.events.batch import EventBatch
 from tamis.events.compute import BatchFrame
@@ -47,7 +47,7 @@ def test_couples_find_what_counting_finds(subscriptions: int, attributes: int) -
     statistics.observe(BatchFrame(events), [axis.attribute for axis in forest_of(formulas).axes])
     index = Bitslice().build(formulas, statistics)
     assert index.stats().counts["couples"] > 100
-    wanted = _pairs(Counting().build(formulas), events)
+    wanted = _pairs(Postings().build(formulas), events)
     assert wanted
     opened = BitsliceIndex.from_arrays(index.forest, index.arrays())
     for each in (index, opened):
@@ -75,4 +75,4 @@ def test_a_couple_with_more_entries_than_are_settled_together() -> None:
     index.fewest = NEVER_MASKS
     assert np.diff(index.index.couples.heads[1::HEAD]).max() > 2 * CHUNK
     events = EventBatch.of([{"a": 50, "b": 50}, {"a": 50}, {"a": 3, "b": 95, "c3": 3, "d3": 1}], event_type)
-    assert _pairs(index, events) == _pairs(Counting().build(formulas), events)
+    assert _pairs(index, events) == _pairs(Postings().build(formulas), events)

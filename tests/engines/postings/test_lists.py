@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from tamis.engines.conjunctions.dnf import Conjunctions, conjunctions_of
-from tamis.engines.counting.distinct import distinct_of
-from tamis.engines.counting.postings import Postings, postings_of
+from tamis.engines.postings.distinct import distinct_of
+from tamis.engines.postings.lists import Lists, postings_of
 from tamis.engines.forest import Forest
 from tests.engines.naive import leaf_holds, random_forest
 
 
-def listed(postings: Postings, axis: int, value: int | None) -> Counter[int]:
+def listed(postings: Lists, axis: int, value: int | None) -> Counter[int]:
     """The conjunctions that an axis' value leads to."""
     scales = postings.scales
     base, cells, shift = (int(each[axis]) for each in (scales.bases, scales.cells, scales.shifts))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tamis import compile_conditions
-from tamis.engines.counting import Counting
+from tamis.engines.postings import Postings
 from tamis.engines.forest import forest_of
 from tamis.events import EventBatch
 from tamis.language.condition import compile_condition
@@ -22,7 +22,7 @@ from tests.worlds import WORLDS, world
 def test_random_conditions(name: str) -> None:
     random_ = random.Random(71)
     formulas = [condition.formula for condition in world(name).accepted(random_, 150)]
-    index = Counting().build(formulas)
+    index = Postings().build(formulas)
     for rows in (0, 1, 3, 40):
         check(index, formulas, world(name).batch(random_, rows))
 
@@ -32,7 +32,7 @@ def test_random_conditions(name: str) -> None:
 def test_random_forests(depth: int, domain: int) -> None:
     random_ = random.Random(72)
     forest = random_forest(random_, 400, domain=domain, depth=depth)
-    assert check(Counting().build(forest), list(forest), random_events(random_, 4, domain, 40)) > 1_000
+    assert check(Postings().build(forest), list(forest), random_events(random_, 4, domain, 40)) > 1_000
 
 
 @pytest.mark.parametrize(
@@ -48,12 +48,12 @@ def test_random_forests(depth: int, domain: int) -> None:
 def test_workloads(name: str, parameters: dict[str, Any]) -> None:
     data = generate(name, subscriptions=600, events=100, seed=3, **parameters)
     forest = forest_of(compile_conditions(data.conditions, data.event_type))
-    assert check(Counting().build(forest), list(forest), EventBatch.of(data.events, data.event_type)) > 0
+    assert check(Postings().build(forest), list(forest), EventBatch.of(data.events, data.event_type)) > 0
 
 
 def test_a_subscription_of_several_conjunctions_is_found_once() -> None:
     formulas = [compile_condition("a = 1 OR b = 1 OR c = 1").formula, compile_condition("a = 1").formula]
-    index = Counting().build(formulas)
+    index = Postings().build(formulas)
     assert index.stats().counts["conjunctions"] == 4
     events = [{"a": 1, "b": 1, "c": 1}, {"b": 1, "c": 1}, {"c": 2}, {"a": 1}]
     assert check(index, formulas, EventBatch.of(events)) == 5
@@ -63,7 +63,7 @@ def test_what_does_not_fit_is_evaluated() -> None:
     ors = " AND ".join(f"(a{number} = 1 OR b{number} = 1)" for number in range(9))
     texts = [ors, f"z = 1 AND {ors}", " OR ".join(f"a{number} = 1" for number in range(50)), "a0 = 1", "1 = 1"]
     formulas = [compile_condition(text).formula for text in texts]
-    index = Counting().build(formulas)
+    index = Postings().build(formulas)
     counts = index.stats().counts
     assert (counts["unsure"], counts["scanned"]) == (3, 1)
     whole = {f"b{number}": 1 for number in range(9)}
@@ -73,7 +73,7 @@ def test_what_does_not_fit_is_evaluated() -> None:
 def test_threads_do_not_share_counters() -> None:
     random_ = random.Random(73)
     forest = random_forest(random_, 300)
-    index = Counting().build(forest)
+    index = Postings().build(forest)
     batches = [random_events(random_, 4, 50, 20) for _ in range(8)]
     wanted = [pairs_of(list(forest), batch) for batch in batches]
     with ThreadPoolExecutor(4) as pool:
@@ -84,7 +84,7 @@ def test_threads_do_not_share_counters() -> None:
 
 def test_stats() -> None:
     formulas = [compile_condition(text).formula for text in ("a = 1 AND b = 2", "a = 1 OR b = 2", "a = 1")]
-    stats = Counting().build(formulas).stats()
+    stats = Postings().build(formulas).stats()
     assert stats.counts == {
         "subscriptions": 3,
         "conjunctions": 4,
@@ -94,4 +94,4 @@ def test_stats() -> None:
         "scanned": 0,
     }
     assert sum(stats.bytes.values()) > 0
-    assert Counting().build([]).match(EventBatch.of([{"a": 1}])).rows.tolist() == []
+    assert Postings().build([]).match(EventBatch.of([{"a": 1}])).rows.tolist() == []

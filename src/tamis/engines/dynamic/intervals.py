@@ -295,7 +295,7 @@ def remove_interval(lists: Intervals, axis: int, low: int, high: int, owner: int
 
 @numba.njit(cache=True, nogil=True)
 def owners_at(lists: Intervals, axis: int, value: int, found: Shorts, count: int) -> int:
-    """Write the owners of the intervals that hold a coordinate into `found` from `count` on; gives the new count."""
+    """Write the owners of intervals that hold a coordinate into `found` from `count` on; gives the new count."""
     keys, ends, owners, counts, blocks = lists.keys, lists.ends, lists.owners, lists.counts, lists.blocks
     number = lists.axes[axis]
     while number >= 0:

@@ -1,8 +1,8 @@
 """Predicates that come and go: equal ones are one, each with a number that is used again when nobody needs it.
 
 A predicate is a list of intervals on an axis, and whether NULL counts; or a test of another kind, known by its
-number. Who enters a leaf gets its predicate's number and must let go of it once. Predicates with a use are found by
-the events that satisfy them (`held_in`).
+number. Who enters a leaf gets its predicate's number and must let go of it once. Predicates with a use are found
+by the events that satisfy them (`held_in`).
 """
 
 from __future__ import annotations
@@ -257,6 +257,19 @@ def enter_leaf(predicates: Predicates, leaves: Leaves, pieces: Pieces, leaf: int
     if predicates.count > len(predicates.table):
         _widen_table(predicates)
     return int(number)
+
+
+@numba.njit(cache=True, nogil=True)
+def hold_on(predicates: Predicates, number: int) -> None:
+    """A use more of a predicate that is in use."""
+    predicates.uses[number] += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def let_go_all(predicates: Predicates, numbers: Shorts) -> None:
+    """A use less of every predicate, as often as it stands there."""
+    for number in numbers:
+        let_go(predicates, number)
 
 
 @numba.njit(cache=True, nogil=True)

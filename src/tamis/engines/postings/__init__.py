@@ -1,7 +1,7 @@
-"""`counting`: for every event, count how many leaves of each conjunction hold.
+"""`postings`: counting on lists that are merged by cells of values.
 
 Formulas become conjunctions (`tamis.engines.conjunctions.dnf`), and each holds when all of its leaves are met.
-Lists of conjunctions (`postings`) are found by the values of the event; reading a list counts down a byte of each
+Lists of conjunctions (`lists`) are found by the values of the event; reading a list counts down a byte of each
 conjunction in it, and those that arrive at zero hold. Between events every byte stands at the number of leaves
 again. An index does not change after it was built.
 """
@@ -27,10 +27,10 @@ from tamis.engines.conjunctions.formula_program import (
     row_tests_of,
     settled,
 )
-from tamis.engines.counting.postings import Postings, postings_of
 from tamis.engines.encoding import Encoded, Encoder
 from tamis.engines.forest import forest_of
 from tamis.engines.grouping import cuts_up_to, grown
+from tamis.engines.postings.lists import Lists, postings_of
 from tamis.events.batch import EventBatch
 from tamis.language.formula import Formula
 from tamis.predicates.base import Frame
@@ -90,17 +90,17 @@ class _Room(NamedTuple):
     parts: Numbers
 
 
-class Counting:
+class Postings:
     """The engine."""
 
-    name = "counting"
+    name = "postings"
 
-    def build(self, formulas: Sequence[Formula], statistics: Statistics | None = None) -> CountingIndex:
+    def build(self, formulas: Sequence[Formula], statistics: Statistics | None = None) -> PostingsIndex:
         """An index with formula i in slot i."""
-        return CountingIndex(formulas)
+        return PostingsIndex(formulas)
 
 
-class CountingIndex:
+class PostingsIndex:
     """Formulas as conjunctions, listed under their predicates."""
 
     def __init__(self, formulas: Sequence[Formula]) -> None:
@@ -181,7 +181,7 @@ def _targets(conjunctions: Conjunctions) -> _Targets:
 
 
 @numba.njit(cache=True, nogil=True)
-def _bounds(postings: Postings, tests: int) -> tuple[int, int]:
+def _bounds(postings: Lists, tests: int) -> tuple[int, int]:
     """How many lists, and how many parts, one event can meet at most."""
     scales = postings.scales
     lists, parts = tests, 0
@@ -205,7 +205,7 @@ def _bounds(postings: Postings, tests: int) -> tuple[int, int]:
 
 
 @numba.njit(cache=True, nogil=True)
-def _add_key(postings: Postings, key: int, room: _Room, lists: int) -> int:
+def _add_key(postings: Lists, key: int, room: _Room, lists: int) -> int:
     """Take a key's own list and those that it refers to; gives the number of lists."""
     if postings.firsts[key] < postings.firsts[key + 1]:
         room.starts[lists], room.ends[lists] = postings.firsts[key], postings.firsts[key + 1]
@@ -219,7 +219,7 @@ def _add_key(postings: Postings, key: int, room: _Room, lists: int) -> int:
 
 @numba.njit(cache=True, nogil=True)
 def _gather(
-    postings: Postings, axes: _Axes, event: Encoded, row: int, row_tests: RowTests, room: _Room
+    postings: Lists, axes: _Axes, event: Encoded, row: int, row_tests: RowTests, room: _Room
 ) -> tuple[int, int]:
     """The lists and the parts that an event meets: how many of each."""
     scales = postings.scales
@@ -270,7 +270,7 @@ def _count_down(ids: Numbers, start: int, end: int, counters: Bytes, found: Shor
 
 
 @numba.njit(cache=True, nogil=True)
-def _restore(postings: Postings, needed: Bytes, room: _Room, lists: int, parts: int) -> None:
+def _restore(postings: Lists, needed: Bytes, room: _Room, lists: int, parts: int) -> None:
     """Set all counters that the event may have changed."""
     length = parts
     for each in range(lists):
@@ -289,7 +289,7 @@ def _restore(postings: Postings, needed: Bytes, room: _Room, lists: int, parts: 
 
 @numba.njit(cache=True, nogil=True)
 def _match(
-    postings: Postings,
+    postings: Lists,
     targets: _Targets,
     axes: _Axes,
     event: Encoded,

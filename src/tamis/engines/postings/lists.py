@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from tamis.engines.conjunctions.dnf import Conjunctions
 from tamis.engines.conjunctions.intervals import Intervals, intervals_of
-from tamis.engines.counting.distinct import distinct_of
 from tamis.engines.forest import TEST, Leaves, Pieces
 from tamis.engines.forest.axes import HIGHEST, LOWEST
 from tamis.engines.grouping import grouped
+from tamis.engines.postings.distinct import distinct_of
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Shorts: TypeAlias = npt.NDArray[np.int32]
@@ -52,7 +52,7 @@ class Scales(NamedTuple):
     bases: Ints
 
 
-class Postings(NamedTuple):
+class Lists(NamedTuple):
     """The lists.
 
     firsts: int64[lists + 1], ids: uint32[...]: list l is `ids[firsts[l]:firsts[l + 1]]`, rising. There is a list
@@ -75,7 +75,7 @@ class Postings(NamedTuple):
 
 def postings_of(
     leaves: Leaves, pieces: Pieces, axes: int, tests: int, conjunctions: Conjunctions
-) -> tuple[Postings, int]:
+) -> tuple[Lists, int]:
     """The lists for these conjunctions, and how many distinct predicates they have."""
     distinct = distinct_of(leaves, pieces, conjunctions.leaves)
     intervals = intervals_of(leaves, pieces, distinct.examples)
@@ -85,7 +85,7 @@ def postings_of(
     lists, shared = _shared(leaves, distinct.examples, intervals, scales, weights, keys)
     counted = _count(leaves, distinct.examples, intervals, scales, weights, lists, keys + shared, keys)
     firsts, ref_firsts, part_firsts = (_offsets(counts) for counts in counted)
-    postings = Postings(
+    postings = Lists(
         scales,
         firsts,
         np.empty(firsts[-1], np.uint32),
@@ -259,7 +259,7 @@ def _fill(
     intervals: Intervals,
     conjunctions: Conjunctions,
     lists: Shorts,
-    postings: Postings,
+    postings: Lists,
 ) -> None:
     """Write all lists; conjunction by conjunction, so that every list rises."""
     scales = postings.scales

@@ -5,13 +5,14 @@ from __future__ import annotations
 from tamis.engines.base import Engine
 from tamis.engines.bitset import Bitset
 from tamis.engines.bitslice import Bitslice
+from tamis.engines.cluster import Cluster
 from tamis.engines.counting import Counting
 from tamis.engines.hits import Hits
 from tamis.engines.postings import Postings
 from tamis.engines.scan import Scan
 
 ENGINES: dict[str, Engine] = {
-    engine.name: engine for engine in (Bitslice(), Scan(), Bitset(), Postings(), Hits(), Counting())
+    engine.name: engine for engine in (Bitslice(), Scan(), Bitset(), Postings(), Hits(), Counting(), Cluster())
 }
 """Every engine by its name."""
 

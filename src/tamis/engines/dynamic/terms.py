@@ -72,7 +72,8 @@ def new_term(terms: Terms, slot: int, flags: int, predicates: Shorts) -> int:
         if term == len(terms.slots):
             length = term + term // 2 + 16
             terms.slots, terms.flags = grown(terms.slots, length), grown(terms.flags, length)
-        reserve_bags(terms.predicates, terms.made)
+    if len(predicates):
+        reserve_bags(terms.predicates, term + 1)
     reserve_bags(terms.filled, slot + 1)
     terms.count += 1
     if terms.filled.counts[slot] == 0:
@@ -87,14 +88,17 @@ def new_term(terms: Terms, slot: int, flags: int, predicates: Shorts) -> int:
 @numba.njit(cache=True, nogil=True)
 def predicates_of_term(terms: Terms, term: int) -> Shorts:
     """The predicates of a term, rising, each as often as it was given."""
+    if term >= len(terms.predicates.counts):
+        return np.empty(0, np.int32)
     return numbers_in(terms.predicates, term)
 
 
 @numba.njit(cache=True, nogil=True)
 def free_term(terms: Terms, term: int) -> None:
     """Free a term."""
-    for number in numbers_in(terms.predicates, term):
-        take_out(terms.predicates, term, number)
+    if term < len(terms.predicates.counts):
+        for number in numbers_in(terms.predicates, term):
+            take_out(terms.predicates, term, number)
     slot = terms.slots[term]
     take_out(terms.filled, slot, term)
     if terms.filled.counts[slot] == 0:

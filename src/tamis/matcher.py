@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from tamis.engines import AUTO, ENGINES
+from tamis.engines import ENGINES
 from tamis.engines.base import Index
+from tamis.engines.choosing import MAPPED, Choice, choose
 from tamis.engines.forest import Forest, forest_of, names_read
 from tamis.errors import ConditionError, SubscriptionError, TamisError
 from tamis.events.batch import EventBatch
@@ -88,7 +89,7 @@ class Matcher:
             statistics: What is known of events; the matcher goes on learning.
             threads: How many may work on a batch.
         """
-        name = AUTO if engine == "auto" else engine
+        name = MAPPED if engine == "auto" else engine
         if name not in ENGINES:
             msg = f"there is no engine {engine!r}; known are auto, {', '.join(sorted(ENGINES))}"
             raise ValueError(msg)
@@ -97,6 +98,8 @@ class Matcher:
             raise ValueError(msg)
         self.event_type = EventType.of(event_type)
         self.engine = name
+        self._chooses = engine == "auto"
+        self._choice: Choice | None = None
         self.limits = limits
         self.statistics = Statistics() if statistics is None else statistics
         self.threads = threads
@@ -222,7 +225,7 @@ class Matcher:
         return explain(self._compile(subscription.condition), batch, subscription_id=id)
 
     def stats(self) -> dict[str, Any]:
-        """What the matcher holds: the engine, counts, and bytes by structure."""
+        """What the matcher holds: the engine, and why if it was chosen, counts, and bytes by structure."""
         state = self._collection.state
         counts = {
             "subscriptions": len(self),
@@ -238,7 +241,9 @@ class Matcher:
                     counts[name] = counts.get(name, 0) + number
             for name, size in found.bytes.items():
                 sizes[name] = sizes.get(name, 0) + size
-        return {"engine": self.engine, "event_type": self.event_type.name, **counts, "bytes": sizes}
+        chosen = self._choice
+        engine = {"engine": self.engine} if chosen is None else {"engine": chosen.engine, "reason": chosen.reason}
+        return {**engine, "event_type": self.event_type.name, **counts, "bytes": sizes}
 
     # --- snapshots ---------------------------------------------------------------------------------------
 
@@ -332,7 +337,13 @@ class Matcher:
         return [compiled_alone(text, self.event_type, self.limits) for text in texts]
 
     def _build(self, forest: Forest) -> Index:
-        return ENGINES[self.engine].build(forest, self.statistics)
+        name = self.engine
+        if self._chooses:
+            choice = choose(forest, self.statistics)
+            name = choice.engine
+            if self._choice is None or len(forest) >= self._choice.subscriptions:
+                self._choice = choice  # the largest segment decides what is said of the matcher
+        return ENGINES[name].build(forest, self.statistics)
 
     def _add(self, columns: Columns, formulas: Sequence[Formula | ConditionError]) -> list[Refusal]:
         """Add what is neither refused nor taken."""

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from tamis import reference
-from tamis.engines import AUTO, ENGINES, scan
+from tamis.engines import ENGINES, scan
+from tamis.engines.choosing import COSTS, MAPPED
 from tamis.engines.base import DynamicIndex, Index
 from tamis.events import EventBatch, EventType
 from tamis.language.condition import Condition, compile_condition
@@ -67,7 +68,8 @@ def here(request: pytest.FixtureRequest) -> World:
 
 
 def test_the_names() -> None:
-    assert AUTO in ENGINES
+    assert MAPPED in ENGINES
+    assert set(COSTS["one"]) == set(COSTS["batch"]) <= set(ENGINES)
     assert all(engine.name == name for name, engine in ENGINES.items())
 
 

@@ -10,17 +10,27 @@ from tamis.cli.options import EventTypeFile, Json
 
 if TYPE_CHECKING:
     from tamis.errors import ConditionError
+    from tamis.events.event_type import EventType
     from tamis.language.condition import Condition
     from tamis.language.formula import Formula
 
 
 def show(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The condition.")],
+    text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The condition.")] = None,
     event_type: EventTypeFile = None,
     tree: Annotated[bool, typer.Option("--tree", help="Draw the formula as a tree.")] = False,
+    engines: Annotated[
+        bool, typer.Option("--engines", help="Show what each engine is expected to take, and which one auto is.")
+    ] = False,
+    subscriptions: Annotated[
+        str | None,
+        typer.Option(
+            "--subscriptions", metavar="FILE", help="With --engines: the subscriptions, a file or a store."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Show what a condition means.
+    """Show what a condition means, or which engine suits subscriptions.
 
     Prints its canonical form; its formula, which is what engines match, with NULL dealt with; the formula's
     predicates and their costs, in units of one comparison of integers; the attributes it reads and their
@@ -32,16 +42,23 @@ def show(
       tamis show --tree "at_least(2, price < 300, rating > 4, 'new' = state)"
       tamis show --event-type camera.json "seller.rating >= 4.5"
       tamis show -- "-balance > 100"
+      tamis show --engines --subscriptions cameras.jsonl
 
     Exit code 1 if the condition is refused, with all of its problems; 2 if the event type cannot be read.
     """
     from tamis.cli.inputs import load_event_type
-    from tamis.cli.output import JsonLines, reported_errors
+    from tamis.cli.output import JsonLines, fail, reported_errors
     from tamis.errors import ConditionError
     from tamis.language.condition import compile_condition
 
     with reported_errors():
+        if (text is None) == (subscriptions is None) or (subscriptions is not None and not engines):
+            fail("expected a condition, or --engines with --subscriptions FILE")
         type_ = load_event_type(event_type)
+        if engines:
+            _show_engines(text, subscriptions, type_, json=json)
+            return
+        assert text is not None, "there is one without --subscriptions"
         try:
             condition = compile_condition(text, type_)
         except ConditionError as error:
@@ -51,6 +68,32 @@ def show(
             JsonLines().write({**_meaning(condition), **nodes})
         else:
             _print(condition, tree=tree)
+
+
+def _show_engines(text: str | None, subscriptions: str | None, type_: EventType, *, json: bool) -> None:
+    from tamis.cli.output import JsonLines, Screen, note
+    from tamis.cli.subscriptions import read_subscriptions
+    from tamis.engines.choosing import BATCH, choose
+    from tamis.errors import ConditionError
+    from tamis.language.bulk import compile_conditions
+
+    texts = [text]
+    if subscriptions is not None:
+        texts = [entry.condition for entry in read_subscriptions(subscriptions) if not entry.problems]
+    compiled = [each for each in compile_conditions(texts, type_) if not isinstance(each, ConditionError)]
+    if len(compiled) < len(texts):
+        note(f"{len(texts) - len(compiled)} of {len(texts)} conditions are refused and left out")
+    one, batch = choose(compiled, events=1), choose(compiled)
+    if json:
+        times = {"one": dict(one.estimates), "batch": dict(batch.estimates)}
+        chosen = {"engine": batch.engine, "reason": batch.reason, "subscriptions": batch.subscriptions}
+        JsonLines().write({**chosen, "us_per_event": times})
+        return
+    screen = Screen()
+    screen.say(f"auto is {batch.engine}: {batch.reason}.")
+    screen.say(f"{'engine':10}{'one event':>14}{f'batch of {BATCH:,}':>18}   us an event, estimated", style="bold")
+    for name, time in batch.estimates.items():
+        screen.say(f"{name:10}{one.estimates[name]:14,.1f}{time:18,.1f}")
 
 
 def _refuse(error: ConditionError, *, json: bool) -> None:

@@ -7,14 +7,13 @@ from tamis.engines.bitset import Bitset
 from tamis.engines.bitslice import Bitslice
 from tamis.engines.cluster import Cluster
 from tamis.engines.counting import Counting
+from tamis.engines.gryphon import Gryphon
 from tamis.engines.hits import Hits
 from tamis.engines.postings import Postings
 from tamis.engines.scan import Scan
 
 ENGINES: dict[str, Engine] = {
-    engine.name: engine for engine in (Bitslice(), Scan(), Bitset(), Postings(), Hits(), Counting(), Cluster())
+    engine.name: engine
+    for engine in (Bitslice(), Scan(), Bitset(), Postings(), Hits(), Counting(), Cluster(), Gryphon())
 }
 """Every engine by its name."""
-
-AUTO = "bitslice"
-"""What `engine="auto"` stands for today."""

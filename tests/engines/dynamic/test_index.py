@@ -12,6 +12,7 @@ from tamis.engines.dynamic.predicates import held_in, let_go, room_for_held
 from tamis.engines.forest import forest_of
 from tamis.events import EventBatch
 from tamis.events.compute import BatchFrame
+from tamis.language.bulk import compile_conditions
 from tamis.language.condition import compile_condition
 from tamis.language.formula import leaf
 from tamis.predicates.base import Predicate
@@ -80,6 +81,23 @@ def test_cuts_in_an_order_that_fills_every_gap() -> None:
     found = held(index, EventBatch.of([{"s": value} for value in values]))
     for value, here in zip(values, found, strict=True):
         assert here == sorted(n for n, text in zip(numbers, texts, strict=True) if value > text)
+
+
+def test_sets_of_texts_compiled_in_bulk() -> None:
+    """The pieces of such a forest do not stand in the order of its leaves."""
+    texts = [
+        f"s IN ({', '.join(repr(f'w{(k * 7 + j) % 31}') for j in range(1 + k % 4))}) AND a = {k}"
+        for k in range(150)
+    ]
+    texts += [f"t IN ('x{k % 5}', 'y') OR s IN ('w{k % 31}', 'q')" for k in range(100)]
+    forest = forest_of(compile_conditions(texts))
+    index = PredicateIndex()
+    numbers = index.enter(forest)
+    batch = EventBatch.of([{"s": f"w{k}", "t": f"x{k % 7}", "a": k} for k in range(31)])
+    frame = BatchFrame(batch)
+    masks = [forest.predicate(place).mask(frame) for place in range(len(numbers))]
+    for row, found in enumerate(held(index, batch)):
+        assert found == sorted({int(numbers[place]) for place, mask in enumerate(masks) if mask[row]})
 
 
 def test_numbers_are_used_again() -> None:

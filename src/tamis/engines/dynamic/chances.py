@@ -77,20 +77,26 @@ def node_chances(nodes: Nodes, chances: Floats) -> Floats:
 
 @numba.njit(cache=True, nogil=True)
 def ordered_children(nodes: Nodes, leaf_chance: Floats, node_chance: Floats) -> npt.NDArray[np.int32]:
-    """The children of every node in the order that decides it soonest: of an AND those that fail first."""
+    """The children of every node in the order that decides it soonest.
+
+    A child comes first that decides its node for little: an AND if it fails, an OR if it holds. What a child costs
+    are its leaves.
+    """
     children = nodes.children.copy()
+    leaves = np.zeros(len(nodes.least), np.float64)
     for node in range(len(nodes.least)):
         first, last = nodes.firsts[node], nodes.firsts[node + 1]
-        sign = 1.0 if nodes.least[node] == last - first else -1.0
-        for place in range(first + 1, last):
+        is_and = nodes.least[node] == last - first
+        ranks = np.empty(last - first, np.float64)
+        for place in range(first, last):
             child = children[place]
-            rank = sign * (node_chance[child] if child >= 0 else leaf_chance[~child])
+            chance = node_chance[child] if child >= 0 else leaf_chance[~child]
+            cost = leaves[child] if child >= 0 else 1.0
+            leaves[node] += cost
+            rank = cost / max(1.0 - chance if is_and else chance, 1e-12)
             at = place
-            while at > first:
-                before = children[at - 1]
-                if sign * (node_chance[before] if before >= 0 else leaf_chance[~before]) <= rank:
-                    break
-                children[at] = before
+            while at > first and ranks[at - 1 - first] > rank:
+                children[at], ranks[at - first] = children[at - 1], ranks[at - 1 - first]
                 at -= 1
-            children[at] = child
+            children[at], ranks[at - first] = child, rank
     return children

@@ -114,8 +114,7 @@ class PredicateIndex:
         labels = [self._labels(axis, number) for axis, number in zip(forest.axes, axes.tolist(), strict=True)]
         lows, highs = given.lows.copy(), given.highs.copy()
         piece_lows, piece_highs = pieces.lows.copy(), pieces.highs.copy()
-        several = np.flatnonzero(given.kinds == PIECES)
-        owners = np.repeat(given.axes[several], (highs - lows)[several])
+        owners = _piece_axes(given, len(pieces.lows))
         for axis, label in enumerate(labels):
             if label is not None:
                 here = np.flatnonzero((given.kinds == INTERVAL) & (given.axes == axis) & (lows <= highs))
@@ -147,6 +146,17 @@ class PredicateIndex:
         if moved is not None:
             move_axis(self.predicates, number, moved.old, moved.new)
         return labels
+
+
+def _piece_axes(leaves: Leaves, count: int) -> Shorts:
+    """The axis of every piece, which may stand in any order; -1 if no leaf has it."""
+    several = np.flatnonzero(leaves.kinds == PIECES)
+    lengths = (leaves.highs - leaves.lows)[several]
+    firsts = np.cumsum(lengths) - lengths
+    places = np.repeat(leaves.lows[several] - firsts, lengths) + np.arange(lengths.sum())
+    axes = np.full(count, -1, np.int32)
+    axes[places] = np.repeat(leaves.axes[several], lengths)
+    return axes
 
 
 def _relabel(lows: Ints, highs: Ints, here: Ints, labels: Ints) -> None:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tamis.engines.base import Matches, Stats, frame_of
 from tamis.engines.conjunctions.dnf import UNSURE, Conjunctions, conjunctions_of
 from tamis.engines.dynamic.index import Event, PredicateIndex
+from tamis.engines.dynamic.pending import Pending
 from tamis.engines.dynamic.predicates import let_go_all
 from tamis.engines.dynamic.verifier import Verifier
 from tamis.engines.forest import Forest, forest_of
@@ -57,23 +58,34 @@ class TermIndex:
         self._lock = threading.Lock()
         self._predicates = PredicateIndex()
         self._unsure = Verifier()
+        self._pending = Pending()
         self._count = 0
 
     def insert(self, slot: int, formula: Formula) -> None:
         """Put a formula into an empty slot."""
-        self.insert_many(np.array([slot], np.int32), [formula])
+        with self._lock:
+            if self._pending.add(slot, formula):
+                self._flush()
 
     def insert_many(self, slots: Shorts, formulas: Sequence[Formula]) -> None:
         """Put formulas into empty slots."""
-        forest = forest_of(formulas)
-        conjunctions = conjunctions_of(forest)
         with self._lock:
-            numbers = self._predicates.enter(forest)
-            self._file.insert(self._predicates, forest, conjunctions, numbers, slots)
-            let_go_all(self._predicates.predicates, numbers)
-            for place in np.unique(conjunctions.slots[(conjunctions.flags & UNSURE) != 0]).tolist():
-                self._unsure.insert(int(slots[place]), forest[place])
-            self._count += len(slots)
+            self._insert(slots, forest_of(formulas))
+
+    def _flush(self) -> None:
+        if len(self._pending):
+            slots, formulas = self._pending.taken()
+            self._insert(slots, forest_of(formulas))
+
+    def _insert(self, slots: Shorts, forest: Forest) -> None:
+        conjunctions = conjunctions_of(forest)
+        numbers = self._predicates.enter(forest)
+        self._file.insert(self._predicates, forest, conjunctions, numbers, slots)
+        let_go_all(self._predicates.predicates, numbers)
+        self._predicates.tidy()  # what was too large to be kept as terms
+        for place in np.unique(conjunctions.slots[(conjunctions.flags & UNSURE) != 0]).tolist():
+            self._unsure.insert(int(slots[place]), forest[place])
+        self._count += len(slots)
 
     def delete(self, slot: int) -> None:
         """Empty a slot."""
@@ -82,15 +94,17 @@ class TermIndex:
     def delete_many(self, slots: Shorts) -> None:
         """Empty slots."""
         with self._lock:
-            self._file.delete(self._predicates, slots)
+            rest = self._pending.drop(slots)
+            self._file.delete(self._predicates, rest)
             self._predicates.tidy()
-            self._unsure.delete_many(slots)
-            self._count -= len(slots)
+            self._unsure.delete_many(rest)
+            self._count -= len(rest)
 
     def match(self, events: EventBatch | Frame) -> Matches:
         """All pairs; in the order of rows unless some had to be looked at again."""
         frame = frame_of(events)
         with self._lock:
+            self._flush()
             rows, slots, sure = self._file.match(self._predicates, self._predicates.event(frame))
             if sure.all():
                 return Matches(rows, slots)
@@ -106,6 +120,7 @@ class TermIndex:
     def stats(self) -> Stats:
         """Subscriptions, terms, predicates, and how many formulas must be evaluated."""
         with self._lock:
+            self._flush()
             found = self._file.stats()
             counts = {"subscriptions": self._count, "predicates": len(self._predicates)}
             more = {"held": self._predicates.bound // 8 + 1} | self._predicates.bytes()

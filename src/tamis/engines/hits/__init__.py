@@ -19,6 +19,7 @@ import numpy.typing as npt
 from tamis.engines.base import Matches, Stats, frame_of
 from tamis.engines.dynamic.chances import leaf_chances, node_chances, ordered_children
 from tamis.engines.dynamic.index import PredicateIndex
+from tamis.engines.dynamic.pending import Pending
 from tamis.engines.dynamic.predicates import let_go_all
 from tamis.engines.dynamic.verifier import Verifier
 from tamis.engines.forest import Forest, Nodes, forest_of
@@ -86,24 +87,35 @@ class HitsIndex:
         self._predicates = PredicateIndex()
         self._file = file_of()
         self._verifier = Verifier()
+        self._pending = Pending()
 
     def insert(self, slot: int, formula: Formula) -> None:
         """Put a formula into an empty slot."""
-        self.insert_many(np.array([slot], np.int32), [formula])
+        with self._lock:
+            if self._pending.add(slot, formula):
+                self._flush()
 
     def insert_many(self, slots: Shorts, formulas: Sequence[Formula]) -> None:
         """Put formulas into empty slots."""
-        forest = forest_of(formulas)
-        nodes = Nodes(*map(np.ascontiguousarray, forest.nodes))
         with self._lock:
-            numbers = self._predicates.enter(forest)
-            predicates = self._predicates.predicates
-            given = slots, np.ascontiguousarray(forest.roots), numbers
-            children = self._children(forest, nodes)
-            refused = insert_trees(self._file, predicates, nodes, children, given, self._settings)
-            let_go_all(predicates, numbers)
-            for place in refused.tolist():
-                self._verifier.insert(int(slots[place]), forest[place])
+            self._insert(slots, forest_of(formulas))
+
+    def _flush(self) -> None:
+        if len(self._pending):
+            slots, formulas = self._pending.taken()
+            self._insert(slots, forest_of(formulas))
+
+    def _insert(self, slots: Shorts, forest: Forest) -> None:
+        nodes = Nodes(*map(np.ascontiguousarray, forest.nodes))
+        numbers = self._predicates.enter(forest)
+        predicates = self._predicates.predicates
+        given = slots, np.ascontiguousarray(forest.roots), numbers
+        children = self._children(forest, nodes)
+        refused = insert_trees(self._file, predicates, nodes, children, given, self._settings)
+        let_go_all(predicates, numbers)
+        self._predicates.tidy()  # what was too large to be kept as a tree
+        for place in refused.tolist():
+            self._verifier.insert(int(slots[place]), forest[place])
 
     def _children(self, forest: Forest, nodes: Nodes) -> Shorts:
         if not self._engine.ordered:
@@ -118,13 +130,15 @@ class HitsIndex:
     def delete_many(self, slots: Shorts) -> None:
         """Empty slots."""
         with self._lock:
-            rest = self._verifier.delete_many(slots)
+            rest = self._verifier.delete_many(self._pending.drop(slots))
             delete_trees(self._file, self._predicates.predicates, rest, self._settings)
             self._predicates.tidy()
 
     def match(self, events: EventBatch | Frame) -> Matches:
         """All pairs, in the order of rows but for formulas that are too long for a tree."""
-        return self._matched(frame_of(events), _EVERYONE)
+        frame = frame_of(events)
+        with self._lock:
+            return self._verifier.added(frame, self._matched(frame, _EVERYONE))
 
     def match_owners(self, events: EventBatch | Frame, owners: Shorts) -> Matches:
         """Who is to be told of each event: pairs of a row and an owner, each once.
@@ -136,28 +150,21 @@ class HitsIndex:
             owners: The owner of every slot, numbered from 0.
         """
         frame = frame_of(events)
-        rows, slots = self._verifier.match(frame)
-        found = self._matched(frame, owners, verified=False)
+        with self._lock:
+            found = self._matched(frame, owners)
+            rows, slots = self._verifier.match(frame)
         both = np.unique(
             np.concatenate([found.rows, rows]).astype(np.int64) << 32
             | np.concatenate([found.slots, owners[slots]])
         )
         return Matches((both >> 32).astype(np.int32), (both & 0xFFFFFFFF).astype(np.int32))
 
-    def _matched(self, frame: Frame, owners: Shorts, *, verified: bool = True) -> Matches:
-        with self._lock:
-            event = self._predicates.event(frame)
-            found = Matches(
-                *match_trees(
-                    self._file,
-                    self._predicates.predicates,
-                    event,
-                    owners,
-                    self._widths,
-                    self._engine.short_circuit,
-                )
-            )
-            return self._verifier.added(frame, found) if verified else found
+    def _matched(self, frame: Frame, owners: Shorts) -> Matches:
+        """The pairs of trees."""
+        self._flush()
+        predicates, event = self._predicates.predicates, self._predicates.event(frame)
+        circuit = self._engine.short_circuit
+        return Matches(*match_trees(self._file, predicates, event, owners, self._widths, circuit))
 
     def work(self) -> dict[str, int]:
         """What was done since this was asked last: predicates that held, hits, candidates, matches."""
@@ -166,15 +173,20 @@ class HitsIndex:
 
     def tree(self, slot: int) -> bytes:
         """The encoded tree in a slot."""
-        return bytes(tree_of(self._file, slot, self._widths))
+        with self._lock:
+            self._flush()
+            return bytes(tree_of(self._file, slot, self._widths))
 
     def needed(self, slot: int) -> int:
         """How many hits make the subscription in a slot a candidate; 0 if it always is one."""
-        return int(needed_by(self._file, slot, self._settings))
+        with self._lock:
+            self._flush()
+            return int(needed_by(self._file, slot, self._settings))
 
     def stats(self) -> Stats:
         """Subscriptions, predicates, and how many formulas are candidates of every event."""
         with self._lock:
+            self._flush()
             count, always, _ = file_counts(self._file)
             names = ("association", "trees", "locations", "needed hits", "hits", "slots")
             sizes = dict(zip(names, file_bytes(self._file), strict=True))

@@ -51,6 +51,20 @@ def _match_arguments(parser: argparse.ArgumentParser) -> None:
     _selection(parser)
 
 
+def _engines_arguments(parser: argparse.ArgumentParser) -> None:
+    _sizes(parser)
+    parser.add_argument(
+        "--family", action="append", default=[], metavar="F", help="a workload, or a case of it; may be repeated"
+    )
+    parser.add_argument(
+        "--size", type=int, action="append", default=[], metavar="N", help="subscriptions; may be repeated"
+    )
+    parser.add_argument("--claims", action="store_true", help="measure what papers claim, instead of the cases")
+    parser.add_argument(
+        "--claim", action="append", default=[], metavar="ID", help="only this claim; may be repeated"
+    )
+
+
 def _spark_arguments(parser: argparse.ArgumentParser) -> None:
     _sizes(parser)
     parser.add_argument("--size", type=int, metavar="N", help="subscriptions")
@@ -84,6 +98,19 @@ def _match(given: argparse.Namespace) -> Report:
     return match.run(size_of(given), given.family, given.size, given.batch)
 
 
+def _engines(given: argparse.Namespace) -> Report:
+    from benchmarks import engines
+
+    claims = given.claim if given.claims or given.claim else None
+    return engines.run(size_of(given), given.family, given.size, claims)
+
+
+def _coefficients(given: argparse.Namespace) -> Report:
+    from benchmarks import coefficients
+
+    return coefficients.run(size_of(given))
+
+
 def _spark(given: argparse.Namespace) -> Report:
     from benchmarks import spark
 
@@ -113,7 +140,9 @@ def _compare(given: argparse.Namespace) -> Report:
 COMMANDS: dict[str, Command] = {
     "parse": Command("from text to formula", _parse_arguments, _parse),
     "match": Command("engines against each other", _match_arguments, _match),
+    "engines": Command("engines on the workloads of the papers they come from", _engines_arguments, _engines),
     "spark": Command("Spark against the engine alone and against plain Spark", _spark_arguments, _spark),
+    "coefficients": Command("what features of subscriptions cost each engine", _parse_arguments, _coefficients),
     "compare": Command("two revisions against each other", _compare_arguments, _compare),
 }
 

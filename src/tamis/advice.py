@@ -131,8 +131,8 @@ class Parameters:
         import numpy as np
 
         from tamis.engines.conjunctions.dnf import conjunctions_of
-        from tamis.engines.postings.distinct import distinct_of
         from tamis.engines.forest import forest_of
+        from tamis.engines.postings.distinct import distinct_of
         from tamis.language.bulk import FormulaColumn
 
         forest = forest_of(formulas)

@@ -12,8 +12,8 @@ import pytest
 
 from tamis import reference
 from tamis.engines import ENGINES, scan
-from tamis.engines.choosing import COSTS, MAPPED
 from tamis.engines.base import DynamicIndex, Index
+from tamis.engines.choosing import COSTS, MAPPED
 from tamis.events import EventBatch, EventType
 from tamis.language.condition import Condition, compile_condition
 from tamis.language.formula import FALSE, TRUE

@@ -7,6 +7,7 @@ from tamis.engines.bitset import Bitset
 from tamis.engines.bitslice import Bitslice
 from tamis.engines.cluster import Cluster
 from tamis.engines.counting import Counting
+from tamis.engines.dag import Dag
 from tamis.engines.gryphon import Gryphon
 from tamis.engines.hits import Hits
 from tamis.engines.postings import Postings
@@ -14,6 +15,6 @@ from tamis.engines.scan import Scan
 
 ENGINES: dict[str, Engine] = {
     engine.name: engine
-    for engine in (Bitslice(), Scan(), Bitset(), Postings(), Hits(), Counting(), Cluster(), Gryphon())
+    for engine in (Bitslice(), Scan(), Bitset(), Postings(), Hits(), Counting(), Cluster(), Dag(), Gryphon())
 }
 """Every engine by its name."""

@@ -11,8 +11,8 @@ from tamis.engines.base import Index
 from tamis.engines.bitslice import Bitslice, BitsliceIndex
 from tamis.engines.bitslice.couples import HEAD
 from tamis.engines.bitslice.masks import CHUNK
-from tamis.engines.postings import Postings
 from tamis.engines.forest import forest_of
+from tamis.engines.postings import Postings
 from tamis.events.batch import EventBatch
 from tamis.events.compute import BatchFrame
 from tamis.events.event_type import Attribute, EventType

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from tamis.engines.conjunctions.dnf import Conjunctions, conjunctions_of
+from tamis.engines.forest import Forest
 from tamis.engines.postings.distinct import distinct_of
 from tamis.engines.postings.lists import Lists, postings_of
-from tamis.engines.forest import Forest
 from tests.engines.naive import leaf_holds, random_forest
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tamis import compile_conditions
-from tamis.engines.postings import Postings
 from tamis.engines.forest import forest_of
+from tamis.engines.postings import Postings
 from tamis.events import EventBatch
 from tamis.language.condition import compile_condition
 from tamis.workloads import generate

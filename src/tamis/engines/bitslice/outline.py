@@ -43,23 +43,21 @@ def outline_of(
     shares = _shares(spans, cells, lines, weights.mass)
     entries = groups.run_entries[groups.runs].astype(np.int64)
     led = weights.mass[hulls.highs] - weights.mass[hulls.lows]
-    chosen: list[Shorts] = []
-    costs = np.zeros(len(led))
-    large = (np.diff(entries) >= LEAST_ENTRIES) & (led * BATCH_EVENTS >= MANY_EVENTS)
+    sizes = np.diff(entries)
+    words_of = _words(sizes)
+    left, lengths = np.ones(len(led)), np.zeros(len(led), np.int64)
+    chosen = [np.empty(0, np.int32)]
+    large = (sizes >= LEAST_ENTRIES) & (led * BATCH_EVENTS >= MANY_EVENTS)
     large[first_couple:] = False
-    for group in range(len(led)):
-        axes, left = np.empty(0, np.int32), 1.0
-        if large[group]:
-            own = int(hulls.axes[group])
-            axes, left = _choose(
-                bodies, spans.axes, shares, (entries[group], entries[group + 1]), own, led[group], counts
-            )
-        chosen.append(axes)
-        size = int(entries[group + 1] - entries[group])
-        costs[group] = 100.0 + _WORD_NS * len(axes) * _words(size) + _ENTRY_NS * left * size
-    axis_firsts = np.concatenate([[0], np.cumsum([len(axes) for axes in chosen], dtype=np.int64)])
-    axes = np.concatenate([np.empty(0, np.int32), *chosen])
-    words = np.repeat([_words(int(size)) for size in np.diff(entries)], np.diff(axis_firsts)).astype(np.int64)
+    for group in np.flatnonzero(large).tolist():
+        own, bounds = int(hulls.axes[group]), (entries[group], entries[group + 1])
+        found, left[group] = _choose(bodies, spans.axes, shares, bounds, own, led[group], counts)
+        chosen.append(found)
+        lengths[group] = len(found)
+    costs = 100.0 + _WORD_NS * lengths * words_of + _ENTRY_NS * left * sizes
+    axis_firsts = np.concatenate([[0], np.cumsum(lengths)])
+    axes = np.concatenate(chosen)
+    words = np.repeat(words_of, lengths)
     line_firsts = np.concatenate([[0], np.cumsum(words * counts[axes])])
     bits = np.empty(int(line_firsts[-1]), np.uint64)
     out = Outline(lines, axis_firsts, axes, line_firsts[:-1], costs, bits)
@@ -68,7 +66,7 @@ def outline_of(
     return out
 
 
-def _words(entries: int) -> int:
+def _words(entries: Ints) -> Ints:
     """Words of a line."""
     return -(-entries // (64 * STEP)) * STEP
 

@@ -14,6 +14,8 @@ import numpy as np
 from tamis.engines.bitslice.layout import Batch, Ints, Program, Shorts
 from tamis.engines.forest import INTERVAL, PIECES, Forest
 
+_FEW_CHILDREN = 32
+
 
 class Memory(NamedTuple):
     """What was found lately: of node n for event `events[n]`; and stacks for the walk.
@@ -229,6 +231,21 @@ def _find_node(least: int, children: Shorts, out: Program, counts: Ints, table: 
 
 
 @numba.njit(cache=True, nogil=True)
+def _sort(numbers: Shorts) -> None:
+    """In place; most are few, and a general sort takes longer to begin than those take."""
+    if len(numbers) > _FEW_CHILDREN:
+        numbers.sort()
+        return
+    for place in range(1, len(numbers)):
+        number = numbers[place]
+        at = place
+        while at > 0 and numbers[at - 1] > number:
+            numbers[at] = numbers[at - 1]
+            at -= 1
+        numbers[at] = number
+
+
+@numba.njit(cache=True, nogil=True)
 def _intern(source: Program, wanted: Ints, out: Program, leaf_table: Shorts, node_table: Shorts) -> Ints:
     """Copy everything below the wanted nodes into `out`, equal things once; `wanted` gets the new numbers.
 
@@ -249,11 +266,15 @@ def _intern(source: Program, wanted: Ints, out: Program, leaf_table: Shorts, nod
                 child = source.children[place]
                 if child >= 0:
                     needed[child] = 1
+    most = 0
+    for node in range(nodes):
+        most = max(most, source.firsts[node + 1] - source.firsts[node])
+    room = np.empty(most, np.int32)
     for node in range(nodes):
         if not needed[node]:
             continue
         first, last = source.firsts[node], source.firsts[node + 1]
-        children = np.empty(last - first, np.int32)
+        children = room[: last - first]
         for place in range(first, last):
             child = source.children[place]
             if child >= 0:
@@ -262,7 +283,7 @@ def _intern(source: Program, wanted: Ints, out: Program, leaf_table: Shorts, nod
                 if leaf_numbers[~child] < 0:
                     leaf_numbers[~child] = _find_leaf(source, ~child, out, counts, leaf_table)
                 children[place - first] = ~leaf_numbers[~child]
-        children.sort()
+        _sort(children)
         node_numbers[node] = _find_node(source.least[node], children, out, counts, node_table)
     for place in range(len(wanted)):
         root = wanted[place]

@@ -178,6 +178,14 @@ class ForestBuilder:
         if formula.predicate is not None:
             self._roots.append(~self._leaf(formula.predicate))
             return
+        predicates = [operand.predicate for operand in formula.operands if operand.predicate is not None]
+        if len(predicates) == len(formula.operands):
+            # By far the most frequent form needs no walk.
+            self._children.extend([~self._leaf(predicate) for predicate in predicates])
+            self._firsts.append(len(self._children))
+            self._roots.append(len(self._least))
+            self._least.append(formula.least)
+            return
         numbers: dict[int, int] = {}
         for node in formula.nodes():
             if node.predicate is not None:

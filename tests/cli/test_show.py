@@ -89,3 +89,21 @@ def test_malformed_event_type_is_exit_code_2(run: Run, write: Write) -> None:
 def test_long_lines_are_not_broken_in_a_pipe(run: Run) -> None:
     condition = " AND ".join(f"attribute_{number} = {number}" for number in range(50))
     assert f"  {condition}\n" in run("show", condition).out
+
+
+def test_engines_of_a_condition_and_of_subscriptions(run: Run, write: Write) -> None:
+    outcome = run("show", "--engines", "price < 3 and brand = 'x'")
+    assert outcome.code == 0
+    assert outcome.out.startswith("auto is bitslice: ")
+    assert "cluster" in outcome.out
+    file = write("s.txt", "a = 1\nb = 'x' or c > 2\nthis is wrong\n")
+    (found,) = run("show", "--engines", "--subscriptions", file, "--json").json
+    assert (found["engine"], found["subscriptions"]) == ("bitslice", 2)
+    assert set(found["us_per_event"]) == {"one", "batch"}
+
+
+def test_engines_need_one_thing_to_look_at(run: Run) -> None:
+    for arguments in (["--engines"], [], ["a = 1", "--subscriptions", "x.txt"]):
+        outcome = run("show", *arguments)
+        assert outcome.code == 2
+        assert "expected a condition, or --engines with --subscriptions FILE" in outcome.err

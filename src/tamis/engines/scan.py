@@ -7,6 +7,7 @@ other engines are measured against, and what serves a small matcher well.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -73,8 +74,14 @@ class ScanIndex:
         return Matches(np.concatenate(rows).astype(np.int32), np.concatenate(slots).astype(np.int32))
 
     def stats(self) -> Stats:
-        """Subscriptions, and their distinct predicates and nodes."""
-        nodes = {node for formula in self._formulas.values() for node in formula.nodes()}
+        """Subscriptions, their distinct predicates and nodes; the bytes are those of the objects."""
+        held = {id(node): node for formula in self._formulas.values() for node in formula.nodes()}.values()
+        nodes = set(held)
         leaves = sum(1 for node in nodes if node.predicate is not None)
         counts = {"subscriptions": len(self._formulas), "predicates": leaves, "nodes": len(nodes)}
-        return Stats(counts, {})
+        sizes = {
+            "nodes": sum(sys.getsizeof(node) + sys.getsizeof(node.operands) for node in held),
+            "predicates": sum(sys.getsizeof(node.predicate) for node in held if node.predicate is not None),
+            "slots": sys.getsizeof(self._formulas),
+        }
+        return Stats(counts, sizes)

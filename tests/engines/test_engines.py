@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import cast
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from _pytest.mark import ParameterSet
 
 from tamis import reference
 from tamis.engines import ENGINES, scan
@@ -22,7 +23,15 @@ from tests.worlds import WORLDS, World, schemaless, world
 Slots = dict[int, Condition]
 
 
-DYNAMIC = sorted(name for name, engine in ENGINES.items() if hasattr(engine.build([]), "insert"))
+QUICK = ("bitslice", "hits")
+"""The engines that the quick loop looks at: the default one, and one that changes in place."""
+
+
+def marked(names: Iterable[str]) -> list[ParameterSet]:
+    return [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in sorted(names)]
+
+
+DYNAMIC = marked(name for name, engine in ENGINES.items() if hasattr(engine.build([]), "insert"))
 """The engines whose indexes change in place."""
 
 
@@ -56,7 +65,7 @@ def build_dynamic(engine: str, conditions: Sequence[Condition]) -> tuple[Dynamic
     return cast(DynamicIndex, index), slots
 
 
-@pytest.fixture(params=sorted(ENGINES))
+@pytest.fixture(params=marked(ENGINES))
 def engine(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     return name

@@ -5,31 +5,21 @@ To hand over some eighty arrays one by one takes longer than to match an event.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numba
-from numba import types
 from numba.experimental import structref
 
 from tamis.engines.bitslice.layout import Bytes, Index, Ints, Shorts
 from tamis.engines.bitslice.search import State, search
 from tamis.engines.encoding import Encoded
+from tamis.engines.structs import struct
 
 
-@structref.register
-class _HandleType(types.StructRef):
-    """Of handles; the types of the fields are its parameters."""
-
-    def preprocess_fields(self, fields: Any) -> Any:
-        """Fields have no literal types."""
-        return tuple((name, types.unliteral(type_)) for name, type_ in fields)
-
-
+@struct
 class Handle(structref.StructRefProxy):  # type: ignore[misc]
     """What `handle_of` gives; only compiled code looks into it."""
 
-
-structref.define_proxy(Handle, _HandleType, ["index", "state"])
+    index: Index
+    state: State
 
 
 @numba.njit(cache=True, nogil=True)

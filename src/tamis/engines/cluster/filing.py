@@ -6,12 +6,11 @@ their other predicates in rows of the same length. The clusters of a predicate a
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numba
 import numpy as np
 import numpy.typing as npt
-from numba import types
 from numba.experimental import structref
 
 from tamis.engines.conjunctions.dnf import SEVERAL, UNSURE, Conjunctions
@@ -20,6 +19,7 @@ from tamis.engines.dynamic.index import Event
 from tamis.engines.dynamic.predicates import Predicates, held_in, hold_on, let_go, room_for_held
 from tamis.engines.dynamic.terms import Terms, free_term, new_term, term_bytes, terms_of
 from tamis.engines.grouping import grown
+from tamis.engines.structs import struct
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -29,15 +29,7 @@ Shorts: TypeAlias = npt.NDArray[np.int32]
 _POWERS = 40
 
 
-@structref.register
-class _ClustersType(types.StructRef):
-    """Of clusters; the types of the fields are its parameters."""
-
-    def preprocess_fields(self, fields: Any) -> Any:
-        """Fields have no literal types."""
-        return tuple((name, types.unliteral(type_)) for name, type_ in fields)
-
-
+@struct
 class Clusters(structref.StructRefProxy):  # type: ignore[misc]
     """What `clusters_of` gives; only compiled code looks into it.
 
@@ -73,28 +65,6 @@ class Clusters(structref.StructRefProxy):  # type: ignore[misc]
     rows: Shorts
     accesses: Shorts
     work: Ints
-
-
-structref.define_proxy(
-    Clusters,
-    _ClustersType,
-    [
-        *(
-            "terms",
-            "always",
-            "firsts",
-            "following",
-            "widths",
-            "lengths",
-            "places",
-            "powers",
-            "made",
-            "free",
-            "count",
-        ),
-        *("cells", "used", "spare", "homes", "rows", "accesses", "work"),
-    ],
-)
 
 
 @numba.njit(cache=True, nogil=True)

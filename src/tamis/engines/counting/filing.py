@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numba
 import numpy as np
 import numpy.typing as npt
-from numba import types
 from numba.experimental import structref
 
 from tamis.engines.conjunctions.dnf import SEVERAL, UNSURE, Conjunctions
@@ -26,6 +25,7 @@ from tamis.engines.dynamic.index import Event
 from tamis.engines.dynamic.predicates import Predicates, held_in, hold_on, let_go, room_for_held
 from tamis.engines.dynamic.terms import Terms, free_term, new_term, predicates_of_term, term_bytes, terms_of
 from tamis.engines.grouping import grown
+from tamis.engines.structs import struct
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -34,15 +34,7 @@ Shorts: TypeAlias = npt.NDArray[np.int32]
 _COPY_SHARE = 32  # setting one counter after another costs as much as copying so many of them in a row
 
 
-@structref.register
-class _TallyType(types.StructRef):
-    """Of tallies; the types of the fields are its parameters."""
-
-    def preprocess_fields(self, fields: Any) -> Any:
-        """Fields have no literal types."""
-        return tuple((name, types.unliteral(type_)) for name, type_ in fields)
-
-
+@struct
 class Tally(structref.StructRefProxy):  # type: ignore[misc]
     """What `tally_of` gives; only compiled code looks into it.
 
@@ -59,9 +51,6 @@ class Tally(structref.StructRefProxy):  # type: ignore[misc]
     needed: Bytes
     counters: Bytes
     work: Ints
-
-
-structref.define_proxy(Tally, _TallyType, ["terms", "users", "always", "needed", "counters", "work"])
 
 
 @numba.njit(cache=True, nogil=True)

@@ -9,12 +9,11 @@ so a child never has fewer uses than a parent, and a formula that is a graph cos
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numba
 import numpy as np
 import numpy.typing as npt
-from numba import types
 from numba.experimental import structref
 
 from tamis.engines.dag.functions import (
@@ -30,12 +29,14 @@ from tamis.engines.dag.functions import (
     is_true_of_nothing,
     reads_values,
 )
-from tamis.engines.dynamic.bags import bags_of, put_in, reserve_bags, run_of, runs_of, take_out
+from tamis.engines.dynamic.bags import Bags, bags_of, put_in, reserve_bags, run_of, runs_of, take_out
 from tamis.engines.dynamic.predicates import Predicates, let_go
 from tamis.engines.grouping import grown
+from tamis.engines.structs import struct
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Shorts: TypeAlias = npt.NDArray[np.int32]
+Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 PRIORITIES = 8
 """How many priorities there are, from 0 on."""
@@ -47,15 +48,7 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 _LAST_SERIAL = 2**31 - 4
 
 
-@structref.register
-class _GraphType(types.StructRef):
-    """Of graphs; the types of the fields are its parameters."""
-
-    def preprocess_fields(self, fields: Any) -> Any:
-        """Fields have no literal types."""
-        return tuple((name, types.unliteral(type_)) for name, type_ in fields)
-
-
+@struct
 class Graph(structref.StructRefProxy):  # type: ignore[misc]
     """What `graph_of` gives; only compiled code looks into it.
 
@@ -83,17 +76,35 @@ class Graph(structref.StructRefProxy):  # type: ignore[misc]
     reached: int32[...]: the nodes that a walk came to.
     """
 
-
-structref.define_proxy(
-    Graph,
-    _GraphType,
-    [
-        *("functions", "levels", "uses", "lefts", "rights", "stamps", "traits", "chain"),
-        *("made", "free", "count", "parents", "slots", "leaf_of", "root_of", "slot_priorities", "held"),
-        *("populations", "highest", "by_filter", "by_priority", "sums", "readers", "seeds"),
-        *("table", "tabled", "hashed", "serial", "reached"),
-    ],
-)
+    functions: Shorts
+    levels: Shorts
+    uses: Shorts
+    lefts: Shorts
+    rights: Shorts
+    stamps: Shorts
+    traits: Bytes
+    chain: Shorts
+    made: int
+    free: int
+    count: int
+    parents: Bags
+    slots: Bags
+    leaf_of: Shorts
+    root_of: Shorts
+    slot_priorities: Bytes
+    held: int
+    populations: Ints
+    highest: int
+    by_filter: Ints
+    by_priority: Ints
+    sums: int
+    readers: Shorts
+    seeds: Bags
+    table: Shorts
+    tabled: int
+    hashed: int
+    serial: int
+    reached: Shorts
 
 
 @numba.njit(cache=True, nogil=True)

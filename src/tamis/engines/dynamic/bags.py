@@ -7,15 +7,15 @@ and directories lie in one array; what becomes free is used again for the same s
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numba
 import numpy as np
 import numpy.typing as npt
-from numba import types
 from numba.experimental import structref
 
 from tamis.engines.grouping import grown
+from tamis.engines.structs import struct
 
 Shorts: TypeAlias = npt.NDArray[np.int32]
 
@@ -27,15 +27,7 @@ _HEADER, _ENTRY = 2, 3
 _LEAST, _START, _COUNT = 0, 1, 2
 
 
-@structref.register
-class _BagsType(types.StructRef):
-    """Of bags; the types of the fields are its parameters."""
-
-    def preprocess_fields(self, fields: Any) -> Any:
-        """Fields have no literal types."""
-        return tuple((name, types.unliteral(type_)) for name, type_ in fields)
-
-
+@struct
 class Bags(structref.StructRefProxy):  # type: ignore[misc]
     """What `bags_of` gives; only compiled code looks into it.
 
@@ -51,9 +43,6 @@ class Bags(structref.StructRefProxy):  # type: ignore[misc]
     cells: Shorts
     used: int
     free: Shorts
-
-
-structref.define_proxy(Bags, _BagsType, ["counts", "heads", "cells", "used", "free"])
 
 
 @numba.njit(cache=True, nogil=True)

@@ -9,16 +9,16 @@ whatever else there is.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numba
 import numpy as np
 import numpy.typing as npt
-from numba import types
 from numba.experimental import structref
 
 from tamis.engines.forest.axes import HIGHEST, LOWEST
 from tamis.engines.grouping import grown
+from tamis.engines.structs import struct
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Shorts: TypeAlias = npt.NDArray[np.int32]
@@ -28,15 +28,7 @@ _POINT, _UP_TO, _FROM = 0, 65, 66
 """Classes of single coordinates, of intervals without a lower and an upper end; others are bit lengths."""
 
 
-@structref.register
-class _IntervalsType(types.StructRef):
-    """Of intervals; the types of the fields are its parameters."""
-
-    def preprocess_fields(self, fields: Any) -> Any:
-        """Fields have no literal types."""
-        return tuple((name, types.unliteral(type_)) for name, type_ in fields)
-
-
+@struct
 class Intervals(structref.StructRefProxy):  # type: ignore[misc]
     """What `intervals_of` gives; only compiled code looks into it.
 
@@ -69,17 +61,6 @@ class Intervals(structref.StructRefProxy):  # type: ignore[misc]
     owners: Shorts
     made: int
     free: int
-
-
-structref.define_proxy(
-    Intervals,
-    _IntervalsType,
-    [
-        *("axes", "classes", "following", "firsts", "lengths", "rooms", "lists"),
-        *("blocks", "least_keys", "least_owners", "entries"),
-        *("counts", "keys", "ends", "owners", "made", "free"),
-    ],
-)
 
 
 @numba.njit(cache=True, nogil=True)

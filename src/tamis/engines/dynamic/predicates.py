@@ -7,12 +7,11 @@ by the events that satisfy them (`held_in`).
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numba
 import numpy as np
 import numpy.typing as npt
-from numba import types
 from numba.experimental import structref
 
 from tamis.engines.conjunctions.formula_program import RowTests
@@ -29,6 +28,7 @@ from tamis.engines.dynamic.intervals import (
 from tamis.engines.encoding import Encoded
 from tamis.engines.forest import PIECES, TEST, Leaves, Pieces
 from tamis.engines.grouping import grown
+from tamis.engines.structs import struct
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Shorts: TypeAlias = npt.NDArray[np.int32]
@@ -38,15 +38,7 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 _FREE = -2
 
 
-@structref.register
-class _PredicatesType(types.StructRef):
-    """Of predicates; the types of the fields are its parameters."""
-
-    def preprocess_fields(self, fields: Any) -> Any:
-        """Fields have no literal types."""
-        return tuple((name, types.unliteral(type_)) for name, type_ in fields)
-
-
+@struct
 class Predicates(structref.StructRefProxy):  # type: ignore[misc]
     """What `predicates_of` gives; only compiled code looks into it.
 
@@ -82,17 +74,6 @@ class Predicates(structref.StructRefProxy):  # type: ignore[misc]
     drops: int
     intervals: Intervals
     null_owners: Bags
-
-
-structref.define_proxy(
-    Predicates,
-    _PredicatesType,
-    [
-        *("axes", "nulls", "firsts", "uses", "chain", "made", "free", "count", "table"),
-        *("lows", "highs", "following", "pieces_made", "pieces_free"),
-        *("test_owners", "dropped", "drops", "intervals", "null_owners"),
-    ],
-)
 
 
 @numba.njit(cache=True, nogil=True)

@@ -6,30 +6,22 @@ they go. A term of a formula that says more than its terms do (`UNSURE`) only ma
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numba
 import numpy as np
 import numpy.typing as npt
-from numba import types
 from numba.experimental import structref
 
 from tamis.engines.dynamic.bags import Bags, bag_bytes, bags_of, numbers_in, put_in, reserve_bags, take_out
 from tamis.engines.grouping import grown
+from tamis.engines.structs import struct
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Shorts: TypeAlias = npt.NDArray[np.int32]
 
 
-@structref.register
-class _TermsType(types.StructRef):
-    """Of terms; the types of the fields are its parameters."""
-
-    def preprocess_fields(self, fields: Any) -> Any:
-        """Fields have no literal types."""
-        return tuple((name, types.unliteral(type_)) for name, type_ in fields)
-
-
+@struct
 class Terms(structref.StructRefProxy):  # type: ignore[misc]
     """What `terms_of` gives; only compiled code looks into it.
 
@@ -47,11 +39,6 @@ class Terms(structref.StructRefProxy):  # type: ignore[misc]
     free: int
     count: int
     subscriptions: int
-
-
-structref.define_proxy(
-    Terms, _TermsType, ["slots", "flags", "predicates", "filled", "made", "free", "count", "subscriptions"]
-)
 
 
 @numba.njit(cache=True, nogil=True)

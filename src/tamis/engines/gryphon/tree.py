@@ -9,17 +9,17 @@ but the root has terms that end there, or a test. A predicate has a use for ever
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numba
 import numpy as np
 import numpy.typing as npt
-from numba import types
 from numba.experimental import structref
 
 from tamis.engines.dynamic.bags import Bags, bag_bytes, bags_of, numbers_in, reserve_bags
 from tamis.engines.dynamic.predicates import Predicates, hold_on, let_go
 from tamis.engines.dynamic.terms import Terms, predicates_of_term, term_bytes, terms_of
+from tamis.engines.structs import struct
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Shorts: TypeAlias = npt.NDArray[np.int32]
@@ -37,15 +37,7 @@ _FREE = -2
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
-@structref.register
-class _TreeType(types.StructRef):
-    """Of trees; the types of the fields are its parameters."""
-
-    def preprocess_fields(self, fields: Any) -> Any:
-        """Fields have no literal types."""
-        return tuple((name, types.unliteral(type_)) for name, type_ in fields)
-
-
+@struct
 class Tree(structref.StructRefProxy):  # type: ignore[misc]
     """What `tree_of` gives; only compiled code looks into it.
 
@@ -76,16 +68,6 @@ class Tree(structref.StructRefProxy):  # type: ignore[misc]
     depth: int
     levels: Shorts
     work: Ints
-
-
-structref.define_proxy(
-    Tree,
-    _TreeType,
-    [
-        *("terms", "homes", "ends", "nodes", "nodes_made", "nodes_free", "nodes_count"),
-        *("tests", "tests_made", "tests_free", "tests_count", "table", "axis_levels", "depth", "levels", "work"),
-    ],
-)
 
 
 @numba.njit(cache=True, nogil=True)

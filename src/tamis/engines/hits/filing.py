@@ -7,12 +7,11 @@ its tree.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numba
 import numpy as np
 import numpy.typing as npt
-from numba import types
 from numba.experimental import structref
 
 from tamis.engines.dynamic.bags import (
@@ -40,6 +39,7 @@ from tamis.engines.hits.trees import (
     leaves_in,
     tree_length,
 )
+from tamis.engines.structs import struct
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -57,15 +57,7 @@ HELD, HITS, CANDIDATES, MATCHES = 0, 1, 2, 3
 """What is counted of the work: predicates that held, hits, candidates, matches."""
 
 
-@structref.register
-class _FileType(types.StructRef):
-    """Of files; the types of the fields are its parameters."""
-
-    def preprocess_fields(self, fields: Any) -> Any:
-        """Fields have no literal types."""
-        return tuple((name, types.unliteral(type_)) for name, type_ in fields)
-
-
+@struct
 class File(structref.StructRefProxy):  # type: ignore[misc]
     """What `file_of` gives; only compiled code looks into it.
 
@@ -96,16 +88,6 @@ class File(structref.StructRefProxy):  # type: ignore[misc]
     always: Bags
     counters: Bytes
     work: Ints
-
-
-structref.define_proxy(
-    File,
-    _FileType,
-    [
-        *("users", "gated", "data", "used", "free", "places", "needed", "slots", "numbers"),
-        *("made", "free_number", "count", "always", "counters", "work"),
-    ],
-)
 
 
 @numba.njit(cache=True, nogil=True)

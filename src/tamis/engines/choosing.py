@@ -39,20 +39,20 @@ BATCH = 1_024
 
 COSTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
     "one": {
-        "bitslice": {"event": 30.0, "looked": 0.004, "matches": 0.1},
-        "scan": {"event": 30.0, "leaves": 1.5},
-        "postings": {"event": 60.0, "hits": 0.002, "held": 0.01},
-        "hits": {"event": 60.0, "hits": 0.003, "held": 0.2},
-        "counting": {"event": 60.0, "hits": 0.0025, "held": 0.15},
-        "cluster": {"event": 60.0, "looked": 0.01, "held": 0.05},
+        "bitslice": {"event": 41.5, "leaves": 0.000165},
+        "scan": {"event": 1720.0, "leaves": 9.14},
+        "postings": {"event": 60.2, "leaves": 0.000792},
+        "hits": {"event": 69.8, "hits": 0.00351, "held": 0.0287, "matches": 33.1},
+        "counting": {"event": 74.5, "hits": 0.00343, "held": 0.0192},
+        "cluster": {"event": 76.9, "looked": 0.00649, "held": 0.0108},
     },
     "batch": {
-        "bitslice": {"event": 2.0, "looked": 0.001, "matches": 0.05},
-        "scan": {"event": 5.0, "leaves": 0.02},
-        "postings": {"event": 3.0, "hits": 0.002, "held": 0.01},
-        "hits": {"event": 3.0, "hits": 0.003, "held": 0.2},
-        "counting": {"event": 3.0, "hits": 0.0025, "held": 0.15},
-        "cluster": {"event": 3.0, "looked": 0.01, "held": 0.05},
+        "bitslice": {"event": 1.36, "matches": 0.702},
+        "scan": {"leaves": 0.0179},
+        "postings": {"event": 1.49, "hits": 0.000531, "held": 0.000486, "leaves": 0.000539},
+        "hits": {"event": 0.91, "hits": 0.00205, "held": 0.0309, "matches": 10.9},
+        "counting": {"event": 1.67, "hits": 0.00315, "held": 0.0125},
+        "cluster": {"event": 1.34, "looked": 0.0387, "held": 0.00986},
     },
 }
 """Microseconds an event by engine and feature, one event at a time and in batches of `BATCH`."""

@@ -11,11 +11,12 @@ import json
 from collections.abc import Iterator, Sequence
 from functools import partial
 from statistics import median
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.report import Report, Size
+from benchmarks.report import Figures, Report, Size
 from benchmarks.timing import timed
 from tamis.engines import ENGINES
 from tamis.engines.base import Index
@@ -36,7 +37,15 @@ PRICED: dict[str, tuple[str, ...]] = {
     "cluster": ("event", "looked", "held"),
 }
 """What the time of each engine depends on."""
-_FAMILIES = ("auction", "ranges", "equality", "sparse", "ads", "artificial")
+_CASES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("auction", {}),
+    ("ranges", {}),
+    ("ranges", {"width": (0.6, 0.6)}),
+    ("equality", {}),
+    ("sparse", {}),
+    ("ads", {}),
+    ("artificial", {}),
+)
 _SIZES: dict[Size, tuple[int, ...]] = {
     "smallest": (100, 200),
     "quick": (100, 1_000, 10_000),
@@ -51,12 +60,12 @@ _SINGLES = 16
 def run(size: Size) -> Report:
     """Measure, and fit prices."""
     times: dict[str, dict[str, list[tuple[dict[str, float], float]]]] = {"one": {}, "batch": {}}
-    for family in _FAMILIES:
+    for family, parameters in _CASES:
         for count in _SIZES[size]:
-            print(f"{family}, {count} subscriptions", flush=True)
-            for name, kind, found, us in _measured(family, count, _ROUNDS[size]):
+            print(f"{family} {parameters or ''}, {count} subscriptions", flush=True)
+            for name, kind, found, us in _measured(family, count, _ROUNDS[size], parameters):
                 times[kind].setdefault(name, []).append((found, us))
-    figures: dict[str, object] = {}
+    figures: Figures = {}
     for kind, engines in times.items():
         table: dict[str, dict[str, float]] = {}
         for name, points in engines.items():
@@ -68,9 +77,11 @@ def run(size: Size) -> Report:
     return Report("coefficients", figures)
 
 
-def _measured(family: str, count: int, rounds: int) -> Iterator[tuple[str, str, dict[str, float], float]]:
+def _measured(
+    family: str, count: int, rounds: int, parameters: dict[str, Any]
+) -> Iterator[tuple[str, str, dict[str, float], float]]:
     """Per engine and kind of batch, the features and the microseconds an event."""
-    data = generate(family, subscriptions=count, events=4 * BATCH, seed=2026)
+    data = generate(family, subscriptions=count, events=4 * BATCH, seed=2026, **parameters)
     forest = forest_of(compile_conditions(data.conditions, data.event_type))
     batches = [EventBatch.of(data.events.slice(k * BATCH, BATCH), data.event_type) for k in range(3)]
     events = data.events.slice(3 * BATCH, _SINGLES).to_pylist()

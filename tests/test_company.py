@@ -45,6 +45,7 @@ def take(events: Any, rows: list[int]) -> Any:
     return events.take(rows) if isinstance(events, pa.Table) else [events[row] for row in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_alone_and_in_any_company(name: str) -> None:
     here = world(name)
@@ -166,6 +167,7 @@ def time_results() -> list[list[str]]:
     return [sorted(found) for found in matched(matcher, batch)]
 
 
+@pytest.mark.slow
 def test_in_another_process_with_another_zone_and_locale() -> None:
     expected = time_results()
     assert sum(map(len, expected)) > 10

@@ -67,6 +67,7 @@ def made(steps: Iterable[tuple[int, Pairs]]) -> list[tuple[datetime, pa.Table]]:
     return result
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(quotas, batches, st.randoms(use_true_random=False))
 def test_it_keeps_what_a_loop_keeps_replays_included(

@@ -87,6 +87,7 @@ def test_shares_are_never_quite_nothing_or_all() -> None:
     assert (np.diff(found) > 0).all()
 
 
+@pytest.mark.slow
 def test_statistics_change_nothing_that_is_found() -> None:
     random_ = random.Random(4)
     here = world("typed")

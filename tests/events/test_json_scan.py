@@ -343,6 +343,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 EVENTS = st.lists(st.dictionaries(st.sampled_from([*NAMES, "c", "\n", "\ud800"]), VALUES, max_size=4), max_size=5)
 
 
+@pytest.mark.slow
 @given(
     EVENTS, st.booleans(), st.sampled_from([None, *TYPES]), st.sampled_from([None, (",", ":"), (" ,\t", " :  ")])
 )

@@ -117,6 +117,7 @@ def test_random_conditions_spaced_and_wrapped_in_odd_ways(name: str) -> None:
     check(texts, here.event_type)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_common_shapes_with_constants_of_every_form(name: str) -> None:
     event_type, names = SCHEMAS[name]
@@ -125,6 +126,7 @@ def test_common_shapes_with_constants_of_every_form(name: str) -> None:
     assert check([atom(random_, names) for _ in range(2000)], event_type) > 500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_every_operator_with_every_number_and_string(name: str) -> None:
     event_type, names = SCHEMAS[name]

@@ -156,6 +156,7 @@ def _compound(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Express
 trees = st.recursive(st.one_of(_names, _literals), _compound, max_leaves=12)
 
 
+@pytest.mark.slow
 @settings(max_examples=1500)
 @given(trees)
 @example(Call("=", (Field(Literal(INT, 5), "a"), Literal(INT, 1))))

@@ -39,6 +39,7 @@ def compare(condition: Condition, batch: EventBatch) -> None:
     assert not wrong, f"{condition.text}\nrow {wrong[0]}: expected {expected[wrong[0]]}, got {found[wrong[0]]}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_three_formulas_are_the_verdict_of_the_reference(name: str) -> None:
     random_ = random.Random(2024)

@@ -25,6 +25,7 @@ def group(number: int, size: int = _GROUP) -> list[tuple[str, str]]:
     return [(f"{number}-{member}", "a >= 0") for member in range(size)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bulk", [False, True], ids=["in the head", "in segments"])
 def test_groups_are_seen_whole_or_not_at_all(bulk: bool) -> None:
     size = 150 if bulk else _GROUP

@@ -163,6 +163,7 @@ def test_shapes_are_random() -> None:
     assert all(count == pytest.approx(500, abs=90) for count in shapes.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -259,6 +260,7 @@ def test_what_cannot_be_had_is_refused(parameters: dict[str, Any], message: str)
         generate("jewel", **parameters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("predicates", [6, 10, 14])
 def test_the_documented_experiments_can_be_generated(predicates: int) -> None:
     rows = re.findall(r"^\| [\w ]+ \| `([a-z_]+=[^`]*)`", DOCS.partition("| experiment |")[2], re.MULTILINE)

@@ -67,6 +67,7 @@ def test_words_are_different_and_the_same_for_all_sizes() -> None:
     assert all(re.fullmatch(r"\w+", word) for word in words)
 
 
+@pytest.mark.slow
 def test_an_event_satisfies_a_handful_of_a_million() -> None:
     data = generate("strings", subscriptions=3_000, events=1_024, seed=1, kinds=(1, 1, 1, 0, 0))
     matcher = Matcher(data.event_type, engine="scan")

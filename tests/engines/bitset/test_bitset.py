@@ -21,6 +21,7 @@ from tests.engines.naive import check, leaf_holds, pairs_of, random_events, rand
 from tests.worlds import WORLDS, world
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_random_conditions(name: str) -> None:
     random_ = random.Random(81)

@@ -117,6 +117,7 @@ def random_dicts(name: str, random_: random.Random, rows: int) -> list[dict[str,
     return list(events)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_few_dicts(name: str) -> None:
     forest, encoder = forest_in(name)
@@ -150,6 +151,7 @@ def test_many_rows(name: str) -> None:
         check(forest.axes, encoder, table.slice(3, 1), world(name).event_type)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_sparse_events(name: str) -> None:
     """Computed attributes are left out only where what they need is not there."""

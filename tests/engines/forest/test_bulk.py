@@ -106,6 +106,7 @@ def test_common_shapes_with_constants_of_every_form(name: str, times: int) -> No
     check([mutated(random_, plain(random_, names, 1)) for _ in range(100 * times)], event_type)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_every_operator_with_every_constant(name: str) -> None:
     event_type, names = SCHEMAS[name]

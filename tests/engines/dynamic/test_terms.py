@@ -14,7 +14,7 @@ from tamis.engines.dynamic.terms import Terms, free_term, new_term, predicates_o
 
 @numba.njit(cache=True)
 def summary(terms: Terms) -> tuple[int, int, int]:
-    return terms.made, terms.count, terms.subscriptions
+    return terms.made, terms.count, int(np.count_nonzero(terms.filled.counts))
 
 
 @numba.njit(cache=True)

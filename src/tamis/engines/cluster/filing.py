@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from numba.experimental import structref
 
-from tamis.engines.conjunctions.dnf import SEVERAL, UNSURE, Conjunctions
+from tamis.engines.conjunctions.dnf import Conjunctions
 from tamis.engines.dynamic.bags import Bags, bag_bytes, bags_of, numbers_in, put_in, take_out
 from tamis.engines.dynamic.index import Event
 from tamis.engines.dynamic.predicates import Predicates, held_in, hold_on, let_go, room_for_held
-from tamis.engines.dynamic.terms import Terms, free_term, new_term, term_bytes, terms_of
+from tamis.engines.dynamic.terms import Terms, free_term, new_term, report_terms, term_bytes, terms_of
 from tamis.engines.grouping import grown
 from tamis.engines.structs import struct
 
@@ -282,11 +282,8 @@ def match_terms(clusters: Clusters, predicates: Predicates, event: Event) -> tup
         for each in range(holding):
             cluster = clusters.firsts[held[each]]
             while cluster >= 0:
-                width, length, place = (
-                    clusters.widths[cluster],
-                    clusters.lengths[cluster],
-                    clusters.places[cluster],
-                )
+                width, length = clusters.widths[cluster], clusters.lengths[cluster]
+                place = clusters.places[cluster]
                 first = place + _room(clusters, cluster)
                 clusters.work[1] += 1
                 clusters.work[2] += length
@@ -308,14 +305,7 @@ def match_terms(clusters: Clusters, predicates: Predicates, event: Event) -> tup
         if used + count > len(rows):
             room = 2 * (used + count)
             rows, slots, sure = grown(rows, room), grown(slots, room), grown(sure, room)
-        for at in range(count):
-            slot, flags = terms.slots[found[at]], terms.flags[found[at]]
-            if flags & SEVERAL:
-                if seen[slot] == row:
-                    continue
-                seen[slot] = row
-            rows[used], slots[used], sure[used] = row, slot, flags & UNSURE == 0
-            used += 1
+        used = report_terms(terms, found, count, row, seen, (rows, slots, sure), used)
     return rows[:used].copy(), slots[:used].copy(), sure[:used].copy()
 
 

@@ -69,7 +69,7 @@ class TallyFile:
 
     def stats(self) -> Stats:
         """As `TermFile`."""
-        _, terms, always = tally_counts(self._tally)
+        terms, always = tally_counts(self._tally)
         names = ("association", "predicates of terms", "needed hits", "hits", "slots")
         sizes = dict(zip(names, tally_bytes(self._tally), strict=True))
         return Stats({"conjunctions": terms, "always": always}, sizes)

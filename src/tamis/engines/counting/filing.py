@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from numba.experimental import structref
 
-from tamis.engines.conjunctions.dnf import SEVERAL, UNSURE, Conjunctions
+from tamis.engines.conjunctions.dnf import Conjunctions
 from tamis.engines.dynamic.bags import (
     Bags,
     bag_bytes,
@@ -21,17 +21,24 @@ from tamis.engines.dynamic.bags import (
     runs_of,
     take_out,
 )
+from tamis.engines.dynamic.counters import COPY_SHARE, count_down, restore
 from tamis.engines.dynamic.index import Event
 from tamis.engines.dynamic.predicates import Predicates, held_in, hold_on, let_go, room_for_held
-from tamis.engines.dynamic.terms import Terms, free_term, new_term, predicates_of_term, term_bytes, terms_of
+from tamis.engines.dynamic.terms import (
+    Terms,
+    free_term,
+    new_term,
+    predicates_of_term,
+    report_terms,
+    term_bytes,
+    terms_of,
+)
 from tamis.engines.grouping import grown
 from tamis.engines.structs import struct
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Ints: TypeAlias = npt.NDArray[np.int64]
 Shorts: TypeAlias = npt.NDArray[np.int32]
-
-_COPY_SHARE = 32  # setting one counter after another costs as much as copying so many of them in a row
 
 
 @struct
@@ -119,36 +126,20 @@ def match_terms(tally: Tally, predicates: Predicates, event: Event) -> tuple[Sho
             for run in range(runs_of(counts, heads, cells, number)):
                 start, end = run_of(counts, heads, cells, number, run)
                 hits += end - start
-                for place in range(start, end):
-                    term = np.uint32(cells[place])
-                    left = counters[term] - np.uint8(1)
-                    counters[term] = left
-                    if left == 0:
-                        found[count] = term
-                        count += 1
+                count = count_down(cells, start, end, counters, found, count)
         if used + count > len(rows):
             length = 2 * (used + count)
             rows, slots, sure = grown(rows, length), grown(slots, length), grown(sure, length)
-        for at in range(count):
-            slot, flags = terms.slots[found[at]], terms.flags[found[at]]
-            if flags & SEVERAL:
-                if seen[slot] == row:
-                    continue
-                seen[slot] = row
-            rows[used], slots[used], sure[used] = row, slot, flags & UNSURE == 0
-            used += 1
+        used = report_terms(terms, found, count, row, seen, (rows, slots, sure), used)
         tally.work[0] += holding
         tally.work[1] += hits
         tally.work[2] += count
-        if hits * _COPY_SHARE > terms.made:
+        if hits * COPY_SHARE > terms.made:
             for term in range(terms.made):
                 counters[term] = needed[term]
         else:
             for each in range(holding):
-                for run in range(runs_of(counts, heads, cells, held[each])):
-                    start, end = run_of(counts, heads, cells, held[each], run)
-                    for place in range(start, end):
-                        counters[cells[place]] = needed[cells[place]]
+                restore(users, held[each], counters, needed)
     return rows[:used].copy(), slots[:used].copy(), sure[:used].copy()
 
 
@@ -161,9 +152,9 @@ def tally_bytes(tally: Tally) -> tuple[int, int, int, int, int]:
 
 
 @numba.njit(cache=True, nogil=True)
-def tally_counts(tally: Tally) -> tuple[int, int, int]:
-    """Slots with terms, terms, and terms without predicates."""
-    return tally.terms.subscriptions, tally.terms.count, int(tally.always.counts[0])
+def tally_counts(tally: Tally) -> tuple[int, int]:
+    """Terms, and terms without predicates."""
+    return tally.terms.count, int(tally.always.counts[0])
 
 
 @numba.njit(cache=True, nogil=True)

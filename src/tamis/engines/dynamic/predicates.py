@@ -187,15 +187,32 @@ def _new_piece(predicates: Predicates, low: int, high: int, following: int) -> i
 
 
 @numba.njit(cache=True, nogil=True)
+def _link(predicates: Predicates, number: int) -> None:
+    """Put a predicate into the table."""
+    place = _hash(predicates, number) & np.uint64(len(predicates.table) - 1)
+    predicates.chain[number] = predicates.table[place]
+    predicates.table[place] = number
+
+
+@numba.njit(cache=True, nogil=True)
+def _unlink(predicates: Predicates, number: int) -> None:
+    """Take a predicate out of the table."""
+    place = _hash(predicates, number) & np.uint64(len(predicates.table) - 1)
+    if predicates.table[place] == number:
+        predicates.table[place] = predicates.chain[number]
+        return
+    before = predicates.table[place]
+    while predicates.chain[before] != number:
+        before = predicates.chain[before]
+    predicates.chain[before] = predicates.chain[number]
+
+
+@numba.njit(cache=True, nogil=True)
 def _widen_table(predicates: Predicates) -> None:
-    table = np.full(2 * len(predicates.table), -1, np.int32)
-    mask = np.uint64(len(table) - 1)
+    predicates.table = np.full(2 * len(predicates.table), -1, np.int32)
     for number in range(predicates.made):
         if predicates.axes[number] != _FREE:
-            place = _hash(predicates, number) & mask
-            predicates.chain[number] = table[place]
-            table[place] = number
-    predicates.table = table
+            _link(predicates, number)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -223,8 +240,7 @@ def enter_leaf(predicates: Predicates, leaves: Leaves, pieces: Pieces, leaf: int
         _free_number(predicates, number)
         predicates.uses[other] += 1
         return int(other)
-    predicates.chain[number] = predicates.table[place]
-    predicates.table[place] = number
+    _link(predicates, number)
     predicates.uses[number] = 1
     if kind == TEST:
         predicates.test_owners[low] = number
@@ -259,14 +275,7 @@ def let_go(predicates: Predicates, number: int) -> bool:
     predicates.uses[number] -= 1
     if predicates.uses[number]:
         return False
-    place = _hash(predicates, number) & np.uint64(len(predicates.table) - 1)
-    if predicates.table[place] == number:
-        predicates.table[place] = predicates.chain[number]
-    else:
-        before = predicates.table[place]
-        while predicates.chain[before] != number:
-            before = predicates.chain[before]
-        predicates.chain[before] = predicates.chain[number]
+    _unlink(predicates, number)
     axis, piece = predicates.axes[number], predicates.firsts[number]
     if axis < 0:
         predicates.test_owners[piece] = -1
@@ -290,14 +299,7 @@ def move_axis(predicates: Predicates, axis: int, old: Ints, new: Ints) -> None:
     for number in range(predicates.made):
         if predicates.axes[number] != axis:
             continue
-        place = _hash(predicates, number) & np.uint64(len(predicates.table) - 1)
-        if predicates.table[place] == number:
-            predicates.table[place] = predicates.chain[number]
-        else:
-            before = predicates.table[place]
-            while predicates.chain[before] != number:
-                before = predicates.chain[before]
-            predicates.chain[before] = predicates.chain[number]
+        _unlink(predicates, number)
         piece = predicates.firsts[number]
         while piece >= 0:
             low, high = predicates.lows[piece], predicates.highs[piece]
@@ -313,9 +315,7 @@ def move_axis(predicates: Predicates, axis: int, old: Ints, new: Ints) -> None:
     for number in range(predicates.made):
         if predicates.axes[number] != axis:
             continue
-        place = _hash(predicates, number) & np.uint64(len(predicates.table) - 1)
-        predicates.chain[number] = predicates.table[place]
-        predicates.table[place] = number
+        _link(predicates, number)
         piece = predicates.firsts[number]
         while piece >= 0:
             add_interval(predicates.intervals, axis, predicates.lows[piece], predicates.highs[piece], number)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from numba.experimental import structref
 
+from tamis.engines.conjunctions.dnf import SEVERAL, UNSURE
 from tamis.engines.dynamic.bags import Bags, bag_bytes, bags_of, numbers_in, put_in, reserve_bags, take_out
 from tamis.engines.grouping import grown
 from tamis.engines.structs import struct
@@ -28,7 +29,7 @@ class Terms(structref.StructRefProxy):  # type: ignore[misc]
     slots: int32[terms]: the slot; of a free one, the next free one.
     flags: uint8[terms]: SEVERAL and UNSURE, as conjunctions have them.
     predicates: the bag of each term's predicates; filled: the bag of each slot's terms.
-    made, free, count, subscriptions: numbers ever given, a free one or -1, terms, slots that are filled.
+    made, free, count: numbers ever given, a free one or -1, terms.
     """
 
     slots: Shorts
@@ -38,13 +39,12 @@ class Terms(structref.StructRefProxy):  # type: ignore[misc]
     made: int
     free: int
     count: int
-    subscriptions: int
 
 
 @numba.njit(cache=True, nogil=True)
 def terms_of() -> Terms:
     """None yet."""
-    return Terms(np.empty(0, np.int32), np.empty(0, np.uint8), bags_of(0), bags_of(0), 0, -1, 0, 0)
+    return Terms(np.empty(0, np.int32), np.empty(0, np.uint8), bags_of(0), bags_of(0), 0, -1, 0)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -63,8 +63,6 @@ def new_term(terms: Terms, slot: int, flags: int, predicates: Shorts) -> int:
         reserve_bags(terms.predicates, term + 1)
     reserve_bags(terms.filled, slot + 1)
     terms.count += 1
-    if terms.filled.counts[slot] == 0:
-        terms.subscriptions += 1
     put_in(terms.filled, slot, term)
     terms.slots[term], terms.flags[term] = slot, flags
     for number in predicates:
@@ -88,11 +86,36 @@ def free_term(terms: Terms, term: int) -> None:
             take_out(terms.predicates, term, number)
     slot = terms.slots[term]
     take_out(terms.filled, slot, term)
-    if terms.filled.counts[slot] == 0:
-        terms.subscriptions -= 1
     terms.slots[term] = terms.free
     terms.free = term
     terms.count -= 1
+
+
+@numba.njit(cache=True, nogil=True)
+def report_terms(
+    terms: Terms, found: Shorts, count: int, row: int, seen: Shorts, pairs: tuple[Shorts, Shorts, Bytes], used: int
+) -> int:
+    """Write the pairs of a row whose terms were found, each slot once; gives the number of pairs.
+
+    Args:
+        terms: All of them.
+        found: Terms that hold, the first `count`.
+        count: How many.
+        row: Of the batch.
+        seen: int32[slots]: the last row in which the slot was written, of those with several terms.
+        pairs: Rows, slots, and 1 for those that hold without a further look; there is room for `count` more.
+        used: How many pairs there are.
+    """
+    rows, slots, sure = pairs
+    for at in range(count):
+        slot, flags = terms.slots[found[at]], terms.flags[found[at]]
+        if flags & SEVERAL:
+            if seen[slot] == row:
+                continue
+            seen[slot] = row
+        rows[used], slots[used], sure[used] = row, slot, flags & UNSURE == 0
+        used += 1
+    return used
 
 
 @numba.njit(cache=True, nogil=True)

@@ -187,7 +187,7 @@ class HitsIndex:
         """Subscriptions, predicates, and how many formulas are candidates of every event."""
         with self._lock:
             self._flush()
-            count, always, _ = file_counts(self._file)
+            count, always = file_counts(self._file)
             names = ("association", "trees", "locations", "needed hits", "hits", "slots")
             sizes = dict(zip(names, file_bytes(self._file), strict=True))
             counts = {

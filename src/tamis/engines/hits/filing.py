@@ -25,6 +25,7 @@ from tamis.engines.dynamic.bags import (
     runs_of,
     take_out,
 )
+from tamis.engines.dynamic.counters import COPY_SHARE, count_down, restore
 from tamis.engines.dynamic.index import Event
 from tamis.engines.dynamic.predicates import Predicates, held_in, hold_on, let_go, room_for_held
 from tamis.engines.forest import Nodes
@@ -52,7 +53,6 @@ MOST_LEAVES = 255
 GATE = 64
 """What a gate weighs in hits; a tree that has one has fewer leaves."""
 _NEVER = 255
-_COPY_SHARE = 32  # setting one counter after another costs as much as copying so many of them in a row
 HELD, HITS, CANDIDATES, MATCHES = 0, 1, 2, 3
 """What is counted of the work: predicates that held, hits, candidates, matches."""
 
@@ -242,19 +242,6 @@ def delete_trees(file: File, predicates: Predicates, slots: Shorts, settings: tu
 
 
 @numba.njit(cache=True, nogil=True)
-def _count(cells: Shorts, start: int, end: int, counters: Bytes, candidates: Shorts, waiting: int) -> int:
-    """A hit for each subscription of a run; gives the number of candidates."""
-    for place in range(start, end):
-        subscription = np.uint32(cells[place])
-        left = counters[subscription] - np.uint8(1)
-        counters[subscription] = left
-        if left == 0:
-            candidates[waiting] = subscription
-            waiting += 1
-    return waiting
-
-
-@numba.njit(cache=True, nogil=True)
 def _count_gates(cells: Shorts, start: int, end: int, counters: Bytes, candidates: Shorts, waiting: int) -> int:
     """A gate's hit for each subscription of a run; what is a candidate has wrapped around, above `2 * GATE`."""
     for place in range(start, end):
@@ -267,16 +254,6 @@ def _count_gates(cells: Shorts, start: int, end: int, counters: Bytes, candidate
         elif GATE < left < 2 * GATE:
             counters[subscription] = left - np.uint8(GATE)
     return waiting
-
-
-@numba.njit(cache=True, nogil=True)
-def _restore(bags: Bags, number: int, counters: Bytes, needed: Bytes) -> None:
-    """Set the counters of a predicate's subscriptions."""
-    counts, heads, cells = bags.counts, bags.heads, bags.cells
-    for run in range(runs_of(counts, heads, cells, number)):
-        start, end = run_of(counts, heads, cells, number, run)
-        for place in range(start, end):
-            counters[cells[place]] = needed[cells[place]]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -310,7 +287,7 @@ def match_trees(
             for run in range(runs_of(users.counts, users.heads, users.cells, number)):
                 start, end = run_of(users.counts, users.heads, users.cells, number, run)
                 hits += end - start
-                waiting = _count(users.cells, start, end, counters, candidates, waiting)
+                waiting = count_down(users.cells, start, end, counters, candidates, waiting)
             for run in range(runs_of(gated.counts, gated.heads, gated.cells, number)):
                 start, end = run_of(gated.counts, gated.heads, gated.cells, number, run)
                 hits += end - start
@@ -335,13 +312,13 @@ def match_trees(
         file.work[MATCHES] += used - before
         for each in range(holding):
             bits[held[each] >> 3] = 0
-        if hits * _COPY_SHARE > file.made:
+        if hits * COPY_SHARE > file.made:
             for subscription in range(file.made):
                 counters[subscription] = needed[subscription]
         else:
             for each in range(holding):
-                _restore(users, held[each], counters, needed)
-                _restore(gated, held[each], counters, needed)
+                restore(users, held[each], counters, needed)
+                restore(gated, held[each], counters, needed)
     return rows[:used].copy(), found[:used].copy()
 
 
@@ -359,9 +336,9 @@ def file_bytes(file: File) -> tuple[int, int, int, int, int, int]:
 
 
 @numba.njit(cache=True, nogil=True)
-def file_counts(file: File) -> tuple[int, int, int]:
-    """Subscriptions, those that are always candidates, and numbers ever given."""
-    return file.count, int(file.always.counts[0]), file.made
+def file_counts(file: File) -> tuple[int, int]:
+    """Subscriptions, and those that are always candidates."""
+    return file.count, int(file.always.counts[0])
 
 
 @numba.njit(cache=True, nogil=True)

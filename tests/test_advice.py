@@ -293,6 +293,7 @@ def test_there_are_no_more_unique_predicates_than_predicates() -> None:
         replace(CLASSES["C1"], unique_predicates=6001)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["C1", "C2", "C3"])
 def test_measured_auction_classes_are_those_of_the_table(name: str) -> None:
     weights = [float(name == each) for each in CLASSES]

@@ -316,6 +316,7 @@ def repository(tmp_path: Path) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_revisions_are_compared_each_with_its_own_tamis(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

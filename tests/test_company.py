@@ -70,6 +70,7 @@ def test_one_by_one_is_the_batch(name: str) -> None:
     assert [set(matcher.match(event)) for event in dicts] == matched(matcher, events)
 
 
+@pytest.mark.slow
 def test_rows_of_a_table_and_dictionaries_are_the_same_events() -> None:
     here = typed()
     matcher = matcher_of(here, 55, 150)
@@ -119,6 +120,7 @@ def zones(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     time.tzset()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_in_any_time_zone_of_the_process(name: str, zones: Any) -> None:
     here = world(name)
@@ -312,6 +314,7 @@ def _line_results(matcher: Matcher, lines: list[str], batch_rows: int) -> tuple[
     return found, {bad.line_number - 1 for bad in reading.bad}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("event_type", [_LINE_TYPE, None], ids=["typed", "schemaless"])
 def test_lines_in_any_company(event_type: EventType | None) -> None:
     matcher = Matcher(event_type)

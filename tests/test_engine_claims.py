@@ -63,6 +63,7 @@ def test_every_engine_is_a_contestant() -> None:
     assert engine_of("unheard-of") is None
 
 
+@pytest.mark.slow
 def test_who_is_left_out_is_named_with_the_reason() -> None:
     lab = Lab(EFFORTS["smallest"])
     data = data_of(auction(only=1), 70, 64)
@@ -74,6 +75,7 @@ def test_who_is_left_out_is_named_with_the_reason() -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_point_tells_of_work_bytes_and_changes() -> None:
     lab = Lab(EFFORTS["smallest"])
     points = lab.points(auction(), 60, ("hits", "bitslice"))

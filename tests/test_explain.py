@@ -129,6 +129,7 @@ def _parts(part: Part) -> Iterator[Part]:
         yield from _parts(inner)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_the_verdict_is_that_of_matching(name: str) -> None:
     random_ = random.Random(8)
@@ -147,6 +148,7 @@ def test_the_verdict_is_that_of_matching(name: str) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_the_matcher_explains_what_it_matches(name: str) -> None:
     random_ = random.Random(9)

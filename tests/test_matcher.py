@@ -294,6 +294,7 @@ def test_an_event_of_unknown_attributes_matches_nothing() -> None:
 # --- threads -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_match_sees_each_subscription_before_or_after_a_change() -> None:
     """Each of the two conditions is true of the event, nothing in between is."""
     found = Matcher()

@@ -64,6 +64,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
         threading.Event().wait(0.02)
 
 
+@pytest.mark.slow
 def test_scraped_over_http(metrics: Metrics) -> None:
     metrics.observe(report(3, dead=2, overflow=5, repeated=1))
     metrics.observe(report(4, events=10, seconds=1.5, lag_seconds=2.5, version=8, backlog=0))
@@ -133,6 +134,7 @@ def test_every_metric_is_in_the_table(metrics: Metrics) -> None:
     assert [name for name in names if f"| `{name}` |" not in table] == []
 
 
+@pytest.mark.slow
 def test_a_port_in_use_is_named(metrics: Metrics) -> None:
     port = metrics.serve(0)
     other = Metrics()
@@ -142,6 +144,7 @@ def test_a_port_in_use_is_named(metrics: Metrics) -> None:
         metrics.serve(0)
 
 
+@pytest.mark.slow
 def test_closed_it_can_be_served_again(metrics: Metrics) -> None:
     port = metrics.serve(0)
     metrics.close()

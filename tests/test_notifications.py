@@ -26,6 +26,7 @@ def id_by_hand(event_id: str, subscription_id: str, revision: int) -> str:
     return hashlib.blake2b(content + struct.pack("<q", revision), digest_size=16).hexdigest()
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(texts, texts, numbers), max_size=20))
 def test_ids_are_what_the_documentation_says(pairs: list[tuple[str, str, int]]) -> None:
     kinds = [pa.string(), pa.string(), pa.int64()]

@@ -87,6 +87,7 @@ def test_it_keeps_what_a_loop_keeps_replays_included(
                 assert (kept["id"].to_pylist(), overflow) == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2)), max_size=40),

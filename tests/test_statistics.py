@@ -43,6 +43,7 @@ def test_presence_and_values_are_learned() -> None:
     assert np.mean(a.sample) == pytest.approx(49.5, abs=6)
 
 
+@pytest.mark.slow
 def test_newer_events_count_more() -> None:
     statistics = Statistics()
     for turn in range(2000):
@@ -52,6 +53,7 @@ def test_newer_events_count_more() -> None:
     assert found.presence > 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_json_and_back(name: str) -> None:
     random_ = random.Random(3)
@@ -137,6 +139,7 @@ def test_values_seen_once_stand_for_others() -> None:
     assert b.distinct == 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_everything_learned_can_be_described(name: str) -> None:
     random_ = random.Random(5)

@@ -52,6 +52,7 @@ def test_help_and_version_import_nothing_heavy(arguments: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_module_runs_as_a_command_in_a_pipe(tmp_path: Path) -> None:
     (tmp_path / "s.txt").write_text("price < 10\nprice <\n")
     arguments = ["match", "--subscriptions", "s.txt", "--events", "-"]
@@ -72,6 +73,7 @@ def test_module_runs_as_a_command_in_a_pipe(tmp_path: Path) -> None:
     assert b"standard input:2: bad event: not JSON" in done.stderr
 
 
+@pytest.mark.slow
 def test_reader_that_closes_the_pipe_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "s.txt").write_text("price > 0\n")
     (tmp_path / "e.jsonl").write_text('{"price": 1}\n' * 50_000)
@@ -87,6 +89,7 @@ def test_reader_that_closes_the_pipe_is_no_error(tmp_path: Path) -> None:
     assert (process.returncode, said) == (0, b"")
 
 
+@pytest.mark.slow
 def test_pairs_are_written_as_events_come(tmp_path: Path) -> None:
     (tmp_path / "s.txt").write_text("price > 0\n")
     arguments = ["match", "--subscriptions", "s.txt", "--events", "-", "--batch-rows", "1", "--quiet"]
@@ -102,6 +105,7 @@ def test_pairs_are_written_as_events_come(tmp_path: Path) -> None:
     assert process.returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("variables", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_colours_on_a_terminal_unless_unwanted(variables: dict[str, str], coloured: bool) -> None:
     ignored = ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
@@ -123,6 +127,7 @@ def test_colours_on_a_terminal_unless_unwanted(variables: dict[str, str], colour
     assert (b"\x1b[32m" in shown) is coloured
 
 
+@pytest.mark.slow
 def test_public_names_are_the_same_whatever_was_imported_first() -> None:
     program = (
         "import tamis.explain, tamis.matcher\n"

@@ -22,6 +22,7 @@ def test_writes_the_files_of_the_library(run: Run, tmp_path: Path) -> None:
         assert (tmp_path / "made" / file.name).read_bytes() == file.read_bytes(), file.name
 
 
+@pytest.mark.slow
 def test_what_is_written_can_be_matched(run: Run) -> None:
     sizes = ("--subscriptions", "200", "--events", "50")
     assert run("generate", "equality", *sizes, "--out", "x", "--set", "values=3", "--quiet").err == ""

@@ -52,6 +52,7 @@ def test_a_store_that_is_not_there_is_an_error_and_not_made(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_without_sqlalchemy_help_works_and_a_message_says_what_to_install() -> None:
     def tamis(*arguments: str) -> subprocess.CompletedProcess[str]:
         code = "import sys; sys.modules['sqlalchemy'] = None; from tamis.cli import main; main()"
@@ -226,6 +227,7 @@ def test_every_format_has_the_fields_of_the_store(run: Run, write: Write, store:
     ]
 
 
+@pytest.mark.slow
 def test_export_and_import_are_a_round_trip(run: Run, store: Store) -> None:
     run("subs", "type", CAMERA)
     run("subs", "import", CAMERAS)

@@ -104,6 +104,7 @@ def test_a_column_holds_what_each_value_means_alone(
     assert same(chunked.to_list(), expected)
 
 
+@pytest.mark.slow
 @given(arrow_data())
 def test_without_a_type_a_column_holds_the_json_meaning_of_each_value(
     data: tuple[pa.DataType, list[Any]],

@@ -214,6 +214,7 @@ ROWS = st.lists(st.dictionaries(st.sampled_from("abcdtnfls"), TREES), min_size=1
 PATHS = [(name,) for name in "abcdtnfls"] + [("s", "x"), ("s", "y"), ("s", "y", "z")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("event_type", [TYPED, EventType()], ids=["typed", "schemaless"])
 @given(rows=ROWS)
 def test_an_event_alone_is_what_it_is_in_company(event_type: EventType, rows: list[dict[str, Any]]) -> None:
@@ -224,6 +225,7 @@ def test_an_event_alone_is_what_it_is_in_company(event_type: EventType, rows: li
         assert repr(together.column(path).to_list()) == repr(expected)
 
 
+@pytest.mark.slow
 @given(rows=ROWS)
 def test_a_field_is_the_same_within_its_struct_and_by_its_path(rows: list[dict[str, Any]]) -> None:
     batch = EventBatch.of(rows, TYPED)

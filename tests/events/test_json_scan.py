@@ -325,6 +325,7 @@ def test_many_seeded_lines(type_: str | None) -> None:
         assert_same(content(seed, 200), chosen, batch_rows=1 + 7 * (seed % 20))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_", [*TYPES, None])
 def test_every_token_in_every_type(type_: str | None) -> None:
     chosen = EventType() if type_ is None else TYPES[type_]
@@ -353,6 +354,7 @@ def test_written_events(events: list[Any], ascii_only: bool, type_: str | None, 
     assert_same(text, EventType() if type_ is None else TYPES[type_], batch_rows=3)
 
 
+@pytest.mark.slow
 @given(st.lists(st.binary(max_size=12), max_size=6), st.binary(max_size=20), st.sampled_from([None, *SCALARS]))
 @example([b'{"a":', b"1}"], b"", None)
 def test_bytes_of_any_kind(parts: list[bytes], last: bytes, type_: str | None) -> None:
@@ -361,6 +363,7 @@ def test_bytes_of_any_kind(parts: list[bytes], last: bytes, type_: str | None) -
     assert_same(text, chosen, batch_rows=3)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**64 - 1), st.booleans(), st.integers(-330, 310), st.integers(0, 10**25))
 def test_fractions_are_rounded_correctly(bits: int, written: bool, power: int, digits: int) -> None:
     number: float = struct.unpack("<d", struct.pack("<Q", bits))[0]
@@ -426,6 +429,7 @@ def time_text(chance: random.Random) -> str:
     return text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_", ["date", "timestamp", "timestamp_ntz", None])
 def test_texts_of_times(type_: str | None) -> None:
     chance = random.Random(8)
@@ -441,6 +445,7 @@ def test_texts_of_times(type_: str | None) -> None:
         assert columns[0] == columns[1]
 
 
+@pytest.mark.slow
 def test_every_byte_in_every_place() -> None:
     places = [b'{"a": 1, "b": "x%cy"}', b'{"a%c": 1}', b'{"a": 1%c}', b'{"a"%c: 1}', b'{"a": %c1}', b'%c{"a": 1}']
     places += [b'{"a": "\xc3%c"}', b'{"a": "\xe0%c\x80"}', b'{"a": "\xed%c\x80"}', b'{"a": "\xf0%c\x80\x80"}']
@@ -458,6 +463,7 @@ def test_every_byte_in_every_place() -> None:
 # --- how lines are read ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_lines_too_long_are_set_aside() -> None:
     for size in (1, 98, 99, 100, 101, 102, 2_000, 200_000):
         text = b'{"a": "' + b"x" * (size - 9) + b'"}'

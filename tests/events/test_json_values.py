@@ -78,6 +78,7 @@ EVENTS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(EVENTS, st.booleans())
 def test_misfits_are_what_validation_finds(events: list[dict[str, Any]], scanned: bool) -> None:
     from tamis.events.reading import read_json_lines
@@ -116,6 +117,7 @@ def test_names_are_texts() -> None:
     assert event_names(EventBatch.of(columns), "other").to_pylist() == [None, None, None]
 
 
+@pytest.mark.slow
 @given(st.lists(st.one_of(st.integers(-(2**63), 2**63 - 1), st.text(max_size=4)), min_size=1, max_size=5))
 def test_a_name_does_not_depend_on_company(ids: list[Any]) -> None:
     together = event_names(EventBatch.of([{"id": id} for id in ids]), "id").to_pylist()

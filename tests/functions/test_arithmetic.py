@@ -196,6 +196,7 @@ def test_null_in_null_out() -> None:
 EDGES = [0, 1, -1, 2, -2, 3, LEAST, LEAST + 1, GREATEST, GREATEST - 1, 2**31, -(2**31), 2**32, 3037000500, 2**62]
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(LEAST, GREATEST), st.integers(LEAST, GREATEST)), min_size=1))
 def test_batches_of_integers_overflow_where_single_values_do(rows: list[tuple[Any, ...]]) -> None:
     rows = rows + list(itertools.product(EDGES, EDGES))
@@ -204,6 +205,7 @@ def test_batches_of_integers_overflow_where_single_values_do(rows: list[tuple[An
         applied(name, [NUMBER, NUMBER], rows)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.floats(width=32), st.floats(width=32)), min_size=1))
 def test_batches_of_floats_round_as_single_values_do(rows: list[tuple[Any, ...]]) -> None:
     for name, type_name in itertools.product(("+", "-", "*", "%", "pmod"), ("float", "double")):

@@ -101,6 +101,7 @@ def check(
     return len(texts) - len(refused)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_random_conditions_of_every_kind(name: str) -> None:
     random_ = random.Random(3)
@@ -109,6 +110,7 @@ def test_random_conditions_of_every_kind(name: str) -> None:
     assert check(texts, here.event_type) > 250
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_random_conditions_spaced_and_wrapped_in_odd_ways(name: str) -> None:
     random_ = random.Random(4)
@@ -136,6 +138,7 @@ def test_every_operator_with_every_number_and_string(name: str) -> None:
     assert check(texts, event_type) > 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_odd_spacing_of_common_shapes(name: str) -> None:
     event_type, names = SCHEMAS[name]
@@ -143,6 +146,7 @@ def test_odd_spacing_of_common_shapes(name: str) -> None:
     check([spaced(random_, plain(random_, names, 1)) for _ in range(800)], event_type)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_broken_conditions_have_the_same_errors(name: str) -> None:
     event_type, names = SCHEMAS[name]
@@ -151,6 +155,7 @@ def test_broken_conditions_have_the_same_errors(name: str) -> None:
     check([soup(random_, names) for _ in range(1200)], event_type)
 
 
+@pytest.mark.slow
 def test_broken_generated_conditions_have_the_same_errors() -> None:
     random_ = random.Random(8)
     here = world("typed")
@@ -249,6 +254,7 @@ def test_near_the_limits(name: str) -> None:
     check(texts, event_type, _SMALL)
 
 
+@pytest.mark.slow
 def test_default_limits_on_long_texts() -> None:
     texts = [
         "a IN (" + ", ".join(map(str, range(9_999))) + ")",

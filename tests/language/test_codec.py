@@ -58,6 +58,7 @@ def test_formulas_come_back(name: str) -> None:
         assert {each.identity for each in after} == {each.identity for each in before}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_expressions_come_back(name: str) -> None:
     attributes = [

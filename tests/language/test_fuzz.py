@@ -104,6 +104,7 @@ def test_a_hundred_thousand_random_texts_at_once(name: str) -> None:
     check_volume(30, 100_000, TYPES[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TYPES)
 def test_random_texts_one_by_one_with_their_messages(name: str) -> None:
     for text in texts(21, SHARE):
@@ -122,6 +123,7 @@ def test_random_texts_one_by_one_with_their_messages(name: str) -> None:
             assert found.digest, repr(text)
 
 
+@pytest.mark.slow
 def test_what_parses_prints_and_parses_again() -> None:
     for text in texts(22, 6_000):
         tree, problems = parse_leniently(text)
@@ -267,6 +269,7 @@ def test_as_many_as_the_default_limits_take_of(shape: str, name: str) -> None:
     assert isinstance(found, Formula | ConditionError)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", DEEP)
 def test_deepest_accepted_nesting_goes_through_everything(shape: str) -> None:
     """Find the deepest that the default limits accept, and use it in every way."""

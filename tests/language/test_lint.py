@@ -175,6 +175,7 @@ def _check(text: str, event_type: EventType, batch: EventBatch) -> str | None:
     return code
 
 
+@pytest.mark.slow
 def test_warnings_within_declared_domains_are_right() -> None:
     random_ = random.Random(1)
     batch = EventBatch.of([_camera(random_) for _ in range(300)], CAMERA)

@@ -177,6 +177,7 @@ def test_the_text_of_a_tree_reads_back_as_that_tree(tree: Expression) -> None:
     assert parse(text) == tree, text
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(_strings)
 def test_every_string_has_a_literal(value: str) -> None:
@@ -195,6 +196,7 @@ def test_a_float_keeps_its_32_bits(value: float) -> None:
     assert struct.pack("f", read.value) == struct.pack("f", value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_generated_conditions_read_back_and_their_text_is_final(name: str) -> None:
     random_ = random.Random(11)

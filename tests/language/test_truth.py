@@ -49,6 +49,7 @@ def test_three_formulas_are_the_verdict_of_the_reference(name: str) -> None:
             compare(condition, batch)
 
 
+@pytest.mark.slow
 def test_deep_schemaless_conditions() -> None:
     random_ = random.Random(5)
     batch = schemaless().batch(random_, 60)
@@ -342,6 +343,7 @@ def test_conditions_that_say_the_same_have_one_digest(one: str, other: str) -> N
     assert formulas[0].digest == formulas[1].digest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_equal_formulas_match_the_same_events(name: str) -> None:
     random_ = random.Random(6)

@@ -47,6 +47,7 @@ def _naive(literals: Sequence[bytes], texts: Sequence[bytes | None]) -> list[tup
     ]
 
 
+@pytest.mark.slow
 @given(
     literals=st.lists(
         st.tuples(st.booleans(), st.text("abé", min_size=1, max_size=9), st.booleans()), max_size=30
@@ -116,6 +117,7 @@ def test_a_scan_stops_when_it_has_enough_and_goes_on_where_it_stopped() -> None:
     assert (third.tolist(), after_third) == ([], 5)
 
 
+@pytest.mark.slow
 def test_a_million_pairs_of_literals_that_end_with_each_other() -> None:
     literals = [b"a" * length for length in range(1, 1001)]
     found = np.array(_found(_automaton(literals), [b"a" * 1000] * 1000 + [b"b" + b"a" * 500]))

@@ -174,12 +174,14 @@ def test_a_capital_sigma_is_not_looked_for_in_lower_case() -> None:
     assert required == Required((b"odysse",), exact=False, folded=True)
 
 
+@pytest.mark.slow
 def test_the_corpus_of_patterns() -> None:
     found = [_check_regex(pattern, TEXTS) for pattern in CORPUS]
     assert sum(required.exact for required in found) > len(found) / 2
     assert sum(required.literals is None and not required.exact for required in found) < len(found) / 4
 
 
+@pytest.mark.slow
 def test_random_patterns() -> None:
     random_ = random.Random(7)
     found = [_check_regex(pattern, random_texts(random_, 40)) for pattern in translated(random_, 500)]

@@ -67,11 +67,13 @@ _TESTS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(_TESTS, st.lists(st.none() | st.text(LETTERS, max_size=8), max_size=12))
 def test_every_test_of_every_text(tests: list[Test], texts: list[str | None]) -> None:
     _check(tests, texts)
 
 
+@pytest.mark.slow
 def test_random_tests_and_texts() -> None:
     random_ = random.Random(17)
     for _ in range(15):
@@ -85,6 +87,7 @@ def test_random_tests_and_texts() -> None:
         _check(tests, texts)
 
 
+@pytest.mark.slow
 def test_the_corpus_of_regular_expressions() -> None:
     _check([("rlike", pattern) for pattern in CORPUS], TEXTS)
 

@@ -35,6 +35,7 @@ def _compare(patterns: Sequence[str], texts: Sequence[str]) -> int:
     return sum(number is not None for number in numbers)
 
 
+@pytest.mark.slow
 def test_the_corpus_of_patterns() -> None:
     assert _compare(CORPUS, TEXTS) > 0.95 * len(CORPUS)
 

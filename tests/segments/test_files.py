@@ -52,6 +52,7 @@ def mapped(folder: Path) -> dict[str, int]:
     return counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", sorted(ENGINES))
 def test_any_engine_opens_what_was_published(tmp_path: Path, engine: str) -> None:
     matcher = Matcher()
@@ -62,6 +63,7 @@ def test_any_engine_opens_what_was_published(tmp_path: Path, engine: str) -> Non
     assert len(found) > 1000
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_opening_reads_little_and_matching_shares_the_pages(published: Path) -> None:
     matcher = Matcher.open(published)

@@ -138,6 +138,7 @@ def test_a_life(name: str, seed: int, steps: list[str]) -> None:
     live(name, seed, steps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_a_long_life(name: str) -> None:
     random_ = random.Random(51)

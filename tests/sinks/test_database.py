@@ -36,6 +36,7 @@ def test_the_queue_says_when_to_try(tmp_path: Path) -> None:
     assert tuple(found) == ("waiting", 0, at(3).replace(tzinfo=None).isoformat(" "))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", ["sqlite", "postgresql"], indirect=True)
 def test_writers_of_the_same_notifications_at_once_write_each_once(world: World) -> None:
     results: list[Committed] = []

@@ -56,6 +56,7 @@ class World:
         self.ledger.tidy(at_us)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.lists(st.tuples(ids, ids, st.integers(0, 4), st.booleans(), st.booleans()), max_size=40), st.booleans())
 def test_it_knows_what_a_dictionary_knows(

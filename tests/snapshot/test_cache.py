@@ -160,6 +160,7 @@ def test_what_a_killed_process_had_begun_to_fetch_is_removed(tmp_path: Path, seg
     assert cached(tmp_path) == {segments[0].name, segments[1].name}
 
 
+@pytest.mark.slow
 def test_a_fetch_that_is_killed_anywhere_does_no_harm(tmp_path: Path, segments: list[Segment]) -> None:
     line, killed = 1, True
     while killed:

@@ -68,6 +68,7 @@ def kill_before_line(kind: Kind, folder: Path, line: int, newest: int) -> tuple[
     return check_after_kill(opened(kind, folder), newest), process.exitcode != 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "kills"), [("local", 25), ("remote", 5)])
 def test_kills_between_any_two_lines(kind: Kind, kills: int, tmp_path: Path) -> None:
     chance = random.Random(f"lines {kind}")

@@ -34,6 +34,7 @@ def stored(segment: Segment, folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @given(data=st.data(), meta=st.dictionaries(st.text(), META, max_size=3))
 def test_what_is_stored_comes_back(
     data: st.DataObject, meta: dict[str, Any], tmp_path_factory: pytest.TempPathFactory

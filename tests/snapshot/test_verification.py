@@ -33,6 +33,7 @@ def test_what_is_whole_has_no_damage(three: Snapshots) -> None:
     assert three.verify(2) == []
 
 
+@pytest.mark.slow
 def test_any_changed_byte_is_found(three: Snapshots) -> None:
     chance = random.Random(3)
     for path in all_files(three):

@@ -45,6 +45,7 @@ def test_an_empty_store_is_an_empty_snapshot(store: Store, publisher: Publisher,
     assert not publisher.sync().changed
 
 
+@pytest.mark.slow
 def test_what_changes_is_published(store: Store, publisher: Publisher, snapshot: str) -> None:
     store.set_event_type(WIDE)
     store.add("a", "price < 3", event_type="offer", priority=2, owner="ines")
@@ -225,6 +226,7 @@ def _conditions(chance: random.Random) -> Iterator[str]:
         yield chance.choice([" AND ", " OR "]).join(chance.sample(parts, chance.randrange(1, 4)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_pairs_are_those_of_a_matcher_filled_directly(store: Store, snapshot: str, seed: int) -> None:
     chance = random.Random(seed)

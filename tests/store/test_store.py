@@ -335,6 +335,7 @@ def test_who_waits_too_long_expires_without_a_start(store: Store) -> None:
 # --- event types -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("others", [0, 200])
 def test_another_type_refuses_and_takes_back(store: Store, others: int) -> None:
     store.set_event_type(OFFER)

@@ -32,6 +32,7 @@ def test_there_and_back_over_the_whole_range(days: int) -> None:
     assert calendar.days_from_civil(year, month, day) == days
 
 
+@pytest.mark.slow
 @given(st.lists(DAYS, min_size=1), st.integers(-(2**31), 2**31 - 1))
 def test_arrays_give_what_integers_give(days: list[int], months: int) -> None:
     array = np.array(days, np.int64)

@@ -32,6 +32,7 @@ def depth(formula: Formula) -> int:
     return 1 + max(map(depth, formula.operands), default=0)
 
 
+@pytest.mark.slow
 def test_conditions_have_1_to_56_predicates_and_are_1_to_9_deep(data: Workload) -> None:
     texts = data.conditions.to_pylist()
     sizes = Counter(len(PREDICATE.findall(text)) for text in texts)
@@ -89,6 +90,7 @@ def test_conditions_use_all_kinds_of_attributes(data: Workload) -> None:
     assert len(used & {attribute.name for attribute in data.event_type.attributes or ()}) == 122
 
 
+@pytest.mark.slow
 def test_some_conditions_match() -> None:
     data = generate("ads", subscriptions=1_000, events=500, seed=5, segments=500)
     matcher = Matcher(data.event_type, engine="scan")

@@ -89,6 +89,7 @@ def test_a_predicate_holds_as_often_as_asked_for() -> None:
         assert found == pytest.approx(selectivity, rel=0.05)
 
 
+@pytest.mark.slow
 def test_matches_are_as_many_as_the_shape_says() -> None:
     data = generate("artificial", subscriptions=2_000, events=200, seed=4, selectivity=0.6)
     assert data.facts["match_share"] > 0.1

@@ -149,6 +149,7 @@ def test_names_may_be_contained() -> None:
     assert not any(re.search(r"(title|author) =", text) for text in texts)
 
 
+@pytest.mark.slow
 def test_equal_and_contained_names_match_the_same() -> None:
     found = []
     for names in ("equal", "contain"):

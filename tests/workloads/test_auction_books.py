@@ -60,6 +60,7 @@ def test_titles_are_used_again_as_often_as_asked() -> None:
     assert pool(title_share=1.0).title_count == 1
 
 
+@pytest.mark.slow
 def test_authors_write_in_more_categories_as_often_as_asked() -> None:
     assert max(categories_of_authors(pool(author_share=0.0, auctions_per_book=20))) == 1
     counts = np.bincount(categories_of_authors(pool(author_share=0.3, auctions_per_book=1, books_per_author=50)))

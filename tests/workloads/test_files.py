@@ -76,6 +76,7 @@ def test_the_manifest_makes_the_same_again(data: Workload, folder: Path) -> None
     assert told.get("facts", {}) == data.facts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["events.jsonl", "events.parquet"])
 @pytest.mark.parametrize("typed", [True, False])
 def test_files_give_the_pairs_of_the_table(data: Workload, folder: Path, file: str, typed: bool) -> None:

@@ -41,6 +41,7 @@ def test_ordered_attributes_are_those_of_the_first_leaves() -> None:
     assert leaves_present(few, 6, (2, 5)).tolist() == [0, 0, 0.25, 0.75]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ordered", [False, True])
 def test_expectations_are_those_of_trees_drawn_one_by_one(ordered: bool) -> None:
     mixed = Trees({2: 1.0, 3: 2.0}, (0.5, 0.3, 0.2), 5, ordered)

@@ -42,6 +42,7 @@ def workloads() -> dict[str, Workload]:
 every = pytest.mark.parametrize("name", WORKLOADS)
 
 
+@pytest.mark.slow
 @every
 def test_sizes_and_names(name: str, workloads: dict[str, Workload]) -> None:
     data = workloads[name]
@@ -53,6 +54,7 @@ def test_sizes_and_names(name: str, workloads: dict[str, Workload]) -> None:
     assert (data.name, data.seed) == (name, 7)
 
 
+@pytest.mark.slow
 @every
 def test_the_same_seed_gives_the_same_data(name: str, workloads: dict[str, Workload]) -> None:
     again, other = (
@@ -64,6 +66,7 @@ def test_the_same_seed_gives_the_same_data(name: str, workloads: dict[str, Workl
     assert not other.events.drop("id").equals(workloads[name].events.drop("id"))
 
 
+@pytest.mark.slow
 @every
 def test_data_are_the_same_everywhere_and_for_ever(name: str, workloads: dict[str, Workload]) -> None:
     data = workloads[name]
@@ -71,6 +74,7 @@ def test_data_are_the_same_everywhere_and_for_ever(name: str, workloads: dict[st
     assert hashlib.sha256(told.encode()).hexdigest()[:16] == DIGESTS[name]
 
 
+@pytest.mark.slow
 @every
 def test_fewer_are_the_first_of_more(name: str) -> None:
     few, many = (
@@ -113,6 +117,7 @@ def test_events_are_as_the_event_type_says(name: str, workloads: dict[str, Workl
     assert validate(EventBatch.of(data.events, data.event_type)) == []
 
 
+@pytest.mark.slow
 @every
 def test_a_typed_matcher_and_a_schemaless_one_find_the_same_pairs(
     name: str, workloads: dict[str, Workload]

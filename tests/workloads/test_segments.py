@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from tamis import Formula, compile_condition
 from tamis.workloads.draws import Dice
 from tamis.workloads.segments import CONTEXT, Builder, Joint, Speaker
@@ -13,6 +15,7 @@ def depth(formula: Formula) -> int:
     return 1 + max(map(depth, formula.operands), default=0)
 
 
+@pytest.mark.slow
 def test_segments_are_within_their_bounds() -> None:
     builder = Builder(Dice(1, "ads", "test"))
     joints: tuple[Joint, ...] = ("OR", "AND")

@@ -105,6 +105,7 @@ def test_popularity_of_attributes_in_conditions_is_zipf(data: Workload) -> None:
     assert first[4] / 3_000 == pytest.approx(weights[4] / weights.sum(), abs=0.01)
 
 
+@pytest.mark.slow
 def test_numpy_and_the_matcher_agree() -> None:
     data = generate("sparse", subscriptions=1_000, events=100, seed=6, width=0.9)
     matcher = Matcher(data.event_type, engine="scan")
@@ -113,6 +114,7 @@ def test_numpy_and_the_matcher_agree() -> None:
     assert np.bincount(rows, minlength=100).tolist() == matches(data).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wanted", [2.0, 5.0])
 def test_matches_are_as_many_as_asked_for(wanted: float) -> None:
     data = generate("sparse", subscriptions=10_000, events=1_000, seed=9, matches=wanted)
@@ -128,6 +130,7 @@ def test_matches_do_not_grow_with_subscriptions(subscriptions: int) -> None:
     assert matches(data).mean() == pytest.approx(5.0 * 100_000 / subscriptions, rel=0.15)
 
 
+@pytest.mark.slow
 def test_more_subscriptions_have_narrower_ranges() -> None:
     widths = [generate("sparse", subscriptions=size, events=0).facts["width"] for size in (10_000, 20_000, 40_000)]
     assert 0.9 > widths[0] > widths[1] > widths[2] > 0.5

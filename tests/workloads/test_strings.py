@@ -75,6 +75,7 @@ def test_an_event_satisfies_a_handful_of_a_million() -> None:
     assert 1 < matcher.match_batch(data.events).num_rows / 1_024 / 3_000 * 1e6 < 20
 
 
+@pytest.mark.slow
 def test_a_small_vocabulary_matches_more() -> None:
     data = generate("strings", subscriptions=1_500, events=400, seed=1, vocabulary=1_000, joined=0.0)
     matcher = Matcher(data.event_type, engine="scan")

@@ -120,6 +120,7 @@ def test_at_least(least: int, count: int, conjunctions: int, unsure: bool) -> No
     check(forest, random.Random(2))
 
 
+@pytest.mark.slow
 def test_nested_exclusive_ors_and_formulas_too_large_to_look_into() -> None:
     xor = " XOR ".join(f"a{number} = 1" for number in range(12))
     several = " OR ".join(f"(b{number} = 1 AND c{number} = 2)" for number in range(600))

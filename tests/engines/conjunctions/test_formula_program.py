@@ -29,6 +29,7 @@ def evaluated(formulas: list[Formula], batch: EventBatch) -> list[tuple[int, int
     return list(zip(pairs.rows.tolist(), pairs.slots.tolist(), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_random_conditions(name: str) -> None:
     random_ = random.Random(51)

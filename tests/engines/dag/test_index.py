@@ -36,6 +36,7 @@ def pairs(index: DagIndex, batch: EventBatch, filter_: Filter) -> list[tuple[int
     return sorted(zip(rows.tolist(), slots.tolist(), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 @pytest.mark.parametrize("find", ["hash", "parents"])
 def test_all_filters_on_and_or(name: str, find: str) -> None:
@@ -51,6 +52,7 @@ def test_all_filters_on_and_or(name: str, find: str) -> None:
         assert index.stats().counts["true-value-path"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_the_graph_is_sound_after_random_changes(name: str) -> None:
     here, random_ = world(name), random.Random(42)

@@ -113,6 +113,7 @@ def test_the_cost_may_follow_access_frequency() -> None:
         assert index.visited.tolist() == [5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [2, 3, LONGEST, LONGEST + 1, 3 * LONGEST, LONGEST * LONGEST + 5])
 def test_rows_of_any_length(count: int) -> None:
     texts = [f"x{number} = 1" for number in range(count)]

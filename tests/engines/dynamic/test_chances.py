@@ -52,6 +52,7 @@ def test_all_chances_are_between_0_and_1(name: str, known: bool) -> None:
     assert np.all((nodes >= 0) & (nodes <= 1))
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.lists(st.integers(-20, 20), min_size=1, max_size=60), st.integers(0, 20))
 def test_what_allows_more_is_as_likely_at_least(values: list[int], seed: int) -> None:

@@ -27,6 +27,7 @@ def held(index: PredicateIndex, batch: EventBatch) -> list[list[int]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_random_predicates_come_and_go(name: str) -> None:
     here = world(name)

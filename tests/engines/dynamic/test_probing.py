@@ -29,6 +29,7 @@ def held(probing: Probing, batch: EventBatch) -> list[list[int]]:
     return [sorted(tests[start:end].tolist()) for start, end in pairwise(firsts)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_random_tests_come_and_go(name: str) -> None:
     here, random_ = world(name), random.Random(71)
@@ -82,6 +83,7 @@ def test_a_test_that_goes_before_it_was_asked_is_not_found() -> None:
     assert held(probing, EventBatch.of([{"s": "x"}])) == [[]]
 
 
+@pytest.mark.slow
 def test_numbers_are_used_again_after_many_went() -> None:
     """A few hundred tests at a time, thousands in all: the numbers stay bounded."""
     probing, random_ = Probing(), random.Random(72)

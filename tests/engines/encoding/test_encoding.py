@@ -127,6 +127,7 @@ def test_few_dicts(name: str) -> None:
         check(forest.axes, encoder, events, world(name).event_type)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_every_attribute_odd(name: str) -> None:
     """Every attribute, and every field in one, holds the same strange value."""
@@ -139,6 +140,7 @@ def test_every_attribute_odd(name: str) -> None:
         check(axes, encoder, event, here)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_many_rows(name: str) -> None:
     forest, encoder = forest_in(name)
@@ -166,6 +168,7 @@ def test_sparse_events(name: str) -> None:
             check(forest.axes, encoder, events, world(name).event_type)
 
 
+@pytest.mark.slow
 def test_many_dicts_that_have_little_in_common() -> None:
     texts = [f"x{number} > {number} OR lower(x{number}) = 'a'" for number in range(300)]
     forest = forest_of([compile_condition(text).formula for text in (*texts, "coalesce(x1, 2) > 1")])

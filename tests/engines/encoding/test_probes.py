@@ -50,6 +50,7 @@ def asked_in(conditions: Sequence[str]) -> forest_tests.Tests:
     return forest_of([compile_condition(text).formula for text in conditions]).tests
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_random_conditions(name: str) -> None:
     random_ = random.Random(61)
@@ -77,6 +78,7 @@ def random_patterns(random_: random.Random, count: int) -> list[Predicate]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 3, 400])
 def test_patterns(count: int) -> None:
     random_ = random.Random(62)

@@ -81,6 +81,7 @@ def assert_in_order(forest: Forest) -> None:
     assert ((leaves.axes >= 0) == (leaves.kinds != TEST)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", TIMES)
 @pytest.mark.parametrize("name", WORLDS)
 def test_random_conditions_of_every_kind(name: str, times: int) -> None:
@@ -96,6 +97,7 @@ def test_random_conditions_of_every_kind(name: str, times: int) -> None:
         np.testing.assert_array_equal(forest[slot].mask(frame), mask, texts[slot])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", TIMES)
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_common_shapes_with_constants_of_every_form(name: str, times: int) -> None:
@@ -145,6 +147,7 @@ def wide(random_: random.Random, names: Sequence[str]) -> str:
     return some(random_.choice((1, 2, 4)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", TIMES)
 def test_intervals_that_meet_on_few_axes(times: int) -> None:
     random_ = random.Random(53)

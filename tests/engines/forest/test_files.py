@@ -32,6 +32,7 @@ def mapped(folder: Path, forest: Forest) -> Forest:
     return forest_from(found, json.loads(text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_forests_come_back(name: str, tmp_path: Path) -> None:
     random_ = random.Random(71)

@@ -16,6 +16,7 @@ from tamis.values.types import NUMBER
 from tests.worlds import WORLDS, world
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_formulas_come_back_and_say_the_same(name: str) -> None:
     random_ = random.Random(41)
@@ -28,6 +29,7 @@ def test_formulas_come_back_and_say_the_same(name: str) -> None:
         np.testing.assert_array_equal(after.mask(frame), before.mask(frame))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_coordinates_and_intervals_say_what_predicates_say(name: str) -> None:
     random_ = random.Random(42)

@@ -46,6 +46,7 @@ def assert_nothing_is_left_over(found: Forest) -> None:
             assert used >= set(range(len(axis.scale)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_joined_forests_say_the_same(name: str) -> None:
     random_ = random.Random(81)

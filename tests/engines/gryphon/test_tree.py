@@ -44,6 +44,7 @@ def here(request: pytest.FixtureRequest) -> World:
     return world(request.param)
 
 
+@pytest.mark.slow
 def test_random_conditions_on_random_batches(here: World) -> None:
     random_ = random.Random(41)
     conditions = here.accepted(random_, 120)
@@ -52,6 +53,7 @@ def test_random_conditions_on_random_batches(here: World) -> None:
         check(index, dict(enumerate(conditions)), here.batch(random_, rows))
 
 
+@pytest.mark.slow
 def test_random_inserts_and_deletes(here: World) -> None:
     random_ = random.Random(42)
     stock = here.accepted(random_, 80)
@@ -168,6 +170,7 @@ def test_nodes_of_a_plain_tree() -> None:
         assert counts(index, "plain nodes") == (naive_plain_nodes(paths, 5),)
 
 
+@pytest.mark.slow
 def test_events_visit_few_nodes() -> None:
     data = generate("equality", subscriptions=1_000, events=20, seed=3, attributes=6, equalities=3, values=8)
     conditions = [compile_condition(text, data.event_type) for text in data.conditions.to_pylist()]

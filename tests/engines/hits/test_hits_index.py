@@ -40,6 +40,7 @@ def bits(name: str, values: Sequence[int]) -> dict[str, int]:
     return {f"{name}{number}": value for number, value in enumerate(values)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_all_options(name: str) -> None:
     here, random_ = world(name), random.Random(51)
@@ -91,6 +92,7 @@ def test_random_forests(depth: int, engine: Hits) -> None:
     assert check_formulas(engine.build(forest), list(forest), random_events(random_, 4, 50, 40)) > 1_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["auction", "ranges", "strings", "ads"])
 def test_workloads(name: str) -> None:
     data = generate(name, subscriptions=200, events=40, seed=4)
@@ -134,6 +136,7 @@ def test_pure_conjunctions_are_not_evaluated() -> None:
     assert done["candidates"] == done["matches"]
 
 
+@pytest.mark.slow
 def test_numbers_and_places_are_used_again() -> None:
     """The structures of a file do not grow while subscriptions come and go."""
     random_ = random.Random(55)
@@ -166,6 +169,7 @@ def _parity(count: int) -> str:
     return " XOR ".join(f"(x{number} = 1)" for number in range(count))
 
 
+@pytest.mark.slow
 def test_large_formulas() -> None:
     every = " AND ".join(f"x{number} = 1" for number in range(300))
     any_ = " OR ".join(f"x{number} = 1" for number in range(300))

@@ -54,6 +54,7 @@ def wanted(forest: Forest, conjunctions: Conjunctions, axis: int, value: int | N
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("slots", "domain", "width"),
     [(0, 10, 0.5), (30, 10, 0.5), (800, 100_000, 0.5), (800, 100_000, 0.001), (800, 8, 0.5)],

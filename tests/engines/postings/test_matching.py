@@ -18,6 +18,7 @@ from tests.engines.naive import check, pairs_of, random_events, random_forest
 from tests.worlds import WORLDS, world
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_random_conditions(name: str) -> None:
     random_ = random.Random(71)

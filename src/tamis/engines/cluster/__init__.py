@@ -26,7 +26,7 @@ from tamis.engines.cluster.filing import (
 from tamis.engines.conjunctions.dnf import Conjunctions
 from tamis.engines.dynamic.chances import leaf_chances
 from tamis.engines.dynamic.index import Event, PredicateIndex
-from tamis.engines.dynamic.normal_form import TermIndex
+from tamis.engines.dynamic.normal_form import TermFile, TermIndex
 from tamis.engines.forest import Forest, forest_of
 from tamis.language.formula import Formula
 from tamis.statistics import Statistics
@@ -48,7 +48,7 @@ class Cluster:
         return index
 
 
-class ClusterFile:
+class ClusterFile(TermFile):
     """Terms under their access predicates."""
 
     def __init__(self, statistics: Statistics | None) -> None:
@@ -56,16 +56,12 @@ class ClusterFile:
         self._clusters = clusters_of()
 
     def insert(
-        self,
-        predicates: PredicateIndex,
-        forest: Forest,
-        conjunctions: Conjunctions,
-        numbers: Shorts,
-        slots: Shorts,
+        self, predicates: PredicateIndex, forest: Forest, conjunctions: Conjunctions, slots: Shorts
     ) -> None:
         """As `TermFile`."""
         chances = leaf_chances(forest, self._statistics)
-        insert_terms(self._clusters, predicates.predicates, conjunctions, numbers, chances, slots)
+        with predicates.entered(forest) as numbers:
+            insert_terms(self._clusters, predicates.predicates, conjunctions, numbers, chances, slots)
 
     def delete(self, predicates: PredicateIndex, slots: Shorts) -> None:
         """As `TermFile`."""

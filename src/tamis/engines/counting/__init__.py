@@ -24,7 +24,7 @@ from tamis.engines.counting.filing import (
     tally_work,
 )
 from tamis.engines.dynamic.index import Event, PredicateIndex
-from tamis.engines.dynamic.normal_form import TermIndex
+from tamis.engines.dynamic.normal_form import TermFile, TermIndex
 from tamis.engines.forest import Forest, forest_of
 from tamis.language.formula import Formula
 from tamis.statistics import Statistics
@@ -46,17 +46,18 @@ class Counting:
         return index
 
 
-class TallyFile:
+class TallyFile(TermFile):
     """Terms under their predicates."""
 
     def __init__(self) -> None:
         self._tally = tally_of()
 
     def insert(
-        self, predicates: PredicateIndex, _: Forest, conjunctions: Conjunctions, numbers: Shorts, slots: Shorts
+        self, predicates: PredicateIndex, forest: Forest, conjunctions: Conjunctions, slots: Shorts
     ) -> None:
         """As `TermFile`."""
-        insert_terms(self._tally, predicates.predicates, conjunctions, numbers, slots)
+        with predicates.entered(forest) as numbers:
+            insert_terms(self._tally, predicates.predicates, conjunctions, numbers, slots)
 
     def delete(self, predicates: PredicateIndex, slots: Shorts) -> None:
         """As `TermFile`."""

@@ -6,6 +6,8 @@ in their kernels (`tamis.engines.dynamic.predicates.let_go`) and call `tidy` the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple, TypeAlias, cast
 
 import numpy as np
@@ -16,6 +18,7 @@ from tamis.engines.dynamic.predicates import (
     axes_with_nulls,
     dropped_tests,
     enter_leaves,
+    let_go_all,
     move_axis,
     predicate_bytes,
     predicate_counts,
@@ -43,6 +46,17 @@ class Event(NamedTuple):
     with_null: Shorts
 
 
+class Moved(NamedTuple):
+    """Leaves with the axes, coordinates and tests of an index, which may have got other coordinates for it.
+
+    relabelled: axes, old ends of intervals, and what they are instead; both rise.
+    """
+
+    leaves: Leaves
+    pieces: Pieces
+    relabelled: list[tuple[int, Ints, Ints]]
+
+
 class PredicateIndex:
     """Predicates by number; whoever changes or asks it holds a lock of his own.
 
@@ -67,11 +81,22 @@ class PredicateIndex:
         """One more than the greatest number ever given."""
         return int(predicate_counts(self.predicates)[1])
 
+    @property
+    def axes(self) -> int:
+        """How many axes there are."""
+        return len(self._axes)
+
     def enter(self, forest: Forest) -> Shorts:
         """The predicate of each leaf of a forest, which has a use more for every leaf that says it."""
-        leaves, pieces = self._moved(forest)
-        reserve_predicates(self.predicates, len(self._axes), len(self._probing))
-        return np.asarray(enter_leaves(self.predicates, leaves, pieces))
+        moved = self.moved(forest)
+        return np.asarray(enter_leaves(self.predicates, moved.leaves, moved.pieces))
+
+    @contextmanager
+    def entered(self, forest: Forest) -> Iterator[Shorts]:
+        """As `enter`, for as long as the block runs: who keeps a number holds on to it himself."""
+        numbers = self.enter(forest)
+        yield numbers
+        let_go_all(self.predicates, numbers)
 
     def tidy(self) -> None:
         """Forget the tests whose predicates are gone."""
@@ -107,11 +132,14 @@ class PredicateIndex:
             self._axes.append(Axis(attribute, KEYS if ruler is None else cast(Scale, ruler)))
         return number
 
-    def _moved(self, forest: Forest) -> tuple[Leaves, Pieces]:
+    def moved(self, forest: Forest) -> Moved:
         """The leaves of a forest with the axes, coordinates and tests of this index."""
         given, pieces = forest.leaves, forest.pieces
+        relabelled: list[tuple[int, Ints, Ints]] = []
         axes = np.array([self._axis(axis.attribute) for axis in forest.axes], np.int32)
-        labels = [self._labels(axis, number) for axis, number in zip(forest.axes, axes.tolist(), strict=True)]
+        labels = [
+            self._labels(axis, number, relabelled) for axis, number in zip(forest.axes, axes.tolist(), strict=True)
+        ]
         lows, highs = given.lows.copy(), given.highs.copy()
         piece_lows, piece_highs = pieces.lows.copy(), pieces.highs.copy()
         owners = _piece_axes(given, len(pieces.lows))
@@ -134,9 +162,10 @@ class PredicateIndex:
             lows,
             highs,
         )
-        return leaves, Pieces(piece_lows, piece_highs)
+        reserve_predicates(self.predicates, len(self._axes), len(self._probing))
+        return Moved(leaves, Pieces(piece_lows, piece_highs), relabelled)
 
-    def _labels(self, axis: Axis, number: int) -> Ints | None:
+    def _labels(self, axis: Axis, number: int, relabelled: list[tuple[int, Ints, Ints]]) -> Ints | None:
         """The label of each cut of an axis that has cuts."""
         ruler = self._rulers[number]
         if ruler is None:
@@ -145,6 +174,7 @@ class PredicateIndex:
         labels, moved = ruler.labels(cuts)
         if moved is not None:
             move_axis(self.predicates, number, moved.old, moved.new)
+            relabelled.append((number, moved.old, moved.new))
         return labels
 
 

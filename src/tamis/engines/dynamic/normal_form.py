@@ -2,103 +2,80 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Sequence
-from typing import Protocol, TypeAlias
+from abc import ABC, abstractmethod
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from tamis.engines.base import Matches, Stats, frame_of
 from tamis.engines.conjunctions.dnf import UNSURE, Conjunctions, conjunctions_of
+from tamis.engines.dynamic.changing import ChangingIndex
 from tamis.engines.dynamic.index import Event, PredicateIndex
-from tamis.engines.dynamic.pending import Pending
-from tamis.engines.dynamic.predicates import let_go_all
+from tamis.engines.dynamic.predicates import uses_held
 from tamis.engines.dynamic.verifier import Verifier
-from tamis.engines.forest import Forest, forest_of
+from tamis.engines.forest import Forest
 from tamis.events.batch import EventBatch
-from tamis.language.formula import Formula
 from tamis.predicates.base import Frame
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
+Ints: TypeAlias = npt.NDArray[np.int64]
 Shorts: TypeAlias = npt.NDArray[np.int32]
 
 
-class TermFile(Protocol):
+class TermFile(ABC):
     """Where terms are kept; called by one thread at a time."""
 
+    @abstractmethod
     def insert(
-        self,
-        predicates: PredicateIndex,
-        forest: Forest,
-        conjunctions: Conjunctions,
-        numbers: Shorts,
-        slots: Shorts,
+        self, predicates: PredicateIndex, forest: Forest, conjunctions: Conjunctions, slots: Shorts
     ) -> None:
-        """File the conjunctions of a forest, whose leaves have these numbers, for these slots."""
+        """File the conjunctions of a forest for these slots."""
 
+    @abstractmethod
     def delete(self, predicates: PredicateIndex, slots: Shorts) -> None:
         """Empty slots."""
 
+    @abstractmethod
     def match(self, predicates: PredicateIndex, event: Event) -> tuple[Shorts, Shorts, Bytes]:
         """Pairs, each once, and 1 for those that hold without a further look."""
 
+    @abstractmethod
     def stats(self) -> Stats:
         """What it holds."""
 
+    @abstractmethod
     def work(self) -> dict[str, int]:
         """What was done since this was asked last."""
 
+    def estimate(self, predicates: PredicateIndex, event: Event) -> Ints:
+        """The work of each row, by which the cheap ones may be matched first: the uses of what holds in it."""
+        return np.asarray(uses_held(predicates.predicates, *event))
 
-class TermIndex:
+
+class TermIndex(ChangingIndex):
     """Formulas as terms; changes in place."""
 
     def __init__(self, file: TermFile) -> None:
+        super().__init__()
         self._file = file
-        self._lock = threading.Lock()
         self._predicates = PredicateIndex()
         self._unsure = Verifier()
-        self._pending = Pending()
         self._count = 0
-
-    def insert(self, slot: int, formula: Formula) -> None:
-        """Put a formula into an empty slot."""
-        with self._lock:
-            if self._pending.add(slot, formula):
-                self._flush()
-
-    def insert_many(self, slots: Shorts, formulas: Sequence[Formula]) -> None:
-        """Put formulas into empty slots."""
-        with self._lock:
-            self._insert(slots, forest_of(formulas))
-
-    def _flush(self) -> None:
-        if len(self._pending):
-            slots, formulas = self._pending.taken()
-            self._insert(slots, forest_of(formulas))
 
     def _insert(self, slots: Shorts, forest: Forest) -> None:
         conjunctions = conjunctions_of(forest)
-        numbers = self._predicates.enter(forest)
-        self._file.insert(self._predicates, forest, conjunctions, numbers, slots)
-        let_go_all(self._predicates.predicates, numbers)
+        self._file.insert(self._predicates, forest, conjunctions, slots)
         self._predicates.tidy()  # what was too large to be kept as terms
         for place in np.unique(conjunctions.slots[(conjunctions.flags & UNSURE) != 0]).tolist():
             self._unsure.insert(int(slots[place]), forest[place])
         self._count += len(slots)
 
-    def delete(self, slot: int) -> None:
-        """Empty a slot."""
-        self.delete_many(np.array([slot], np.int32))
-
-    def delete_many(self, slots: Shorts) -> None:
-        """Empty slots."""
-        with self._lock:
-            rest = self._pending.drop(slots)
-            self._file.delete(self._predicates, rest)
-            self._predicates.tidy()
-            self._unsure.delete_many(rest)
-            self._count -= len(rest)
+    def _delete(self, slots: Shorts) -> None:
+        self._file.delete(self._predicates, slots)
+        self._predicates.tidy()
+        self._unsure.delete_many(slots)
+        self._count -= len(slots)
 
     def match(self, events: EventBatch | Frame) -> Matches:
         """All pairs; in the order of rows unless some had to be looked at again."""
@@ -111,6 +88,13 @@ class TermIndex:
             kept, unsure = sure != 0, sure == 0
             found = self._unsure.settled(frame, Matches(rows[unsure], slots[unsure]))
         return Matches(np.concatenate([rows[kept], found.rows]), np.concatenate([slots[kept], found.slots]))
+
+    def estimate(self, events: EventBatch | Frame) -> Ints:
+        """As `Estimating`."""
+        frame = frame_of(events)
+        with self._lock:
+            self._flush()
+            return self._file.estimate(self._predicates, self._predicates.event(frame))
 
     def work(self) -> dict[str, int]:
         """What was done since this was asked last, in counts."""

@@ -386,6 +386,17 @@ def held_in(
 
 
 @numba.njit(cache=True, nogil=True)
+def uses_held(predicates: Predicates, event: Encoded, tests: RowTests, with_null: Shorts) -> Ints:
+    """Of each row, the uses of all predicates that it satisfies."""
+    held = room_for_held(predicates)
+    found = np.zeros(event.rows, np.int64)
+    for row in range(event.rows):
+        for place in range(held_in(predicates, event, tests, with_null, row, held)):
+            found[row] += predicates.uses[held[place]]
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
 def predicate_bytes(predicates: Predicates) -> tuple[int, int, int]:
     """What is taken by the predicates themselves, by what finds them by value, and by NULL."""
     table = predicates.table.nbytes + predicates.test_owners.nbytes

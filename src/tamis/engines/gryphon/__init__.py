@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tamis.engines.base import Stats
 from tamis.engines.conjunctions.dnf import Conjunctions
 from tamis.engines.dynamic.index import Event, PredicateIndex
-from tamis.engines.dynamic.normal_form import TermIndex
+from tamis.engines.dynamic.normal_form import TermFile, TermIndex
 from tamis.engines.forest import Forest, forest_of
 from tamis.engines.gryphon.equalities import equalities_of
 from tamis.engines.gryphon.filing import delete_terms, insert_terms, match_terms
@@ -42,23 +42,19 @@ class Gryphon:
         return index
 
 
-class TreeFile:
+class TreeFile(TermFile):
     """Terms at the ends of their paths."""
 
     def __init__(self) -> None:
         self._tree = tree_of()
 
     def insert(
-        self,
-        predicates: PredicateIndex,
-        forest: Forest,
-        conjunctions: Conjunctions,
-        numbers: Shorts,
-        slots: Shorts,
+        self, predicates: PredicateIndex, forest: Forest, conjunctions: Conjunctions, slots: Shorts
     ) -> None:
         """As `TermFile`."""
         equal = equalities_of(forest)
-        insert_terms(self._tree, predicates.predicates, conjunctions, numbers, equal, slots)
+        with predicates.entered(forest) as numbers:
+            insert_terms(self._tree, predicates.predicates, conjunctions, numbers, equal, slots)
 
     def delete(self, predicates: PredicateIndex, slots: Shorts) -> None:
         """As `TermFile`."""

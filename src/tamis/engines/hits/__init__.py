@@ -8,7 +8,6 @@ only.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -18,9 +17,8 @@ import numpy.typing as npt
 
 from tamis.engines.base import Matches, Stats, frame_of
 from tamis.engines.dynamic.chances import leaf_chances, node_chances, ordered_children
+from tamis.engines.dynamic.changing import ChangingIndex
 from tamis.engines.dynamic.index import PredicateIndex
-from tamis.engines.dynamic.pending import Pending
-from tamis.engines.dynamic.predicates import let_go_all
 from tamis.engines.dynamic.verifier import Verifier
 from tamis.engines.forest import Forest, Nodes, forest_of
 from tamis.engines.hits.filing import (
@@ -75,44 +73,25 @@ class Hits:
         return index
 
 
-class HitsIndex:
+class HitsIndex(ChangingIndex):
     """Formulas as trees, under the predicates that they use."""
 
     def __init__(self, engine: Hits, statistics: Statistics | None) -> None:
+        super().__init__()
         self._engine = engine
         self._widths = engine.encoding == "widths"
         self._settings = self._widths, engine.weighted, engine.semantic
         self._statistics = statistics
-        self._lock = threading.Lock()
         self._predicates = PredicateIndex()
         self._file = file_of()
         self._verifier = Verifier()
-        self._pending = Pending()
-
-    def insert(self, slot: int, formula: Formula) -> None:
-        """Put a formula into an empty slot."""
-        with self._lock:
-            if self._pending.add(slot, formula):
-                self._flush()
-
-    def insert_many(self, slots: Shorts, formulas: Sequence[Formula]) -> None:
-        """Put formulas into empty slots."""
-        with self._lock:
-            self._insert(slots, forest_of(formulas))
-
-    def _flush(self) -> None:
-        if len(self._pending):
-            slots, formulas = self._pending.taken()
-            self._insert(slots, forest_of(formulas))
 
     def _insert(self, slots: Shorts, forest: Forest) -> None:
         nodes = Nodes(*map(np.ascontiguousarray, forest.nodes))
-        numbers = self._predicates.enter(forest)
-        predicates = self._predicates.predicates
-        given = slots, np.ascontiguousarray(forest.roots), numbers
-        children = self._children(forest, nodes)
-        refused = insert_trees(self._file, predicates, nodes, children, given, self._settings)
-        let_go_all(predicates, numbers)
+        predicates, children = self._predicates.predicates, self._children(forest, nodes)
+        with self._predicates.entered(forest) as numbers:
+            given = slots, np.ascontiguousarray(forest.roots), numbers
+            refused = insert_trees(self._file, predicates, nodes, children, given, self._settings)
         self._predicates.tidy()  # what was too large to be kept as a tree
         for place in refused.tolist():
             self._verifier.insert(int(slots[place]), forest[place])
@@ -123,16 +102,10 @@ class HitsIndex:
         chances = leaf_chances(forest, self._statistics)
         return np.asarray(ordered_children(nodes, chances, node_chances(nodes, chances)))
 
-    def delete(self, slot: int) -> None:
-        """Empty a slot."""
-        self.delete_many(np.array([slot], np.int32))
-
-    def delete_many(self, slots: Shorts) -> None:
-        """Empty slots."""
-        with self._lock:
-            rest = self._verifier.delete_many(self._pending.drop(slots))
-            delete_trees(self._file, self._predicates.predicates, rest, self._settings)
-            self._predicates.tidy()
+    def _delete(self, slots: Shorts) -> None:
+        rest = self._verifier.delete_many(slots)
+        delete_trees(self._file, self._predicates.predicates, rest, self._settings)
+        self._predicates.tidy()
 
     def match(self, events: EventBatch | Frame) -> Matches:
         """All pairs, in the order of rows but for formulas that are too long for a tree."""

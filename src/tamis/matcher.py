@@ -8,11 +8,10 @@ may be called from several threads.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +29,9 @@ from tamis.language.bulk import FormulaColumn, compile_conditions, compiled_alon
 from tamis.language.condition import Condition, compile_condition
 from tamis.language.formula import Formula
 from tamis.limits import DEFAULT_LIMITS, Limits
+from tamis.schedule.rows import Places
+from tamis.schedule.scheduler import Done, Schedule, Scheduler, check_schedule
+from tamis.segments.answering import Ready, handed_out, scheduled
 from tamis.segments.collection import Collection, State
 from tamis.segments.columns import Columns, columns_of, texts_of
 from tamis.segments.files import opened, stored
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 Events: TypeAlias = Any
 """A dict, a list of dicts, or anything that speaks Arrow."""
 Sort: TypeAlias = Literal["event", "subscription"]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,7 @@ class Matcher:
         self.threads = threads
         self._pool = ThreadPoolExecutor(threads, "tamis") if threads > 1 else None
         self._collection = Collection(self._build)
+        self._scheduler = Scheduler()
         self._batches = 0
         self._published: dict[str, int] = {}
 
@@ -189,9 +193,18 @@ class Matcher:
 
     def match(self, event: Mapping[str, Any]) -> list[str]:
         """The ids of the subscriptions that one event satisfies, those of higher priority first."""
-        return self._pairs(EventBatch.of(event, self.event_type)).by_priority()
+        state, frame = self._begin(EventBatch.of(event, self.event_type))
+        return state.match(frame).by_priority()
 
-    def match_batch(self, events: Events, *, event_id: str | None = None, sort: Sort | None = "event") -> pa.Table:
+    def match_batch(
+        self,
+        events: Events,
+        *,
+        event_id: str | None = None,
+        sort: Sort | None = "event",
+        schedule: Schedule = "arrival",
+        on_ready: Callable[[Ready], None] | None = None,
+    ) -> pa.Table:
         """All pairs of an event and a subscription that it satisfies.
 
         Args:
@@ -199,19 +212,59 @@ class Matcher:
             event_id: The attribute whose value names the event; its row number otherwise.
             sort: By "event", in the order of the events, or by "subscription", all pairs of one together; None
                 for any order, which is quickest.
+            schedule: In which order events are worked off: of their "arrival", all together, or "shortest-first",
+                in parts, those of little work first. The pairs are the same.
+            on_ready: Called with the answer to some events as soon as it is there.
 
         Returns:
             A table with columns `event_id` and `subscription_id`.
         """
-        return self.pairs(EventBatch.of(events, self.event_type, event_id=event_id), sort=sort)
+        batch = EventBatch.of(events, self.event_type, event_id=event_id)
+        if on_ready is None:
+            return self.pairs(batch, sort=sort, schedule=schedule)
+        parts: list[tuple[Places, Pairs]] = []
+        for done in self._scheduled(batch, schedule, None, handed_out(batch)):
+            pairs, ids, table = done.found
+            parts.append((done.rows, pairs))
+            on_ready(Ready(ids, table, done.seconds))
+        return Pairs.joined(parts).table(batch.ids, sort)
 
-    def pairs(self, batch: EventBatch, *, sort: Sort | None = "event") -> pa.Table:
+    def match_parts(
+        self,
+        events: Events,
+        *,
+        event_id: str | None = None,
+        schedule: Schedule = "shortest-first",
+        width: int | None = None,
+    ) -> Iterator[Ready]:
+        """The answers to events as they are ready, each event in one of them, those of little work first.
+
+        All are of the version of the subscriptions that was the newest when this was called.
+
+        Args:
+            events: As for `match_batch`.
+            event_id: As for `match_batch`.
+            schedule: As for `match_batch`; with "arrival", too, events are worked off in parts.
+            width: Events of a part; by default what has given the best mean response time.
+        """
+        batch = EventBatch.of(events, self.event_type, event_id=event_id)
+        answers = self._scheduled(batch, schedule, width, handed_out(batch))
+        return (Ready(*each.found[1:], each.seconds) for each in answers)
+
+    def pairs(self, batch: EventBatch, *, sort: Sort | None = "event", schedule: Schedule = "arrival") -> pa.Table:
         """As `match_batch`, of a batch that was read before."""
-        return self._pairs(batch).table(batch.ids, sort)
+        return self.found(batch, schedule).table(batch.ids, sort)
 
-    def found(self, batch: EventBatch) -> Pairs:
+    def found(self, batch: EventBatch, schedule: Schedule = "arrival") -> Pairs:
         """The pairs of a batch that was read before, as they were found: rows, subscription ids and revisions."""
-        return self._pairs(batch)
+        parts = list(self.found_parts(batch, schedule))
+        # A single part is the batch itself, in its own order.
+        return parts[0].found if len(parts) == 1 else Pairs.joined([(each.rows, each.found) for each in parts])
+
+    def found_parts(self, batch: EventBatch, schedule: Schedule = "arrival") -> Iterator[Done[Pairs]]:
+        """As `found`, part by part, the rows of pairs being those within the part; by arrival all in one."""
+        width = self._whole(batch.rows) if schedule == "arrival" else None
+        return self._scheduled(batch, schedule, width, lambda _, pairs: pairs)
 
     def attributes(self) -> set[str]:
         """The names of the attributes that conditions read, of each path the outermost."""
@@ -225,25 +278,15 @@ class Matcher:
         return explain(self._compile(subscription.condition), batch, subscription_id=id)
 
     def stats(self) -> dict[str, Any]:
-        """What the matcher holds: the engine, and why if it was chosen, counts, and bytes by structure."""
-        state = self._collection.state
-        counts = {
-            "subscriptions": len(self),
-            "segments": len(state.segments),
-            "dead": sum(segment.dead for segment in state.segments),
-            "waiting": sum(1 for _ in state.heads()),
-        }
-        sizes: dict[str, int] = {}
-        for segment in state.segments:
-            found = segment.index.stats()
-            for name, number in found.counts.items():
-                if name != "subscriptions":
-                    counts[name] = counts.get(name, 0) + number
-            for name, size in found.bytes.items():
-                sizes[name] = sizes.get(name, 0) + size
+        """What the matcher holds: the engine, and why if it was chosen, counts, and bytes by structure.
+
+        `response_seconds` tells how long events of the last batches waited for their answers.
+        """
+        counts, sizes = self._collection.stats()
         chosen = self._choice
         engine = {"engine": self.engine} if chosen is None else {"engine": chosen.engine, "reason": chosen.reason}
-        return {**engine, "event_type": self.event_type.name, **counts, "bytes": sizes}
+        waits = self._scheduler.stats()
+        return {**engine, "event_type": self.event_type.name, **counts, "bytes": sizes, "response_seconds": waits}
 
     # --- snapshots ---------------------------------------------------------------------------------------
 
@@ -368,23 +411,30 @@ class Matcher:
         self._collection.tidy()
         return [Refusal(columns.ids[place].as_py(), errors[place]) for place in sorted(errors)]
 
-    def _pairs(self, batch: EventBatch) -> Pairs:
-        """All pairs of the newest version."""
-        state = self._collection.settled()
-        frame = BatchFrame(batch)
-        self._learn(state, frame)
-        if self._pool is None or frame.rows < 2 * _PART_ROWS:
-            return state.match(frame)
-        parts = min(self.threads, frame.rows // _PART_ROWS)
-        bounds = [frame.rows * part // parts for part in range(parts + 1)]
-        frames = [frame.part(first, last) for first, last in pairwise(bounds)]
-        return Pairs.joined(list(self._pool.map(state.match, frames)), bounds)
+    def _scheduled(
+        self, batch: EventBatch, schedule: Schedule, width: int | None, finish: Callable[[Places, Pairs], T]
+    ) -> Iterator[Done[T]]:
+        """What `finish` makes of the pairs of each part of a batch, all of the version that is the newest now."""
+        check_schedule(schedule, width)
+        state, frame = self._begin(batch)
 
-    def _learn(self, state: State, frame: BatchFrame) -> None:
+        self._scheduler.updated(self._collection.updates)
+        pool = self._pool if frame.rows >= 2 * _PART_ROWS else None
+        return scheduled(self._scheduler, state, frame, finish, schedule=schedule, width=width, pool=pool)
+
+    def _whole(self, rows: int) -> int:
+        """Events of a part that nobody waits for: all, unless several threads share them."""
+        parts = 1 if rows < 2 * _PART_ROWS else min(self.threads, rows // _PART_ROWS)
+        return max(1, -(-rows // parts))
+
+    def _begin(self, batch: EventBatch) -> tuple[State, BatchFrame]:
+        """The newest version, and the events; of some batches, it is learned what events are like."""
+        state, frame = self._collection.settled(), BatchFrame(batch)
         self._batches += 1
         if self._batches % _LEARN_EVERY == 1 and frame.rows and state.segments:
             largest = max(state.segments, key=len)
             self.statistics.observe(frame, [axis.attribute for axis in largest.forest.axes])
+        return state, frame
 
 
 def _unknown(id: str) -> SubscriptionError:

@@ -219,3 +219,18 @@ def test_missing_option_is_a_usage_error(run: Run) -> None:
     outcome = run("match", "--events", "e.jsonl")
     assert outcome.code == 2
     assert "--subscriptions" in outcome.err
+
+
+def test_shortest_first_writes_the_same_pairs_those_of_cheap_events_first(match: Any) -> None:
+    conditions = [{"id": f"over {number}", "condition": f"price > {number}"} for number in range(100)]
+    events = [{"id": "dear", "price": 90}, {"id": "cheap", "price": 2}, {"id": "fair", "price": 20}]
+    arrival, shortest = (match(conditions, events, "--schedule", name) for name in ("arrival", "shortest-first"))
+    assert sorted(pairs(shortest)) == sorted(pairs(arrival))
+    assert list(dict.fromkeys(name for name, _ in pairs(arrival))) == ["dear", "cheap", "fair"]
+    assert list(dict.fromkeys(name for name, _ in pairs(shortest))) == ["cheap", "fair", "dear"]
+
+
+def test_an_unknown_schedule_is_refused(match: Any) -> None:
+    outcome = match(CHEAP, EVENTS, "--schedule", "fifo")
+    assert "there is no schedule 'fifo'; known are arrival, shortest-first" in outcome.err
+    assert outcome.code == 2

@@ -19,6 +19,8 @@ import typer
 from tamis.cli.options import EventId, EventsFile, EventsFormat, EventTypeFile, Quiet, SubscriptionsFile
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from tamis.cli.inputs import Names
     from tamis.cli.output import JsonLines
     from tamis.cli.subscriptions import Entry
@@ -49,6 +51,14 @@ def match(
             "--batch-rows", min=1, metavar="N", help="Most events matched at a time; 1 answers each line at once."
         ),
     ] = 65_536,
+    schedule: Annotated[
+        str,
+        typer.Option(
+            "--schedule",
+            metavar="NAME",
+            help="Which events of a batch come first: arrival, or shortest-first for those of little work.",
+        ),
+    ] = "arrival",
     json: Annotated[bool, typer.Option("--json", help="Write what goes to standard error as JSON, too.")] = False,
     quiet: Quiet = False,
 ) -> None:
@@ -70,6 +80,7 @@ def match(
     from tamis.cli.subscriptions import read_subscriptions
     from tamis.matcher import Matcher
     from tamis.places import is_store
+    from tamis.schedule.scheduler import check_schedule
 
     start = time.perf_counter()
     with reported_errors():
@@ -77,6 +88,7 @@ def match(
         type_ = load_event_type(event_type, subscriptions)
         try:
             matcher = Matcher(type_, engine)
+            check_schedule(schedule)
         except ValueError as error:
             fail(str(error))
         reading = open_events(events, type_, format, batch_rows=batch_rows)
@@ -92,7 +104,7 @@ def match(
             for batch in reading:
                 report.bad_events(reading.bad)
                 report.totals.events += batch.rows
-                report.totals.pairs += _write_pairs(out, matcher, batch, names)
+                report.totals.pairs += _answer(out, matcher, batch, names, schedule)
                 step()
                 if out.closed:
                     break
@@ -130,14 +142,25 @@ def _register(matcher: Matcher, entries: list[Entry]) -> Iterator[tuple[Entry, T
             yield entry, errors[entry.id]
 
 
-def _write_pairs(out: JsonLines, matcher: Matcher, batch: EventBatch, names: Names) -> int:
-    """Write the pairs of a batch; gives their number."""
+def _answer(out: JsonLines, matcher: Matcher, batch: EventBatch, names: Names, schedule: str) -> int:
+    """Write the pairs of a batch, in the order of the events or as they are ready; gives their number."""
+    event_names = names.of_rows(batch)
+    if schedule == "arrival":
+        return _write_pairs(out, matcher.pairs(batch), batch, event_names)
+    written = 0
+    for ready in matcher.match_parts(batch):
+        written += _write_pairs(out, ready.pairs, batch, event_names)
+        if out.closed:
+            break
+    return written
+
+
+def _write_pairs(out: JsonLines, pairs: pa.Table, batch: EventBatch, event_names: list[int | str]) -> int:
+    """Write some pairs of a batch; gives their number."""
     import numpy as np
 
     from tamis.cli.output import as_json
 
-    event_names = names.of_rows(batch)
-    pairs = matcher.pairs(batch)
     # Row numbers grow within a batch, so they can be turned back into rows.
     rows = np.searchsorted(batch.ids.to_numpy(), pairs["event_id"].to_numpy())
     encoded = pairs["subscription_id"].combine_chunks().dictionary_encode()

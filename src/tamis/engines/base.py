@@ -7,7 +7,7 @@ engines return the same pairs and differ in time and memory only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,17 @@ class Index(Protocol):
 
     def stats(self) -> Stats:
         """What it holds."""
+
+
+@runtime_checkable
+class Estimating(Protocol):
+    """What an index also is if it can tell the cheap events of a batch from the dear ones before matching."""
+
+    def estimate(self, events: EventBatch | Frame) -> npt.NDArray[np.int64]:
+        """The expected work of each row, in a unit of the engine's own; far cheaper than matching.
+
+        int64[rows], 0 or more. Estimates of several indexes of one engine are added up.
+        """
 
 
 class DynamicIndex(Index, Protocol):

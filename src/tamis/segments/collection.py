@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.engines.base import Index, Matches
+from tamis.engines.base import Index, Matches, Stats
 from tamis.engines.forest import Forest, ForestBuilder
 from tamis.engines.forest.join import join_forests
 from tamis.language.formula import Formula
@@ -76,6 +76,10 @@ class State(NamedTuple):
             lots.append((self.head, self._asked(frame)))
         return Pairs(frame.rows, lots)
 
+    def estimate(self, frame: Frame) -> Places:
+        """The expected work of each row; the head takes the same for all."""
+        return sum((segment.estimate(frame) for segment in self.segments), np.zeros(frame.rows, np.int64))
+
     def _asked(self, frame: Frame) -> Matches:
         """The pairs of the head, its subscriptions asked one by one."""
         memory: dict[Formula, Mask] = {}
@@ -94,6 +98,7 @@ class Collection:
     Attributes:
         state: The newest version.
         count: Number of subscriptions in it.
+        updates: How many came and went so far.
         lock: Held by whoever changes it; may be held by the same thread several times.
     """
 
@@ -101,6 +106,7 @@ class Collection:
         """Of no subscriptions, or of those in some segments; `build` makes the index of a new segment."""
         self.state = State(0, tuple(segments), [], 0)
         self.count = sum(segment.alive for segment in segments)
+        self.updates = 0
         self.lock = threading.RLock()
         self._build = build
         self._waiting: dict[str, Waiting] = {}
@@ -115,6 +121,25 @@ class Collection:
             found = self._find(id)
             return None if found is None else found[0].records[found[1]]
 
+    def stats(self) -> Stats:
+        """What it holds: counts by name, and bytes by structure of all indexes."""
+        state = self.state
+        counts = {
+            "subscriptions": self.count,
+            "segments": len(state.segments),
+            "dead": sum(segment.dead for segment in state.segments),
+            "waiting": sum(1 for _ in state.heads()),
+        }
+        sizes: dict[str, int] = {}
+        for segment in state.segments:
+            found = segment.index.stats()
+            for name, number in found.counts.items():
+                if name != "subscriptions":
+                    counts[name] = counts.get(name, 0) + number
+            for name, size in found.bytes.items():
+                sizes[name] = sizes.get(name, 0) + size
+        return Stats(counts, sizes)
+
     # --- changes -----------------------------------------------------------------------------------------
 
     def append(self, subscription: Subscription, formula: Formula) -> None:
@@ -125,6 +150,7 @@ class Collection:
             state.head.append(waiting)
             self._waiting[subscription.id] = waiting
             self.count += 1
+            self.updates += 1
             self.state = state._replace(version=state.version + 1, waiting=state.waiting + 1)
             if self.state.waiting >= LARGE_HEAD:
                 self.flush()
@@ -138,6 +164,7 @@ class Collection:
         with self.lock:
             state = self.state
             self.count += len(columns)
+            self.updates += len(columns)
             self.state = state._replace(version=state.version + 1, segments=(*state.segments, segment))
 
     def replace(self, subscription: Subscription, formula: Formula) -> None:
@@ -169,7 +196,9 @@ class Collection:
                 if len(here):
                     segment.kill(slots[here], version)
                     missing[here] = False
-            self.count -= int(len(wanted) - missing.sum())
+            found = int(len(wanted) - missing.sum())
+            self.count -= found
+            self.updates += found
             if self._waiting:
                 for place in np.flatnonzero(missing).tolist():
                     missing[place] = not self._kill(wanted[place].as_py(), version)
@@ -206,6 +235,7 @@ class Collection:
             segment, slot = found
             segment.kill([slot], version)
         self.count -= 1
+        self.updates += 1
         return True
 
     def _find(self, id: str) -> tuple[LiveSegment, int] | None:

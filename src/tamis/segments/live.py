@@ -12,9 +12,10 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tamis.engines.base import Index, Matches
+from tamis.engines.base import Estimating, Index, Matches
 from tamis.engines.forest import Forest
 from tamis.predicates.base import Frame
+from tamis.schedule.guess import Guess
 from tamis.segments.records import Records
 from tamis.snapshot.segment import Segment
 
@@ -32,7 +33,7 @@ class LiveSegment:
         stored: The segment as it was opened or last published, None if it never was.
     """
 
-    __slots__ = ("_died", "dead", "forest", "index", "records", "stored")
+    __slots__ = ("_died", "_guess", "dead", "forest", "index", "records", "stored")
 
     def __init__(self, forest: Forest, records: Records, index: Index, stored: Segment | None = None) -> None:
         self.forest = forest
@@ -41,6 +42,7 @@ class LiveSegment:
         self.stored = stored
         self.dead = 0
         self._died: Slots | None = None
+        self._guess: Guess | None = None
 
     def __len__(self) -> int:
         """Number of slots, the dead ones included."""
@@ -82,6 +84,14 @@ class LiveSegment:
         """The living slot of an id, -1 if there is none."""
         slot = self.records.slot(id)
         return slot if slot < 0 or self._died is None or self._died[slot] > version else -1
+
+    def estimate(self, frame: Frame) -> npt.NDArray[np.int64]:
+        """The expected work of each row: the index's own estimate, a guess if it has none."""
+        if isinstance(self.index, Estimating):
+            return self.index.estimate(frame)
+        if self._guess is None:
+            self._guess = Guess(self.forest)
+        return self._guess.estimate(frame)
 
     def match(self, frame: Frame, version: int) -> Matches:
         """The pairs of a version."""

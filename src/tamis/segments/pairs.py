@@ -37,14 +37,19 @@ class Pairs:
     lots: Sequence[tuple[Owner, Matches]]
 
     @classmethod
-    def joined(cls, parts: Sequence[Pairs], firsts: Sequence[int]) -> Pairs:
-        """The pairs of several parts of a batch, the first row of each given."""
+    def joined(cls, parts: Sequence[tuple[npt.NDArray[np.int64], Pairs]]) -> Pairs:
+        """The pairs of several parts of a batch, each with its rows in the batch; lots of one owner become one."""
+        owners: dict[int, tuple[Owner, list[Shorts], list[Shorts]]] = {}
+        for places, part in parts:
+            rows = places.astype(np.int32)
+            for owner, found in part.lots:
+                _, at, slots = owners.setdefault(id(owner), (owner, [], []))
+                at.append(rows[found.rows])
+                slots.append(found.slots)
         lots = [
-            (owner, Matches(found.rows + np.int32(first), found.slots))
-            for part, first in zip(parts, firsts, strict=False)
-            for owner, found in part.lots
+            (owner, Matches(np.concatenate(at), np.concatenate(slots))) for owner, at, slots in owners.values()
         ]
-        return cls(sum(part.rows for part in parts), lots)
+        return cls(sum(part.rows for _, part in parts), lots)
 
     def by_priority(self) -> list[str]:
         """The ids of one event's subscriptions: higher priorities first, then in the order of their slots."""

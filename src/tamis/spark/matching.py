@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tamis.errors import EventError, SubscriptionError
 from tamis.events.event_type import EventType
+from tamis.schedule.scheduler import Schedule, check_schedule
 from tamis.spark.preparing import prepare
 from tamis.spark.shards import dealt, replicated
 from tamis.spark.worker import Edition, PairsTask
@@ -30,6 +31,7 @@ def match(
     event_type: str | None = None,
     snapshot: str | os.PathLike[str] | None = None,
     shards: int = 1,
+    schedule: Schedule = "arrival",
 ) -> DataFrame:
     """All pairs of an event and a subscription that it satisfies.
 
@@ -44,6 +46,8 @@ def match(
         event_type: The name of the event type, where a snapshot or a store has several.
         snapshot: Where to publish subscriptions that are not a snapshot yet, as driver and workers reach it.
         shards: Over how many parts subscriptions are dealt, when a worker cannot hold them all.
+        schedule: In which order a worker works off the events of a batch: that of their "arrival", or
+            "shortest-first", and then pairs leave it part by part.
 
     Returns:
         A lazy DataFrame with columns `event_id`, `subscription_id` and those of `keep`. Its attribute `refused` is
@@ -52,6 +56,7 @@ def match(
     """
     kept = tuple(keep or ())
     check_columns(events, (event_id, *kept))
+    check_schedule(schedule)
     if output not in ("pairs", "grouped"):
         msg = f"expected output 'pairs' or 'grouped', found {output!r}"
         raise ValueError(msg)
@@ -75,11 +80,11 @@ def match(
     editions = dealt(edition, shards)
     schema = _schema(events, event_id, kept, output)
     if output == "grouped" and len(editions) > 1:
-        task = PairsTask(editions, matcher.event_type.name, event_id, (*kept, _ROW), True)
+        task = PairsTask(editions, matcher.event_type.name, event_id, (*kept, _ROW), True, schedule)
         copies = replicated(_numbered(read), len(editions), event_id)
         found = _regrouped(copies.mapInArrow(task, schema.add(_ROW, "long")), kept)
     else:
-        task = PairsTask(editions, matcher.event_type.name, event_id, kept, output == "grouped")
+        task = PairsTask(editions, matcher.event_type.name, event_id, kept, output == "grouped", schedule)
         found = replicated(read, len(editions), event_id).mapInArrow(task, schema)
     found.refused = ready.refused  # type: ignore[attr-defined]
     return found

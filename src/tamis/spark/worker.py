@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from tamis.events.batch import EventBatch
 from tamis.matcher import Matcher
 from tamis.matchers import Matchers
+from tamis.schedule.scheduler import Schedule
 
 BATCH_ROWS = 8_192
 """Events that are matched at once, if Spark's own batches are smaller."""
@@ -89,6 +90,7 @@ class PairsTask:
         event_id: The column that names an event.
         keep: Columns of events to carry along.
         grouped: One row an event, with the ids of its subscriptions as an array, instead of one row a pair.
+        schedule: In which order the events of a batch are worked off.
     """
 
     editions: tuple[Edition, ...]
@@ -96,6 +98,7 @@ class PairsTask:
     event_id: str
     keep: tuple[str, ...] = ()
     grouped: bool = False
+    schedule: Schedule = "arrival"
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """What Spark calls for a partition."""
@@ -103,17 +106,18 @@ class PairsTask:
             for edition, events in by_shard(self.editions, several):
                 yield from self._pairs(edition.matchers()[self.event_type], events)
 
-    def _pairs(self, matcher: Matcher, events: pa.Table) -> list[pa.RecordBatch]:
-        rows, ids, _ = matcher.found(EventBatch.of(events, matcher.event_type)).columns()
-        taken = events.select(list(dict.fromkeys((self.event_id, *self.keep))))
-        if self.grouped:
-            ids = _grouped(rows, ids, events.num_rows)
-        else:
-            taken = taken.combine_chunks().take(pa.array(rows))
-        columns = [taken[self.event_id], ids, *(taken[name] for name in self.keep)]
-        table = pa.Table.from_arrays(columns, ["event_id", "subscription_id", *self.keep])
-        found: list[pa.RecordBatch] = table.combine_chunks().to_batches()
-        return found
+    def _pairs(self, matcher: Matcher, events: pa.Table) -> Iterator[pa.RecordBatch]:
+        carried = events.select(list(dict.fromkeys((self.event_id, *self.keep)))).combine_chunks()
+        for part in matcher.found_parts(EventBatch.of(events, matcher.event_type), self.schedule):
+            rows, ids, _ = part.found.columns()
+            if self.grouped:
+                at, ids = part.rows, _grouped(rows, ids, len(part.rows))
+            else:
+                at = part.rows[rows]
+            taken = carried.take(pa.array(at))
+            columns = [taken[self.event_id], ids, *(taken[name] for name in self.keep)]
+            table = pa.Table.from_arrays(columns, ["event_id", "subscription_id", *self.keep])
+            yield from table.combine_chunks().to_batches()
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,13 @@ def test_different_draws_without_repetition_the_popular_first() -> None:
     assert abs(np.mean(chosen[:, 0] == 0) - zipf(50, 1.0)[0]) < 0.03
 
 
+def test_different_draws_beside_those_that_are_given() -> None:
+    beside = draws(part="beside").different(zipf(50, 1.0), 4)
+    chosen = draws().different(zipf(50, 1.0), 3, beside)
+    assert chosen.shape == (2_000, 3)
+    assert all(len(set(row)) == 7 for row in np.hstack([beside, chosen]).tolist())
+
+
 def test_zipf_shares() -> None:
     assert np.allclose(np.diff(zipf(4, 1.0), prepend=0), np.array([1, 1 / 2, 1 / 3, 1 / 4]) / (25 / 12))
 

@@ -29,6 +29,8 @@ DIGESTS = {
     "auction": "4c4f2ea988e7de1b",
     "artificial": "12c6345d39359cc7",
     "jewel": "b8bea6c4b3eba939",
+    "begen": "7445dbcb22113e31",
+    "boxes": "7ccdddc9081c1a70",
 }
 
 

@@ -62,16 +62,22 @@ class Draws:
             deck[:, place] = taken
         return deck[:, :count]
 
-    def different(self, shares: Real, count: int) -> Whole:
-        """`count` different places in `shares` a row: as `pick`, one after the other, repetitions drawn again."""
-        chosen = np.empty((self.rows, count), np.int64)
-        for place in range(count):
+    def different(self, shares: Real, count: int, beside: Whole | None = None) -> Whole:
+        """`count` different places in `shares` a row: as `pick`, one after the other, repetitions drawn again.
+
+        None is among those of its row of `beside`, which are different, too.
+        """
+        before = 0 if beside is None else beside.shape[1]
+        chosen = np.empty((self.rows, before + count), np.int64)
+        if beside is not None:
+            chosen[:, :before] = beside
+        for place in range(before, before + count):
             waiting = np.arange(self.rows)
             while len(waiting):
                 chosen[waiting, place] = shares.searchsorted(self._generator.random(len(waiting)), side="right")
                 earlier = chosen[waiting, :place] == chosen[waiting, place, None]
                 waiting = waiting[earlier.any(axis=1)]
-        return chosen
+        return chosen[:, before:]
 
 
 class Dice:

@@ -137,6 +137,18 @@ def checked(family: str, kind: type, given: Mapping[str, Any]) -> Any:
     raise WorkloadError("\n".join(f"workload {family}: {problem}" for problem in problems))
 
 
+def check_sizes(family: str, **numbers: Any) -> None:
+    """Refuse numbers of rows, or a seed, that are not whole or are negative.
+
+    Raises:
+        WorkloadError: With the first problem.
+    """
+    for label, number in numbers.items():
+        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+            msg = f"workload {family}: {label}: expected a whole number that is not negative, found {number!r}"
+            raise WorkloadError(msg)
+
+
 def read_parameters(family: str, kind: type, texts: Mapping[str, str]) -> dict[str, Any]:
     """Parameters that came as text, for `checked`, which also names those that are unknown.
 

@@ -17,10 +17,12 @@ from tamis.workloads.ads import ADS
 from tamis.workloads.artificial import ARTIFICIAL
 from tamis.workloads.auction import AUCTION
 from tamis.workloads.base import Family, Plan, Workload
+from tamis.workloads.begen import BEGEN
+from tamis.workloads.boxes import BOXES
 from tamis.workloads.draws import BLOCK_CONDITIONS, BLOCK_EVENTS, Draws, Whole
 from tamis.workloads.equality import EQUALITY
 from tamis.workloads.jewel import JEWEL
-from tamis.workloads.parameters import WorkloadError, checked
+from tamis.workloads.parameters import WorkloadError, check_sizes, checked
 from tamis.workloads.ranges import RANGES
 from tamis.workloads.sparse import SPARSE
 from tamis.workloads.strings import STRINGS
@@ -37,6 +39,8 @@ WORKLOADS: dict[str, Family] = {
         AUCTION,
         ARTIFICIAL,
         JEWEL,
+        BEGEN,
+        BOXES,
     )
 }
 
@@ -131,16 +135,9 @@ def generator(name: str, *, subscriptions: int, events: int, seed: int, **parame
     if family is None:
         msg = f"there is no workload {name!r}; known are {', '.join(WORKLOADS)}"
         raise WorkloadError(msg)
-    _check_sizes(name, subscriptions=subscriptions, events=events, seed=seed)
+    check_sizes(name, subscriptions=subscriptions, events=events, seed=seed)
     used = checked(name, family.parameters, parameters)
     return Generator(name, seed, used, family.plan(used, seed, subscriptions), subscriptions, events)
-
-
-def _check_sizes(name: str, **numbers: Any) -> None:
-    for label, number in numbers.items():
-        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-            msg = f"workload {name}: {label}: expected a whole number that is not negative, found {number!r}"
-            raise WorkloadError(msg)
 
 
 def _joined(make: Callable[[int], pa.Table], blocks: int) -> pa.Table:

@@ -28,6 +28,7 @@ def change_at_random(index: Any, name: str, *, turns: int = 40, most: int = 6, s
             some = {slot: random_.choice(stock) for slot in empty}
             index.insert_many(np.array(empty, np.int32), [each.formula for each in some.values()])
             slots |= some
+        assert index.stats().counts["subscriptions"] == len(slots)
         if turn % 15 == 0:
             check(index, slots, batch)
     check(index, slots, batch)

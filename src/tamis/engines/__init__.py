@@ -5,16 +5,22 @@ from __future__ import annotations
 from tamis.engines.base import Engine
 from tamis.engines.bitset import Bitset
 from tamis.engines.bitslice import Bitslice
+from tamis.engines.buckets import Buckets
 from tamis.engines.cluster import Cluster
 from tamis.engines.counting import Counting
 from tamis.engines.dag import Dag
 from tamis.engines.gryphon import Gryphon
 from tamis.engines.hits import Hits
 from tamis.engines.postings import Postings
+from tamis.engines.rtree import Rtree
 from tamis.engines.scan import Scan
 
 ENGINES: dict[str, Engine] = {
     engine.name: engine
-    for engine in (Bitslice(), Scan(), Bitset(), Postings(), Hits(), Counting(), Cluster(), Dag(), Gryphon())
+    for engine in (
+        *(Bitslice(), Scan(), Bitset(), Postings()),
+        *(Hits(), Counting(), Cluster(), Dag(), Gryphon()),
+        *(Buckets(), Rtree()),
+    )
 }
 """Every engine by its name."""

@@ -13,7 +13,7 @@ import pytest
 from tamis.engines.base import Stats
 from tamis.engines.boxes import BoxFile
 from tamis.engines.boxes.rows import Rows, empty_view, hide_row, show_row
-from tamis.engines.boxes.sides import all_terms, box_holds, sides_of, uses_of
+from tamis.engines.boxes.sides import all_terms, head_at, holds_at, sides_of, uses_of
 from tamis.engines.dynamic.index import PredicateIndex
 from tamis.engines.dynamic.normal_form import TermIndex
 from tamis.events import EventBatch, EventType
@@ -22,6 +22,7 @@ from tests.engines.changes import change_at_random
 from tests.engines.naive import check, random_events, random_forest
 from tests.worlds import WORLDS
 
+Ints: TypeAlias = npt.NDArray[np.int64]
 Shorts: TypeAlias = npt.NDArray[np.int32]
 
 TYPE = EventType.from_dict(
@@ -39,8 +40,8 @@ def holding(boxes: Any, predicates: Any, rows: Any, terms: Shorts) -> Any:
     for row in range(len(rows.firsts) - 1):
         show_row(rows, row, view)
         for term in terms:
-            if box_holds(boxes, predicates, term, view):
-                found.append((row, term))
+            if holds_at(boxes, predicates, boxes.firsts[term], view):
+                found.append((row, head_at(boxes, boxes.firsts[term])))
         hide_row(rows, row, view)
     return found
 
@@ -71,13 +72,13 @@ class AllFile(BoxFile):
         assert self.filed >= set(terms.tolist())
         self.filed -= set(terms.tolist())
 
-    def _match(self, predicates: PredicateIndex, rows: Rows) -> tuple[Shorts, Shorts]:
+    def _match(self, predicates: PredicateIndex, rows: Rows) -> tuple[Shorts, Ints]:
         assert self.filed == set(all_terms(self._boxes).tolist())
         if not self.filed:
-            return np.empty(0, np.int32), np.empty(0, np.int32)
+            return np.empty(0, np.int32), np.empty(0, np.int64)
         terms = np.array(sorted(self.filed), np.int32)
-        found = np.array(holding(self._boxes, predicates.predicates, rows, terms), np.int32).reshape(-1, 2)
-        return found[:, 0].copy(), found[:, 1].copy()
+        found = np.array(holding(self._boxes, predicates.predicates, rows, terms), np.int64).reshape(-1, 2)
+        return found[:, 0].astype(np.int32), found[:, 1].copy()
 
     def _stats(self) -> Stats:
         return Stats({}, {})
@@ -160,3 +161,12 @@ def test_strings_between_strings_until_labels_are_given_anew() -> None:
         index.insert_many(np.array([slot], np.int32), [formula])
     assert file.cleared > 6, "more often than by numbers alone"
     assert check(index, formulas, EventBatch.of([{"s": text} for text in [*texts, "b", "a01"]])) == len(texts)
+
+
+def test_the_estimate_is_the_number_of_sides_that_an_event_meets() -> None:
+    index = TermIndex(AllFile())
+    texts = ["a > 3 AND b = 2", "a < 9", "c LIKE '%x%'", "b IS NULL"]
+    formulas = [compile_condition(text, TYPE).formula for text in texts]
+    index.insert_many(np.arange(len(texts), dtype=np.int32), formulas)
+    events = EventBatch.of([{"a": 1}, {"a": 1, "b": 1}, {"rare": 1}, {"b": 1, "c": "axb"}], TYPE)
+    assert index.estimate(events).tolist() == [2, 3, 0, 2]

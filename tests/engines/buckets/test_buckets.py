@@ -54,7 +54,7 @@ def test_random_changes(name: str, structure: Structure, capacity: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["auction", "ads", "strings", "sparse", "equality"])
+@pytest.mark.parametrize("name", ["auction", "ads", "sparse", "equality"])
 def test_the_pairs_of_postings(name: str) -> None:
     data = generate(name, subscriptions=600, events=60, seed=5)
     forest = forest_of(compile_conditions(data.conditions, data.event_type))

@@ -73,3 +73,15 @@ def test_an_empty_index(rows: int) -> None:
     index = TermIndex(TallyFile())
     assert len(index.match(EventBatch.of([{"a": 1}] * rows)).rows) == 0
     assert set(index.work().values()) == {0}
+
+
+def test_the_estimate_is_the_number_of_hits() -> None:
+    random_ = random.Random(99)
+    forest = random_forest(random_, 100, depth=1)
+    index = TermIndex(TallyFile())
+    index.insert_many(np.arange(100, dtype=np.int32), forest)
+    batch = random_events(random_, 4, 50, 30)
+    estimates = index.estimate(batch)
+    assert index.work()["hits"] == 0, "estimating is not matching"
+    index.match(batch)
+    assert estimates.sum() == index.work()["hits"] > 0

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from tamis.engines.base import Matches, Stats, frame_of
 from tamis.engines.bitslice.build import build_index
-from tamis.engines.bitslice.handle import Handle, handle_of, search_with
+from tamis.engines.bitslice.handle import Handle, candidates_with, handle_of, search_with
 from tamis.engines.bitslice.layout import Bodies, Cells, Couples, Groups, Index, Outline, Program, Spans
 from tamis.engines.bitslice.masks import CHUNK, STRIP, Tables
 from tamis.engines.bitslice.program import new_memory
@@ -58,7 +58,7 @@ class BitsliceIndex:
     def match(self, events: EventBatch | Frame) -> Matches:
         """All pairs, in no particular order."""
         encoded = self._encoder.encode(frame_of(events))
-        handle = self._spare.pop() if self._spare else handle_of(self.index, self._new_state())
+        handle = self._handle()
         rows, slots, count = search_with(handle, tuple(encoded), self.fewest, self._room)
         self._spare.append(handle)
         if count > self._room:
@@ -66,6 +66,18 @@ class BitsliceIndex:
         if 2 * count < len(rows):
             return Matches(rows[:count].copy(), slots[:count].copy())
         return Matches(rows[:count], slots[:count])
+
+    def estimate(self, events: EventBatch | Frame) -> npt.NDArray[np.int64]:
+        """As `Estimating`: the entries of the groups that an event visits."""
+        encoded = self._encoder.encode(frame_of(events))
+        handle = self._handle()
+        found = np.asarray(candidates_with(handle, tuple(encoded)))
+        self._spare.append(handle)
+        return found
+
+    def _handle(self) -> Handle:
+        """For one search; whoever is done with it puts it back."""
+        return self._spare.pop() if self._spare else handle_of(self.index, self._new_state())
 
     def _new_state(self) -> State:
         index = self.index

@@ -9,7 +9,7 @@ import numba
 from numba.experimental import structref
 
 from tamis.engines.bitslice.layout import Bytes, Index, Ints, Shorts
-from tamis.engines.bitslice.search import State, search
+from tamis.engines.bitslice.search import State, candidates, search
 from tamis.engines.encoding import Encoded
 from tamis.engines.structs import struct
 
@@ -35,3 +35,9 @@ def search_with(
     """As `search`, but what goes in and out are plain tuples: named ones are unpickled by name for every call."""
     pairs, count = search(handle.index, Encoded(*encoded), handle.state, fewest, room)
     return pairs.events, pairs.numbers, count
+
+
+@numba.njit(cache=True, nogil=True)
+def candidates_with(handle: Handle, encoded: tuple[int, Shorts, Ints, Bytes, Shorts, Ints, Shorts]) -> Ints:
+    """As `candidates`, of plain tuples."""
+    return candidates(handle.index, Encoded(*encoded), handle.state.test_lines)

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 
 from tamis.engines.bitslice.couples import ask_early, left_of
-from tamis.engines.bitslice.layout import Batch, Bytes, Index, Shorts, Spans, Words
+from tamis.engines.bitslice.layout import Batch, Bytes, Index, Ints, Shorts, Spans, Words
 from tamis.engines.bitslice.masks import Tables, by_masks
 from tamis.engines.bitslice.outline import MOST_LINES, STEP
 from tamis.engines.bitslice.program import Memory
@@ -247,3 +247,18 @@ def search(index: Index, encoded: Encoded, state: State, fewest: int, room: int)
     for test in encoded.tests:
         state.test_lines[test] = -1
     return pairs, count
+
+
+@numba.njit(cache=True, nogil=True)
+def candidates(index: Index, encoded: Encoded, test_lines: Shorts) -> Ints:
+    """Of each event, the entries of all groups that it visits; `test_lines` as in `State`."""
+    groups = index.groups
+    batch = batch_of(index.cells, encoded, test_lines)
+    visits = visits_of(groups, index.couples, batch, tests_of(encoded))
+    for test in encoded.tests:
+        test_lines[test] = -1
+    found = np.zeros(encoded.rows, np.int64)
+    for event in range(encoded.rows):
+        for group in visits.groups[visits.firsts[event] : visits.firsts[event + 1]]:
+            found[event] += groups.run_entries[groups.runs[group + 1]] - groups.run_entries[groups.runs[group]]
+    return found

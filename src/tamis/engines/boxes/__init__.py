@@ -17,11 +17,13 @@ from tamis.engines.base import Stats
 from tamis.engines.boxes.rows import Rows, rows_of, sides_met
 from tamis.engines.boxes.sides import (
     all_terms,
+    beginnings,
     box_bytes,
     box_counts,
     boxes_of,
     free_boxes,
     insert_boxes,
+    lay_out,
     move_sides,
     pairs_of_boxes,
     rank_axes,
@@ -60,7 +62,7 @@ class BoxFile(TermFile):
             rank_axes(self._boxes, self._ranks())
             self._ranked = count
             self._clear(predicates)
-            self._put(all_terms(self._boxes))
+            self._put(self._laid_out())
         else:
             self._put(terms)
 
@@ -72,8 +74,8 @@ class BoxFile(TermFile):
 
     def match(self, predicates: PredicateIndex, event: Event) -> tuple[Shorts, Shorts, Bytes]:
         """As `TermFile`."""
-        rows, terms = self._match(predicates, rows_of(self._boxes, event))
-        found, slots, sure = pairs_of_boxes(self._boxes, rows, terms)
+        rows, heads = self._match(predicates, rows_of(self._boxes, event))
+        found, slots, sure = pairs_of_boxes(self._boxes, rows, heads)
         return found, slots, sure
 
     def estimate(self, predicates: PredicateIndex, event: Event) -> Ints:
@@ -94,6 +96,14 @@ class BoxFile(TermFile):
         ranks[np.argsort(uses, kind="stable")] = np.arange(len(uses), dtype=np.int32)
         return ranks
 
+    def _laid_out(self) -> Shorts:
+        """All terms in the order in which they stand in memory, those next to each other that are met together."""
+        terms = all_terms(self._boxes)
+        firsts, seconds, lows = beginnings(self._boxes, terms)
+        ordered = terms[np.lexsort((lows, seconds, firsts))]
+        lay_out(self._boxes, ordered)
+        return ordered
+
     @abstractmethod
     def _clear(self, predicates: PredicateIndex) -> None:
         """Forget all that is filed; what follows may have another order of axes and other coordinates."""
@@ -107,8 +117,8 @@ class BoxFile(TermFile):
         """Take terms out, whose boxes are still there."""
 
     @abstractmethod
-    def _match(self, predicates: PredicateIndex, rows: Rows) -> tuple[Shorts, Shorts]:
-        """Rows and the terms that hold in them, each pair once, those of one row together."""
+    def _match(self, predicates: PredicateIndex, rows: Rows) -> tuple[Shorts, Ints]:
+        """Rows and the heads of terms that hold in them, each pair once, those of one row together."""
 
     @abstractmethod
     def _stats(self) -> Stats:

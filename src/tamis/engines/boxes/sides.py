@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from numba.experimental import structref
 
-from tamis.engines.conjunctions.dnf import Conjunctions
+from tamis.engines.conjunctions.dnf import SEVERAL, UNSURE, Conjunctions
 from tamis.engines.dynamic.bags import numbers_in
 from tamis.engines.dynamic.predicates import Predicates, enter_leaf, let_go
 from tamis.engines.dynamic.terms import (
@@ -23,7 +23,6 @@ from tamis.engines.dynamic.terms import (
     free_term,
     new_term,
     predicates_of_term,
-    report_terms,
     term_bytes,
     terms_of,
 )
@@ -42,6 +41,10 @@ TESTS = -1
 SIDE = 3
 """Cells of a side: its axis, the low end, the high end; of a test both ends are its number."""
 AXIS, LOW, HIGH = 0, 1, 2
+# Before the sides of a term are its head and its number. A head has the slot in its low 32 bits, then how many
+# sides there are, whether there are other predicates, and the flags of the term: all that a match needs to know.
+_HEAD, _TERM = -2, -1
+_LENGTH_BITS, _OTHERS_BIT, _FLAG_BITS = 32, 40, 48
 _LONGEST = 256
 
 
@@ -52,7 +55,7 @@ class Boxes(structref.StructRefProxy):  # type: ignore[misc]
     terms: all terms; their predicates are those that are no sides, and tests.
     firsts: int64[terms]: where the sides of a term begin.
     lengths: int32[terms]: how many sides it has.
-    cells: int64[...]: sides; the first cell of a free place is the next free one of the same length.
+    cells: int64[...]: heads, numbers and sides; the head of a free place is the next free one of the same length.
     used, free: cells ever used, and int64[lengths]: a free place or -1.
     uses: int64[axes + 1]: how many sides are on axis a, at a + 1.
     ranks: int32[axes + 1]: the place of axis a in the order of sides, at a + 1.
@@ -97,15 +100,16 @@ def reserve_box_axes(boxes: Boxes, axes: int) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _place_for(boxes: Boxes, length: int) -> int:
+    """A place for so many sides, and what is before them."""
     if boxes.free[length] >= 0:
-        place = boxes.free[length]
-        boxes.free[length] = boxes.cells[place]
-        return int(place)
-    place = boxes.used
-    boxes.used += SIDE * length
+        first = boxes.free[length]
+        boxes.free[length] = boxes.cells[first + _HEAD]
+        return int(first)
+    first = boxes.used - _HEAD
+    boxes.used = first + SIDE * length
     if boxes.used > len(boxes.cells):
         boxes.cells = grown(boxes.cells, boxes.used + boxes.used // 2)
-    return int(place)
+    return int(first)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -179,8 +183,8 @@ def insert_boxes(
         numbers = np.empty(others, np.int32)
         for other in range(others):
             numbers[other] = enter_leaf(predicates, leaves, pieces, besides[other])
-        slot = slots[conjunctions.slots[conjunction]]
-        term = new_term(boxes.terms, slot, conjunctions.flags[conjunction], numbers)
+        slot, flags = slots[conjunctions.slots[conjunction]], conjunctions.flags[conjunction]
+        term = new_term(boxes.terms, slot, flags, numbers)
         if term >= len(boxes.firsts):
             room = term + term // 2 + 16
             boxes.firsts, boxes.lengths = grown(boxes.firsts, room), grown(boxes.lengths, room)
@@ -190,6 +194,13 @@ def insert_boxes(
         for side in range(length):
             boxes.uses[sides[SIDE * side + AXIS] + 1] += 1
         _sort_sides(boxes.ranks, boxes.cells, first, length)
+        boxes.cells[first + _HEAD] = (
+            np.int64(slot)
+            | np.int64(length) << _LENGTH_BITS
+            | np.int64(others > 0) << _OTHERS_BIT
+            | np.int64(flags) << _FLAG_BITS
+        )
+        boxes.cells[first + _TERM] = term
         boxes.firsts[term], boxes.lengths[term] = first, length
         made[count] = term
         count += 1
@@ -230,9 +241,8 @@ def free_boxes(boxes: Boxes, predicates: Predicates, terms: Shorts) -> None:
         first, length = boxes.firsts[term], boxes.lengths[term]
         for side in range(length):
             boxes.uses[boxes.cells[first + SIDE * side + AXIS] + 1] -= 1
-        if length:
-            boxes.cells[first] = boxes.free[length]
-            boxes.free[length] = first
+        boxes.cells[first + _HEAD] = boxes.free[length]
+        boxes.free[length] = first
         free_term(boxes.terms, term)
 
 
@@ -259,6 +269,37 @@ def rank_axes(boxes: Boxes, ranks: Shorts) -> None:
     boxes.ranks = ranks.copy()
     for term in all_terms(boxes):
         _sort_sides(boxes.ranks, boxes.cells, boxes.firsts[term], boxes.lengths[term])
+
+
+@numba.njit(cache=True, nogil=True)
+def beginnings(boxes: Boxes, terms: Shorts) -> tuple[Shorts, Shorts, Ints]:
+    """Of terms, the ranks of the first two axes, the greatest where there is none, and where the second begins."""
+    none = np.iinfo(np.int32).max
+    firsts, seconds = np.full(len(terms), none, np.int32), np.full(len(terms), none, np.int32)
+    lows = np.zeros(len(terms), np.int64)
+    for number in range(len(terms)):
+        at, length = boxes.firsts[terms[number]], boxes.lengths[terms[number]]
+        if length > 0:
+            firsts[number] = boxes.ranks[boxes.cells[at + AXIS] + 1]
+        if length > 1:
+            seconds[number] = boxes.ranks[boxes.cells[at + SIDE + AXIS] + 1]
+            lows[number] = boxes.cells[at + SIDE + LOW]
+    return firsts, seconds, lows
+
+
+@numba.njit(cache=True, nogil=True)
+def lay_out(boxes: Boxes, terms: Shorts) -> None:
+    """Put all terms next to each other, in this order."""
+    old = boxes.cells
+    boxes.cells = np.empty(boxes.used, np.int64)
+    boxes.used = 0
+    boxes.free[:] = -1
+    for term in terms:
+        length = boxes.lengths[term]
+        first = _place_for(boxes, length)
+        for cell in range(_HEAD, SIDE * length):
+            boxes.cells[first + cell] = old[boxes.firsts[term] + cell]
+        boxes.firsts[term] = first
 
 
 @numba.njit(cache=True, nogil=True)
@@ -295,12 +336,13 @@ def _predicate_holds(predicates: Predicates, number: int, view: View) -> bool:
 
 
 @numba.njit(cache=True, nogil=True)
-def box_holds(boxes: Boxes, predicates: Predicates, term: int, view: View) -> bool:
-    """Does a row satisfy a term?"""
+def holds_at(boxes: Boxes, predicates: Predicates, first: int, view: View) -> bool:
+    """Does a row satisfy the term whose sides begin at a cell?"""
     values, there, tested = view
     cells = boxes.cells
-    at = boxes.firsts[term]
-    end = at + SIDE * boxes.lengths[term]
+    head = cells[first + _HEAD]
+    end = first + SIDE * ((head >> _LENGTH_BITS) & 0xFF)
+    at = first
     while at < end:
         axis = cells[at + AXIS]
         if axis < 0:
@@ -309,32 +351,50 @@ def box_holds(boxes: Boxes, predicates: Predicates, term: int, view: View) -> bo
         elif there[axis] == 0 or values[axis] < cells[at + LOW] or values[axis] > cells[at + HIGH]:
             return False
         at += SIDE
-    if term < len(boxes.terms.predicates.counts) and boxes.terms.predicates.counts[term]:
-        for number in numbers_in(boxes.terms.predicates, term):
+    if (head >> _OTHERS_BIT) & 1:
+        for number in numbers_in(boxes.terms.predicates, cells[first + _TERM]):
             if not _predicate_holds(predicates, number, view):
                 return False
     return True
 
 
 @numba.njit(cache=True, nogil=True)
-def pairs_of_boxes(boxes: Boxes, rows: Shorts, terms: Shorts) -> tuple[Shorts, Shorts, Bytes]:
+def head_at(boxes: Boxes, first: int) -> int:
+    """The head of the term whose sides begin at a cell: what an engine gives for a term that holds."""
+    return boxes.cells[first + _HEAD]
+
+
+@numba.njit(cache=True, nogil=True)
+def term_at(boxes: Boxes, first: int) -> int:
+    """The term whose sides begin at a cell."""
+    return boxes.cells[first + _TERM]
+
+
+@numba.njit(cache=True, nogil=True)
+def pairs_of_boxes(boxes: Boxes, rows: Shorts, heads: Ints) -> tuple[Shorts, Shorts, Bytes]:
     """Rows, slots, each pair once, and 1 for those that hold without a further look.
 
     Args:
         boxes: Of the index.
         rows: Of the batch; equal ones together.
-        terms: One that holds in each of these rows.
+        heads: Of a term that holds in each of these rows.
     """
-    pairs = np.empty(len(rows), np.int32), np.empty(len(rows), np.int32), np.empty(len(rows), np.uint8)
+    found, slots, sure = (
+        np.empty(len(rows), np.int32),
+        np.empty(len(rows), np.int32),
+        np.empty(len(rows), np.uint8),
+    )
     seen = np.full(len(boxes.terms.filled.counts), -1, np.int32)
-    used, start = 0, 0
-    while start < len(rows):
-        end = start + 1
-        while end < len(rows) and rows[end] == rows[start]:
-            end += 1
-        used = report_terms(boxes.terms, terms[start:end], end - start, rows[start], seen, pairs, used)
-        start = end
-    return pairs[0][:used].copy(), pairs[1][:used].copy(), pairs[2][:used].copy()
+    used = 0
+    for place in range(len(rows)):
+        slot, flags = np.int32(heads[place] & 0xFFFFFFFF), heads[place] >> _FLAG_BITS
+        if flags & SEVERAL:
+            if seen[slot] == rows[place]:
+                continue
+            seen[slot] = rows[place]
+        found[used], slots[used], sure[used] = rows[place], slot, flags & UNSURE == 0
+        used += 1
+    return found[:used].copy(), slots[:used].copy(), sure[:used].copy()
 
 
 @numba.njit(cache=True, nogil=True)

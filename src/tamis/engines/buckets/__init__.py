@@ -37,6 +37,7 @@ from tamis.language.formula import Formula
 from tamis.statistics import Statistics
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
+Ints: TypeAlias = npt.NDArray[np.int64]
 Shorts: TypeAlias = npt.NDArray[np.int32]
 Structure: TypeAlias = Literal["auto", "hash", "it-node", "it-range", "rbpst-range", "rbpst-hull"]
 Order: TypeAlias = Literal["rare first", "frequent first", "as they come"]
@@ -140,9 +141,9 @@ class BucketFile(BoxFile):
     def _take(self, terms: Shorts) -> None:
         take_terms(self._own, self._boxes, terms)
 
-    def _match(self, predicates: PredicateIndex, rows: Rows) -> tuple[Shorts, Shorts]:
-        found, terms = match_terms(self._own, self._boxes, predicates.predicates, rows)
-        return found, terms
+    def _match(self, predicates: PredicateIndex, rows: Rows) -> tuple[Shorts, Ints]:
+        found, heads = match_terms(self._own, self._boxes, predicates.predicates, rows)
+        return found, heads
 
     def _stats(self) -> Stats:
         counted = ("always", "structures", "buckets", "room")

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from numba.experimental import structref
 
 from tamis.engines.boxes.rows import Rows, empty_view, hide_row, show_row
-from tamis.engines.boxes.sides import AXIS, HIGH, LOW, SIDE, Boxes, box_holds
+from tamis.engines.boxes.sides import AXIS, HIGH, LOW, SIDE, Boxes, head_at, holds_at, term_at
 from tamis.engines.buckets import interval_tree
 from tamis.engines.buckets.priority_tree import point_bytes
 from tamis.engines.buckets.store import (
@@ -165,7 +165,7 @@ def _owned(own: Organisation, boxes: Boxes, bucket: int, axis: int) -> int:
     number = new_structure(all_, bucket, axis)
     store = all_.store
     for place in range(store.buckets[bucket].count - 1, -1, -1):
-        term = store.entries[store.buckets[bucket].head + place].term
+        term = term_at(boxes, store.entries[store.buckets[bucket].head + place].first)
         if _side_on(boxes, term, axis) >= 0:
             remove_at(store, bucket, place)
             _let_wait(own, term, number)
@@ -173,11 +173,11 @@ def _owned(own: Organisation, boxes: Boxes, bucket: int, axis: int) -> int:
 
 
 @numba.njit(cache=True, nogil=True)
-def _send_all(own: Organisation, bucket: int, structure: int) -> None:
+def _send_all(own: Organisation, boxes: Boxes, bucket: int, structure: int) -> None:
     """Let all terms of a bucket be placed again."""
     store = own.structures.store
     for place in range(store.buckets[bucket].count):
-        _let_wait(own, store.entries[store.buckets[bucket].head + place].term, structure)
+        _let_wait(own, term_at(boxes, store.entries[store.buckets[bucket].head + place].first), structure)
     store.buckets[bucket].count = 0
 
 
@@ -191,14 +191,14 @@ def _index(own: Organisation, boxes: Boxes, number: int) -> bool:
     kind = structure.kind
     store = all_.store
     if kind in (HASH, POINTS):
-        _send_all(own, bucket, number)
+        _send_all(own, boxes, bucket, number)
         structure.buckets -= 1
         free_bucket(store, bucket)
         return True
     low, high, least = MOST, LEAST, MOST
     end, start = LEAST, LEAST
     for place in range(store.buckets[bucket].count):
-        at = _side_on(boxes, store.entries[store.buckets[bucket].head + place].term, axis)
+        at = _side_on(boxes, term_at(boxes, store.entries[store.buckets[bucket].head + place].first), axis)
         first, last = boxes.cells[at + LOW], boxes.cells[at + HIGH]
         if first > LEAST:
             low, high = min(low, first), max(high, first)
@@ -227,7 +227,7 @@ def _halve(own: Organisation, boxes: Boxes, number: int, bucket: int) -> None:
     axis, kind = int(all_.structures[number].axis), all_.structures[number].kind
     interval_tree.close(all_.intervals, node)
     for place in range(store.buckets[bucket].count - 1, -1, -1):
-        term = store.entries[store.buckets[bucket].head + place].term
+        term = term_at(boxes, store.entries[store.buckets[bucket].head + place].first)
         at = _side_on(boxes, term, axis)
         low, high = boxes.cells[at + LOW], boxes.cells[at + HIGH]
         if kind == HALVES_BY_RANGE or not interval_tree.holds_middle(all_.intervals, node, low, high):
@@ -249,7 +249,7 @@ def _cut_hull(own: Organisation, boxes: Boxes, number: int, bucket: int) -> bool
     count, head = store.buckets[bucket].count, store.buckets[bucket].head
     ends, starts = np.empty(count, np.int64), np.empty(count, np.int64)
     for place in range(count):
-        at = _side_on(boxes, store.entries[head + place].term, axis)
+        at = _side_on(boxes, term_at(boxes, store.entries[head + place].first), axis)
         starts[place], ends[place] = boxes.cells[at + LOW], boxes.cells[at + HIGH]
     order = np.argsort(starts, kind="mergesort")
     order = order[np.argsort(ends[order], kind="mergesort")]
@@ -274,10 +274,9 @@ def _cut_hull(own: Organisation, boxes: Boxes, number: int, bucket: int) -> bool
     lower = new_hull(all_, number, -1, ends[last], starts[last], least)
     for place in range(count - 1, -1, -1):
         if moves[place]:
-            term = store.entries[store.buckets[bucket].head + place].term
+            term = term_at(boxes, store.entries[store.buckets[bucket].head + place].first)
             remove_at(store, bucket, place)
-            next_axis, low, high = _next_side(boxes, term, axis)
-            add_entry(store, lower, term, next_axis, low, high)
+            add_entry(store, lower, boxes, term, _next_side(boxes, term, axis))
     return True
 
 
@@ -302,9 +301,9 @@ def _place(own: Organisation, boxes: Boxes, term: int, number: int) -> None:
     store, axis = all_.store, int(all_.structures[number].axis)
     side = _side_on(boxes, term, axis)
     bucket = bucket_for(all_, number, boxes.cells[side + LOW], boxes.cells[side + HIGH])
-    next_axis, low, high = _next_side(boxes, term, axis)
+    following = _next_side(boxes, term, axis)
     if store.buckets[bucket].count < own.capacity:
-        add_entry(store, bucket, term, next_axis, low, high)
+        add_entry(store, bucket, boxes, term, following)
         return
     if store.buckets[bucket].frozen == 0 and _divided(own, boxes, number, bucket):
         _let_wait(own, term, number)
@@ -315,18 +314,18 @@ def _place(own: Organisation, boxes: Boxes, term: int, number: int) -> None:
     ):
         _let_wait(own, term, number)  # by freezing, the bucket has left the term's range to another
         return
-    if next_axis != NONE:
-        _let_wait(own, term, _owned(own, boxes, bucket, next_axis))
+    if following[0] != NONE:
+        _let_wait(own, term, _owned(own, boxes, bucket, following[0]))
         return
     for place in range(store.buckets[bucket].count):
         entry = store.entries[store.buckets[bucket].head + place]
         if entry.axis != NONE:
-            other, axis = int(entry.term), int(entry.axis)
+            other, axis = term_at(boxes, entry.first), entry.axis
             remove_at(store, bucket, place)
-            add_entry(store, bucket, term, next_axis, low, high)
+            add_entry(store, bucket, boxes, term, following)
             _let_wait(own, other, _owned(own, boxes, bucket, axis))
             return
-    add_entry(store, bucket, term, next_axis, low, high)
+    add_entry(store, bucket, boxes, term, following)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -353,29 +352,28 @@ def take_terms(own: Organisation, boxes: Boxes, terms: Shorts) -> None:
             continue
         bucket = int(store.homes[term])
         axis = int(all_.structures[store.buckets[bucket].home].axis)
-        next_axis, low, _ = _next_side(boxes, term, axis)
-        remove_term(store, bucket, term, next_axis, low)
+        remove_term(store, bucket, boxes, term, _next_side(boxes, term, axis))
         drop_if_empty(all_, bucket)
 
 
 @numba.njit(cache=True, nogil=True)
-def match_terms(own: Organisation, boxes: Boxes, predicates: Predicates, rows: Rows) -> tuple[Shorts, Shorts]:
-    """Rows and the terms that hold in them, in the order of rows."""
+def match_terms(own: Organisation, boxes: Boxes, predicates: Predicates, rows: Rows) -> tuple[Shorts, Ints]:
+    """Rows and the heads of terms that hold in them, in the order of rows."""
     all_ = own.structures
     store, work = all_.store, own.work
     view = empty_view(boxes, predicates)
-    found = np.empty(boxes.terms.count + 1, np.int32)
+    found = np.empty(boxes.terms.count + 1, np.int64)
     out = np.empty(store.made + 1, np.int32)
     ways, starts = np.empty(store.made + 1, np.int32), np.empty(store.made + 1, np.int64)
-    found_rows, found_terms = np.empty(1024, np.int32), np.empty(1024, np.int32)
+    found_rows, heads = np.empty(1024, np.int32), np.empty(1024, np.int64)
     always = numbers_in(own.always, 0)
     used = 0
     for row in range(len(rows.firsts) - 1):
         show_row(rows, row, view)
         count = 0
         for term in always:
-            if box_holds(boxes, predicates, term, view):
-                found[count] = term
+            if holds_at(boxes, predicates, boxes.firsts[term], view):
+                found[count] = head_at(boxes, boxes.firsts[term])
                 count += 1
         end = rows.firsts[row + 1]
         tests = rows.tests[rows.test_firsts[row] : rows.test_firsts[row + 1]]
@@ -402,8 +400,8 @@ def match_terms(own: Organisation, boxes: Boxes, predicates: Predicates, rows: R
         work[FOUND] += count
         if used + count > len(found_rows):
             length = 2 * (used + count)
-            found_rows, found_terms = grown(found_rows, length), grown(found_terms, length)
+            found_rows, heads = grown(found_rows, length), grown(heads, length)
         for at in range(count):
-            found_rows[used], found_terms[used] = row, found[at]
+            found_rows[used], heads[used] = row, found[at]
             used += 1
-    return found_rows[:used].copy(), found_terms[:used].copy()
+    return found_rows[:used].copy(), heads[:used].copy()

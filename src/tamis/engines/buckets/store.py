@@ -16,7 +16,7 @@ import numpy.typing as npt
 from numba.experimental import structref
 
 from tamis.engines.boxes.rows import Rows
-from tamis.engines.boxes.sides import TESTS, Boxes, View, box_holds
+from tamis.engines.boxes.sides import TESTS, Boxes, View, head_at, holds_at
 from tamis.engines.dynamic.predicates import Predicates
 from tamis.engines.grouping import grown
 from tamis.engines.structs import struct
@@ -27,7 +27,8 @@ Shorts: TypeAlias = npt.NDArray[np.int32]
 
 NONE = np.iinfo(np.int32).max
 """The axis of an entry whose term has no next side; behind all others."""
-ENTRY = np.dtype([("axis", np.int32), ("term", np.int32), ("low", np.int64), ("high", np.int64)])
+ENTRY = np.dtype([("axis", np.int64), ("first", np.int64), ("low", np.int64), ("high", np.int64)])
+"""An entry: the axis of the next side of a term, where the sides of the term begin, and the ends of that side."""
 BUCKET = np.dtype(
     [
         ("head", np.int64),
@@ -148,8 +149,9 @@ def _place_for(store: Store, head: int, count: int, axis: int, low: int) -> int:
 
 
 @numba.njit(cache=True, nogil=True)
-def add_entry(store: Store, number: int, term: int, axis: int, low: int, high: int) -> None:
+def add_entry(store: Store, number: int, boxes: Boxes, term: int, side: tuple[int, int, int]) -> None:
     """Put a term with its next side into a bucket, beyond any capacity if need be."""
+    axis, low, high = side
     bucket = store.buckets[number]
     if bucket.power < 0:
         bucket.power = _LEAST_POWER
@@ -167,7 +169,7 @@ def add_entry(store: Store, number: int, term: int, axis: int, low: int, high: i
     for at in range(end, place, -1):
         entries[at] = entries[at - 1]
     entry = entries[place]
-    entry.axis, entry.term, entry.low, entry.high = axis, term, low, high
+    entry.axis, entry.first, entry.low, entry.high = axis, boxes.firsts[term], low, high
     bucket.count += 1
     if term >= len(store.homes):
         store.homes = grown(store.homes, term + term // 2 + 16)
@@ -189,11 +191,12 @@ def remove_at(store: Store, number: int, place: int) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def remove_term(store: Store, number: int, term: int, axis: int, low: int) -> None:
-    """Take out a term whose next side, if it has one, begins so."""
+def remove_term(store: Store, number: int, boxes: Boxes, term: int, side: tuple[int, int, int]) -> None:
+    """Take out a term with this next side."""
+    axis, low, _ = side
     bucket = store.buckets[number]
     place = _place_for(store, bucket.head, bucket.count, axis, low) if store.is_sorted else int(bucket.head)
-    while store.entries[place].term != term:
+    while store.entries[place].first != boxes.firsts[term]:
         place += 1
     remove_at(store, number, place - bucket.head)
 
@@ -207,11 +210,11 @@ def look_through(
     rows: Rows,
     part: tuple[int, int],
     view: View,
-    found: Shorts,
+    found: Ints,
     count: int,
     work: Ints,
 ) -> int:
-    """Write the terms of a bucket that hold; gives how many there are then.
+    """Write the heads of the terms of a bucket that hold; gives how many there are then.
 
     Args:
         store: Of all buckets.
@@ -239,8 +242,8 @@ def look_through(
             elif axis != NONE and (there[axis] == 0 or values[axis] < entry.low or values[axis] > entry.high):
                 continue
             work[1] += 1
-            if box_holds(boxes, predicates, entry.term, view):
-                found[count] = entry.term
+            if holds_at(boxes, predicates, entry.first, view):
+                found[count] = head_at(boxes, entry.first)
                 count += 1
         return count
     for place in range(part[0], part[1]):
@@ -257,8 +260,8 @@ def look_through(
                 holds = entry.high >= value
             if holds:
                 work[1] += 1
-                if box_holds(boxes, predicates, entry.term, view):
-                    found[count] = entry.term
+                if holds_at(boxes, predicates, entry.first, view):
+                    found[count] = head_at(boxes, entry.first)
                     count += 1
             at += 1
         work[0] += at - start
@@ -266,8 +269,8 @@ def look_through(
     work[0] += end - at
     while at < end:
         work[1] += 1
-        if box_holds(boxes, predicates, entries[at].term, view):
-            found[count] = entries[at].term
+        if holds_at(boxes, predicates, entries[at].first, view):
+            found[count] = head_at(boxes, entries[at].first)
             count += 1
         at += 1
     return count

@@ -417,7 +417,6 @@ class Matcher:
         """What `finish` makes of the pairs of each part of a batch, all of the version that is the newest now."""
         check_schedule(schedule, width)
         state, frame = self._begin(batch)
-
         self._scheduler.updated(self._collection.updates)
         pool = self._pool if frame.rows >= 2 * _PART_ROWS else None
         return scheduled(self._scheduler, state, frame, finish, schedule=schedule, width=width, pool=pool)

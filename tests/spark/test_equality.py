@@ -138,6 +138,19 @@ def test_every_engine_finds_the_same(spark: SparkSession, case: Case, engine: st
     assert found_by(match(events, subscriptions, event_id="key", engine=engine)) == case.expected
 
 
+def test_cheap_events_first_find_the_same(spark: SparkSession, case: Case) -> None:
+    ready = prepare(spark.createDataFrame(case.subscriptions), case.event_type, spark=spark)
+    events = frame_of(case, spark)
+    for shards in (1, 2):
+        options: Any = {"event_id": "key", "schedule": "shortest-first", "shards": shards}
+        assert found_by(match(events, ready, **options)) == case.expected
+        rows = match(events, ready, output="grouped", **options).toArrow().to_pylist()
+        assert sorted((row["event_id"], id) for row in rows for id in row["subscription_id"]) == case.expected
+        assert len(rows) == case.events.num_rows
+    with pytest.raises(ValueError, match="no schedule 'random'"):
+        match(events, ready, event_id="key", schedule="random")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("shards", [2, 3, 11])
 def test_shards_find_the_same(spark: SparkSession, case: Case, shards: int) -> None:
     events = frame_of(case, spark).repartition(3)

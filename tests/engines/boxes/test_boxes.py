@@ -10,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tamis.engines.base import Stats
+from tamis.engines.base import Engine, Stats
 from tamis.engines.boxes import BoxFile
 from tamis.engines.boxes.rows import Rows, empty_view, hide_row, show_row
 from tamis.engines.boxes.sides import all_terms, head_at, holds_at, sides_of, uses_of
+from tamis.engines.buckets import Buckets
 from tamis.engines.dynamic.index import PredicateIndex
 from tamis.engines.dynamic.normal_form import TermIndex
+from tamis.engines.rtree import Rtree
 from tamis.events import EventBatch, EventType
 from tamis.language.condition import compile_condition
 from tests.engines.changes import change_at_random
@@ -121,6 +123,14 @@ def test_sides_of_one_axis_are_one() -> None:
 
 def test_what_nothing_satisfies_is_no_term() -> None:
     assert file_of("a > 3 AND a < 2", "a IN (1, 2) AND a > 5", "FALSE").sides() == []
+
+
+@pytest.mark.parametrize("engine", [Buckets(), Rtree()])
+def test_an_index_that_begins_with_what_nothing_satisfies(engine: Engine) -> None:
+    formulas = [compile_condition(text).formula for text in ("a = 1 AND a = 2", "a = 1")]
+    index: Any = engine.build(formulas[:1])
+    index.insert(1, formulas[1])
+    assert check(index, formulas, EventBatch.of([{"a": 1}, {"a": 2}])) == 1
 
 
 def test_pieces_have_their_hull_and_nulls_no_side() -> None:

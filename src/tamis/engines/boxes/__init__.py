@@ -46,7 +46,7 @@ class BoxFile(TermFile):
 
     def __init__(self) -> None:
         self._boxes = boxes_of()
-        self._ranked = 0
+        self._ranked = -1
 
     def insert(
         self, predicates: PredicateIndex, forest: Forest, conjunctions: Conjunctions, slots: Shorts
@@ -58,7 +58,7 @@ class BoxFile(TermFile):
             move_sides(self._boxes, axis, old, new)
         terms = insert_boxes(self._boxes, predicates.predicates, conjunctions, leaves, pieces, slots)
         count = box_counts(self._boxes)[0]
-        if relabelled or count > 2 * self._ranked:
+        if relabelled or count > 2 * self._ranked:  # the first time, even if nothing can be satisfied
             rank_axes(self._boxes, self._ranks())
             self._ranked = count
             self._clear(predicates)

@@ -65,6 +65,22 @@ def _engines_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _buckets_arguments(parser: argparse.ArgumentParser) -> None:
+    _sizes(parser)
+    parser.add_argument("--part", action="append", default=[], metavar="P", help="only this part; may be repeated")
+    parser.add_argument(
+        "--size", type=int, action="append", default=[], metavar="N", help="subscriptions; may be repeated"
+    )
+
+
+def _batchsearch_arguments(parser: argparse.ArgumentParser) -> None:
+    _sizes(parser)
+    parser.add_argument(
+        "--part", action="append", default=[], metavar="P", help="only this experiment; may be repeated"
+    )
+    parser.add_argument("--size", type=int, metavar="N", help="boxes at most; all other sizes in proportion")
+
+
 def _spark_arguments(parser: argparse.ArgumentParser) -> None:
     _sizes(parser)
     parser.add_argument("--size", type=int, metavar="N", help="subscriptions")
@@ -105,6 +121,18 @@ def _engines(given: argparse.Namespace) -> Report:
     return engines.run(size_of(given), given.family, given.size, claims)
 
 
+def _buckets(given: argparse.Namespace) -> Report:
+    from benchmarks import buckets
+
+    return buckets.run(size_of(given), given.part, given.size)
+
+
+def _batchsearch(given: argparse.Namespace) -> Report:
+    from benchmarks import batchsearch
+
+    return batchsearch.run(size_of(given), given.part, given.size)
+
+
 def _coefficients(given: argparse.Namespace) -> Report:
     from benchmarks import coefficients
 
@@ -141,6 +169,8 @@ COMMANDS: dict[str, Command] = {
     "parse": Command("from text to formula", _parse_arguments, _parse),
     "match": Command("engines against each other", _match_arguments, _match),
     "engines": Command("engines on the workloads of the papers they come from", _engines_arguments, _engines),
+    "buckets": Command("PUBSUB against BE-Tree and counting, as in its paper", _buckets_arguments, _buckets),
+    "batchsearch": Command("BatchSearch in an R-tree, and schedules", _batchsearch_arguments, _batchsearch),
     "spark": Command("Spark against the engine alone and against plain Spark", _spark_arguments, _spark),
     "coefficients": Command("what features of subscriptions cost each engine", _parse_arguments, _coefficients),
     "compare": Command("two revisions against each other", _compare_arguments, _compare),

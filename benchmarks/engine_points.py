@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from benchmarks.contest import OURS, Contestant, compare_pairs, contest, keys_of
 from benchmarks.engine_cases import Effort, engine_of
 from benchmarks.families import SCALES, SEED, Case, Data, data_of
 from benchmarks.timing import Times, timed
-from tamis.engines.base import Index, Stats
+from tamis.engines.base import Engine, Index, Stats
 from tamis.engines.forest.pick import picked
 from tamis.workloads import WorkloadError
 
@@ -88,10 +88,12 @@ class Lab:
 
     Attributes:
         effort: How much is measured.
+        engines: The engine of a contestant, by name; None if there is no such engine.
         left_out: Why a contestant was not measured, by case, size and name.
     """
 
     effort: Effort
+    engines: Callable[[str], Engine | None] = engine_of
     left_out: dict[str, str] = field(default_factory=dict)
     _known: dict[tuple[str, int, tuple[str, ...]], dict[str, Point]] = field(default_factory=dict)
     _slow: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
@@ -126,7 +128,7 @@ class Lab:
             data = data_of(case, count, 1)
         except WorkloadError as refused:
             return refused
-        engines = {name: engine_of(name) for name in names}
+        engines = {name: self.engines(name) for name in names}
         return data, {
             name: engine.build(data.forest, data.statistics).stats()
             for name, engine in engines.items()
@@ -141,7 +143,7 @@ class Lab:
             effort = replace(
                 self.effort, rounds=1, seconds=0.0, changes=1, scanned=_WARM, events=self.effort.batch
             )
-            quiet = Lab(effort)
+            quiet = Lab(effort, self.engines)
             quiet.measure(case.label, data_of(case, _WARM, effort.events), names, quiet=True)
 
     def measure(self, label: str, data: Data, names: Sequence[str], *, quiet: bool = False) -> dict[str, Point]:
@@ -186,7 +188,7 @@ class Lab:
         built: dict[str, float] = {}
         first, few = data.batch(0, 1), data.batch(0, min(_TRIED_ROWS, data.events))
         for name in names:
-            engine = engine_of(name)
+            engine = self.engines(name)
             reason = "there is no such engine" if engine is None else self._reason(label, name, count)
             if engine is None or reason is not None:
                 self.left_out[f"{label}: {name}"] = str(reason)

@@ -53,8 +53,8 @@ def run(
         curve: dict[int, dict[str, Point]] = {}
         for count in given:
             points = curve[count] = lab.points(entry.case, count, names)
-            _print(f"{label}, {count}", points, lab)
-            _record(f"{label}, {count}", points, figures)
+            print_points(f"{label}, {count}", points, lab)
+            record_points(f"{label}, {count}", points, figures)
         _judge(label, curve, bars, exact=size == "full")
         drawings += _drawn(label, curve)
     figures["left out"] = lab.left_out
@@ -79,8 +79,12 @@ def _claims(lab: Lab, ids: Sequence[str]) -> Report:
     return Report("engines", figures, judged=False)
 
 
-def _print(title: str, points: Mapping[str, Point], lab: Lab) -> None:
+def print_points(title: str, points: Mapping[str, Point], lab: Lab) -> None:
+    """A table: what each contestant counted, then what it took."""
     print(f"\n{title}: {number(points[OURS].pairs)} matches an event; all pairs are those of {OURS}")
+    for name, point in points.items():
+        if point.work:
+            print(f"{name}, of an event: " + ", ".join(f"{what} {number(n)}" for what, n in point.work.items()))
     print("".join(f"{head:{width}} " for head, width in zip(_HEADS, _WIDTHS, strict=True)).rstrip())
     for name, point in points.items():
         cells = (
@@ -92,15 +96,13 @@ def _print(title: str, points: Mapping[str, Point], lab: Lab) -> None:
             number(point.bytes),
         )
         print("".join(f"{cell:{width}} " for cell, width in zip(cells, _WIDTHS, strict=True)).rstrip())
-    for name, point in points.items():
-        if point.work:
-            print(f"{name}, of an event: " + ", ".join(f"{what} {number(n)}" for what, n in point.work.items()))
     for what, reason in lab.left_out.items():
         if what.startswith(f"{title}: "):
             print(f"left out: {what.removeprefix(f'{title}: ')}, {reason}")
 
 
-def _record(title: str, points: Mapping[str, Point], figures: Figures) -> None:
+def record_points(title: str, points: Mapping[str, Point], figures: Figures) -> None:
+    """The same as figures, and the bytes of every structure."""
     figures[f"{title}: matches an event"] = number(points[OURS].pairs)
     for name, point in points.items():
         figures[f"{title}: {name}, us/event"] = spread(point.microseconds)
@@ -124,11 +126,11 @@ def _judge(label: str, curve: Mapping[int, Mapping[str, Point]], bars: dict[str,
         if label == auction().label and {"hits", "counting"} <= set(points):
             hits, counting = points["hits"], points["counting"]
             title = f"{label}, {judged}: hits against counting"
-            bars[f"{title}, times as fast"] = Bar(_ratio(counting, hits), 1.0)
+            bars[f"{title}, times as fast"] = Bar(ratio(counting, hits), 1.0)
             bars[f"{title}, share of its bytes"] = Bar(round(hits.bytes / counting.bytes, 3), 1.0, at_most=True)
         if label == and_or().label and {"dag", FILTERS[-1]} <= set(points):
             title = f"{label}, {judged}: true-value-path against general, times as fast"
-            bars[title] = Bar(_ratio(points[FILTERS[-1]], points["dag"]), 1.0)
+            bars[title] = Bar(ratio(points[FILTERS[-1]], points["dag"]), 1.0)
     if label == auction().label and (not exact or largest == CHANGED):
         for name, point in curve[largest].items():
             if point.inserted:
@@ -137,8 +139,8 @@ def _judge(label: str, curve: Mapping[int, Mapping[str, Point]], bars: dict[str,
                 bars[f"{title}, deleted a second"] = Bar(round(median(point.deleted)), _CHANGES_A_SECOND)
 
 
-def _ratio(slow: Point, fast: Point) -> float:
-    """Of the rounds, the median."""
+def ratio(slow: Point, fast: Point) -> float:
+    """How many times as long the first takes as the second: of the rounds, the median."""
     each = [one / other for one, other in zip(slow.microseconds, fast.microseconds, strict=True)]
     return round(median(each), 2)
 

@@ -147,8 +147,8 @@ class Data:
         return batch
 
 
-def data_of(case: Case, subscriptions: int, events: int) -> Data:
-    """The data of a case; a condition that is refused is a mistake."""
+def data_of(case: Case, subscriptions: int, events: int, *, informed: bool = True) -> Data:
+    """The data of a case, with statistics unless they are not wanted; a condition that is refused is a mistake."""
     workload = generate(
         case.family, subscriptions=subscriptions, events=PAST_EVENTS + events, seed=SEED, **case.parameters
     )
@@ -161,7 +161,7 @@ def data_of(case: Case, subscriptions: int, events: int) -> Data:
         raise SystemExit(msg)
     with filed.taken():
         forest = forest_of(column)
-    return Data(workload, forest, learned(workload, forest), compiled, filed)
+    return Data(workload, forest, learned(workload, forest) if informed else Statistics(), compiled, filed)
 
 
 def learned(workload: Workload, forest: Forest) -> Statistics:

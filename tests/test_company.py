@@ -356,6 +356,7 @@ def test_what_the_lines_match() -> None:
     assert found(_LINES[20]) == {"a IS NULL"}
 
 
+@pytest.mark.slow
 def test_random_events_as_lines_and_as_dictionaries() -> None:
     random_ = random.Random(62)
     matcher = matcher_of(schemaless(), 63, 80)

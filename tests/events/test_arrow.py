@@ -87,6 +87,7 @@ def same(one: Any, other: Any) -> bool:
     return repr(one) == repr(other)
 
 
+@pytest.mark.slow
 @given(arrow_data(), st.sampled_from(TYPES), st.integers(0, 3), st.integers(0, 3))
 def test_a_column_holds_what_each_value_means_alone(
     data: tuple[pa.DataType, list[Any]], type_: Type, before: int, after: int

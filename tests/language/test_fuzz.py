@@ -139,6 +139,7 @@ def test_lint_takes_any_text() -> None:
         )
 
 
+@pytest.mark.slow
 def test_odd_bytes() -> None:
     random_ = random.Random(24)
     alphabet = [

@@ -362,6 +362,7 @@ RANGES = st.lists(st.tuples(st.integers(0, 0x10FFFF), st.integers(0, 0x2FFF)), m
 )
 
 
+@pytest.mark.slow
 @given(RANGES, RANGES)
 def test_sets_are_what_their_edges_say(left: regex_classes.Ranges, right: regex_classes.Ranges) -> None:
     def holds(ranges: regex_classes.Ranges, code: int) -> bool:

@@ -51,6 +51,7 @@ def test_the_claim_of_the_dead_expires(storage: RemoteStorage, tmp_path: Path) -
         assert len(storage.listing("claims")) == 1
 
 
+@pytest.mark.slow
 def test_who_does_not_get_in_is_told(storage: RemoteStorage, tmp_path: Path) -> None:
     storage.write("claims/" + 32 * "0", [b"from the future"])
     os.utime(tmp_path / "s" / "claims" / (32 * "0"), (5e9, 5e9))

@@ -74,6 +74,7 @@ def data() -> Workload:
     return generate("begen", subscriptions=2_000, events=300, seed=4)
 
 
+@pytest.mark.slow
 def test_conditions_say_what_was_drawn(data: Workload) -> None:
     found = drawn(BLOCK_CONDITIONS)
     parts = np.stack([found.attributes, found.lows, found.highs], axis=2)[:2_000].tolist()

@@ -137,6 +137,7 @@ def test_members_of_pools_have_nothing_in_common() -> None:
     assert all(len(parents) == 1 for parents in above.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPERATORS)
 def test_operators_are_as_frequent_as_asked_for(name: str) -> None:
     data = generate("jewel", subscriptions=4_000, events=0, operators=name)

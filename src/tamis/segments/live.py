@@ -86,12 +86,11 @@ class LiveSegment:
         return slot if slot < 0 or self._died is None or self._died[slot] > version else -1
 
     def estimate(self, frame: Frame) -> npt.NDArray[np.int64]:
-        """The expected work of each row: the index's own estimate, a guess if it has none."""
-        if isinstance(self.index, Estimating):
-            return self.index.estimate(frame)
+        """The expected work of each row: what the index says it looks at, if it can, and a guess of what holds."""
         if self._guess is None:
             self._guess = Guess(self.forest)
-        return self._guess.estimate(frame)
+        held = self._guess.estimate(frame)
+        return held + self.index.estimate(frame) if isinstance(self.index, Estimating) else held
 
     def match(self, frame: Frame, version: int) -> Matches:
         """The pairs of a version."""

@@ -44,6 +44,7 @@ def delete(index: TermIndex, *slots: int) -> None:
     index.delete_many(np.array(slots, np.int32))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("max_cap", [1, 4])
 @pytest.mark.parametrize("depth", [1, 3])
 def test_random_forests(depth: int, max_cap: int) -> None:

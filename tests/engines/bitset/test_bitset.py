@@ -44,6 +44,7 @@ def test_random_forests(monkeypatch: pytest.MonkeyPatch, domain: int, depth: int
     assert check(index, list(forest), random_events(random_, 4, domain, 40)) > 1_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [

@@ -38,6 +38,7 @@ def _pairs(index: Index, events: EventBatch) -> set[tuple[int, int]]:
     return set(pairs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("subscriptions", "attributes"), [(3_000, 80), (6_000, 120)])
 def test_couples_find_what_counting_finds(subscriptions: int, attributes: int) -> None:
     workload = generate("sparse", subscriptions=subscriptions, events=300, seed=7, attributes=attributes)
@@ -62,6 +63,7 @@ def test_couples_find_what_counting_finds(subscriptions: int, attributes: int) -
     assert alone == {(row, slot) for row, slot in wanted if row < 50}
 
 
+@pytest.mark.slow
 def test_a_couple_with_more_entries_than_are_settled_together() -> None:
     conditions = [f"a >= {number % 7} AND b <= {90 + number % 9}" for number in range(5_000)]
     rare = [f"c{number % 30} = {number} AND d{number % 31} = 1" for number in range(20_000)]

@@ -63,6 +63,7 @@ def events(random_: random.Random, count: int) -> EventBatch:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_random_conditions(everywhere: None, name: str) -> None:
     random_ = random.Random(71)
@@ -77,6 +78,7 @@ def test_random_conditions(everywhere: None, name: str) -> None:
             assert found(index, batch) == wanted(conditions, batch)
 
 
+@pytest.mark.slow
 def test_intervals_with_many_ends(everywhere: None) -> None:
     random_ = random.Random(72)
     conditions = ranges(random_, 700)
@@ -101,6 +103,7 @@ def test_a_saved_outline_is_the_same(everywhere: None) -> None:
     assert found(opened, batch) == wanted(conditions, batch)
 
 
+@pytest.mark.slow
 def test_segments_and_deaths(everywhere: None) -> None:
     random_ = random.Random(74)
     matcher = Matcher(TYPE, "bitslice")
@@ -117,6 +120,7 @@ def test_segments_and_deaths(everywhere: None) -> None:
     assert pairs == sorted((row, id_) for id_, each in living.items() for row in reference.matches(each, batch))
 
 
+@pytest.mark.slow
 def test_large_groups_have_outlines_and_small_ones_have_none() -> None:
     workload = generate("ranges", subscriptions=6_000, events=16, seed=75, attributes=4, ranges=3)
     formulas = [compile_condition(text, workload.event_type).formula for text in workload.conditions.to_pylist()]
@@ -128,6 +132,7 @@ def test_large_groups_have_outlines_and_small_ones_have_none() -> None:
         assert found(index, batch) == found(other, batch)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fewest", [1, NEVER_MASKS])
 def test_more_intervals_than_are_looked_at_together(fewest: int) -> None:
     random_ = random.Random(76)

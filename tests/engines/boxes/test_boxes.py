@@ -89,6 +89,7 @@ class AllFile(BoxFile):
         return {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [1, 3])
 def test_random_forests(depth: int) -> None:
     random_ = random.Random(71)

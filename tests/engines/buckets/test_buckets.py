@@ -28,6 +28,7 @@ def pairs(index: TermIndex, batch: EventBatch) -> list[tuple[int, int]]:
     return sorted(zip(found.rows.tolist(), found.slots.tolist(), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("structure", STRUCTURES)
 @pytest.mark.parametrize("capacity", [1, 4, 2_000])
 def test_random_forests(structure: Structure, capacity: int) -> None:
@@ -125,6 +126,7 @@ def test_a_structure_that_is_not_there() -> None:
         Buckets(structures={"a": "btree"})  # type: ignore[dict-item]
 
 
+@pytest.mark.slow
 def test_early_end_in_sorted_buckets() -> None:
     texts = [f"a = 1 AND b BETWEEN {low} AND {low + 1}" for low in range(3_000)]
     index = Buckets(5_000).build([compile_condition(text).formula for text in texts])

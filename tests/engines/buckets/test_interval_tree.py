@@ -168,6 +168,7 @@ COORDINATES: dict[str, Callable[[random.Random, Range], int]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_range", [False, True], ids=["node", "range"])
 @pytest.mark.parametrize("coordinates", COORDINATES)
 @pytest.mark.parametrize("domain", DOMAINS)

@@ -82,6 +82,7 @@ COORDINATES: dict[str, Callable[[random.Random], int]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hulls", [False, True], ids=["ranges", "hulls"])
 @pytest.mark.parametrize("coordinates", COORDINATES)
 def test_random_changes_of_several_trees(coordinates: str, hulls: bool) -> None:

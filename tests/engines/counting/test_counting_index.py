@@ -93,6 +93,7 @@ def test_unsure_formulas_are_settled() -> None:
     assert check_formulas(index, formulas[1:2], EventBatch.of(events)) > 0
 
 
+@pytest.mark.slow
 def test_long_conjunctions() -> None:
     """A byte counts 255 predicates; a longer conjunction is unsure."""
     texts = [" AND ".join(f"x{number} = 1" for number in range(count)) for count in (254, 255, 256, 400)]

@@ -160,6 +160,7 @@ def test_a_tree_holds_when_its_formula_does(tree: Tree, widths: bool) -> None:
             assert evaluate(data, held, widths=widths, circuit=False) is wanted
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(trees(), st.booleans())
 def test_the_least_hits_are_the_recursive_ones(tree: Tree, widths: bool) -> None:

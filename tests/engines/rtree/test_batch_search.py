@@ -126,6 +126,7 @@ def test_pruning_saves_visits_and_changes_nothing_else(tree: Tree, events: Ends)
     assert pruned.visits < whole.visits
 
 
+@pytest.mark.slow
 def test_no_events_and_no_boxes(tree: Tree) -> None:
     answers = batch_search(tree, np.empty((0, DIMENSIONS), np.int64), 3)
     assert len(answers.rows) == len(answers.responses) == len(answers.table.order) == 0

@@ -21,6 +21,7 @@ def check(tree: Tree, lows: Ends, highs: Ends, living: set[int], points: Ends) -
         assert sorted(search_all(tree, point).tolist()) == scan(lows, highs, living, point)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("inner", "leaf"), CAPACITIES)
 @pytest.mark.parametrize("dimensions", [1, 3])
 def test_random_changes(inner: int, leaf: int, dimensions: int) -> None:
@@ -80,6 +81,7 @@ ENDS = st.sampled_from([NO_LOW, NO_LOW + 1, -1, 0, 1, 7, NO_HIGH - 1, NO_HIGH])
 SIDES = st.tuples(ENDS, ENDS).map(sorted)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(SIDES, SIDES), min_size=1, max_size=60),
     st.lists(st.integers(0, 59), max_size=90),

@@ -20,6 +20,7 @@ from tests.engines.naive import check, random_events, random_forest
 from tests.worlds import WORLDS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [None, 1, 2, 9])
 def test_random_forests_at_any_level(level: int | None) -> None:
     random_ = random.Random(5)

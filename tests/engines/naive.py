@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from tamis import compile_conditions
 from tamis.engines.base import Index
-from tamis.engines.forest import INTERVAL, PIECES, TEST, Forest, Leaves, Nodes, Pieces
+from tamis.engines.forest import INTERVAL, PIECES, TEST, Forest, Leaves, Nodes, Pieces, forest_of
 from tamis.engines.forest.axes import HIGHEST, KEYS, LOWEST, Axis
 from tamis.engines.forest.tests import tests_of
+from tamis.engines.postings import Postings
 from tamis.events import EventBatch, EventType
 from tamis.events.compute import BatchFrame
 from tamis.language.expression import Path
 from tamis.language.formula import Formula
 from tamis.values.column import Mask
 from tamis.values.types import BIGINT
+from tamis.workloads import generate
 
 Pair = tuple[int, int]
 
@@ -36,6 +40,20 @@ def check(index: Index, formulas: Sequence[Formula], batch: EventBatch) -> int:
     wanted = pairs_of(formulas, batch)
     assert pairs == wanted, sorted(set(pairs) ^ set(wanted))[:5]
     return len(wanted)
+
+
+def check_workload(index_of: Callable[[Forest], Index], name: str, **parameters: Any) -> int:
+    """An index finds the pairs that `postings` finds on a workload, each once; how many there are."""
+    data = generate(name, subscriptions=600, events=60, seed=5, **parameters)
+    forest = forest_of(compile_conditions(data.conditions, data.event_type))
+    batch = EventBatch.of(data.events, data.event_type)
+    found, wanted = (
+        sorted(zip(each.rows.tolist(), each.slots.tolist(), strict=True))
+        for each in (index_of(forest).match(batch), Postings().build(forest).match(batch))
+    )
+    assert found == wanted, sorted(set(found) ^ set(wanted))[:5]
+    assert len(set(found)) == len(found)
+    return len(found)
 
 
 def event_type(axes: int) -> EventType:

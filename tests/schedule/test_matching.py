@@ -15,8 +15,8 @@ import pytest
 from tamis import EventBatch, Matcher
 from tamis.engines import ENGINES
 from tamis.engines.base import Estimating
+from tamis.engines.guess import Guess
 from tamis.predicates.base import Frame
-from tamis.schedule.guess import Guess
 from tamis.schedule.scheduler import SCHEDULES, Schedule
 from tests.engines.test_engines import marked
 from tests.worlds import WORLDS, world

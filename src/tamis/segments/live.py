@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from tamis.engines.base import Estimating, Index, Matches
 from tamis.engines.forest import Forest
+from tamis.engines.guess import Guess
 from tamis.predicates.base import Frame
-from tamis.schedule.guess import Guess
 from tamis.segments.records import Records
 from tamis.snapshot.segment import Segment
 

@@ -8,16 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tamis import compile_conditions
-from tamis.engines.forest import forest_of
-from tamis.engines.postings import Postings
 from tamis.engines.siena import Siena
 from tamis.events import EventBatch
 from tamis.language.condition import compile_condition
 from tamis.language.formula import Formula
-from tamis.workloads import generate
 from tests.engines.changes import change_at_random
-from tests.engines.naive import check, random_events, random_forest
+from tests.engines.naive import check, check_workload, random_events, random_forest
 from tests.worlds import WORLDS
 
 
@@ -49,15 +45,8 @@ def test_random_changes(name: str) -> None:
     ("name", "parameters"), [("auction", {}), ("ranges", {"width": 0.8}), ("strings", {}), ("equality", {})]
 )
 def test_the_pairs_of_postings(name: str, parameters: dict[str, Any]) -> None:
-    data = generate(name, subscriptions=600, events=60, seed=5, **parameters)
-    forest = forest_of(compile_conditions(data.conditions, data.event_type))
-    batch = EventBatch.of(data.events, data.event_type)
-    pairs = []
-    for engine in (Siena(), Postings()):
-        found = engine.build(forest).match(batch)
-        pairs.append(sorted(zip(found.rows.tolist(), found.slots.tolist(), strict=True)))
-    assert pairs[0] == pairs[1]
-    assert len(set(pairs[0])) == len(pairs[0])
+    found = check_workload(Siena().build, name, **parameters)
+    assert found or name == "strings", "so few strings have no pairs"
 
 
 def test_what_needs_an_attribute_that_an_event_lacks_is_passed_over() -> None:

@@ -21,7 +21,6 @@ from tamis.engines.boxes import BoxFile
 from tamis.engines.boxes.rows import Rows
 from tamis.engines.dynamic.index import PredicateIndex
 from tamis.engines.dynamic.normal_form import TermIndex
-from tamis.engines.forest import forest_of
 from tamis.language.formula import Formula
 from tamis.statistics import Statistics
 
@@ -49,10 +48,7 @@ class BETree:
 
     def build(self, formulas: Sequence[Formula], statistics: Statistics | None = None) -> TermIndex:
         """An index with formula i in slot i."""
-        index = TermIndex(TreeFile(self._max_cap, self._loss))
-        forest = forest_of(formulas)
-        index.insert_many(np.arange(len(forest), dtype=np.int32), forest)
-        return index
+        return TermIndex(TreeFile(self._max_cap, self._loss)).filled(formulas)
 
 
 class TreeFile(BoxFile):

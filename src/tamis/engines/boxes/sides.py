@@ -253,10 +253,10 @@ def uses_of(boxes: Boxes) -> Ints:
 
 
 @numba.njit(cache=True, nogil=True)
-def points_on(boxes: Boxes) -> Ints:
-    """How many of the sides on axis a are single values, at a + 1."""
+def points_on(boxes: Boxes, terms: Shorts) -> Ints:
+    """How many of the sides of terms on axis a are single values, at a + 1."""
     found = np.zeros(len(boxes.uses), np.int64)
-    for term in all_terms(boxes):
+    for term in terms:
         first = boxes.firsts[term]
         for at in range(first, first + SIDE * boxes.lengths[term], SIDE):
             found[boxes.cells[at + AXIS] + 1] += boxes.cells[at + LOW] == boxes.cells[at + HIGH]

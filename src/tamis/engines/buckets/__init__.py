@@ -18,19 +18,19 @@ from tamis.engines.boxes import BoxFile
 from tamis.engines.boxes.rows import Rows
 from tamis.engines.boxes.sides import TESTS, points_on, uses_of
 from tamis.engines.buckets.filing import (
+    Organisation,
     match_terms,
     organisation_bytes,
     organisation_counts,
     organisation_of,
     organisation_work,
     put_terms,
-    reserve_kinds,
+    set_kinds,
     take_terms,
 )
 from tamis.engines.buckets.structures import KINDS
 from tamis.engines.dynamic.index import PredicateIndex
 from tamis.engines.dynamic.normal_form import TermIndex
-from tamis.engines.forest import forest_of
 from tamis.errors import TamisError
 from tamis.language.expression import Path
 from tamis.language.formula import Formula
@@ -82,10 +82,7 @@ class Buckets:
 
     def build(self, formulas: Sequence[Formula], statistics: Statistics | None = None) -> TermIndex:
         """An index with formula i in slot i."""
-        index = TermIndex(BucketFile(*self._options))
-        forest = forest_of(formulas)
-        index.insert_many(np.arange(len(forest), dtype=np.int32), forest)
-        return index
+        return TermIndex(BucketFile(*self._options)).filled(formulas)
 
 
 class BucketFile(BoxFile):
@@ -96,7 +93,8 @@ class BucketFile(BoxFile):
     ) -> None:
         super().__init__()
         self._capacity, self._structure, self._structures, self._order = capacity, structure, structures, order
-        self._kinds = np.array([KINDS["hash"]], np.uint8)
+        self._predicates = PredicateIndex()
+        self._kinds = np.empty(0, np.uint8)
         self._own = self._organised()
 
     def _ranks(self) -> Shorts:
@@ -105,7 +103,7 @@ class BucketFile(BoxFile):
             return (len(ranks) - 1 - ranks).astype(np.int32)
         return np.arange(len(ranks), dtype=np.int32) if self._order == "as they come" else ranks
 
-    def _organised(self):  # type: ignore[no-untyped-def]
+    def _organised(self) -> Organisation:
         return organisation_of(self._capacity, int(self._capacity > _LARGE), self._kinds)
 
     def _clear(self, predicates: PredicateIndex) -> None:
@@ -113,16 +111,16 @@ class BucketFile(BoxFile):
         self._kinds = np.empty(0, np.uint8)
         self._own = self._organised()
 
-    def _choose(self) -> None:
-        """Kinds for axes that have none."""
+    def _choose(self, terms: Shorts) -> None:
+        """Kinds for axes that have none; all sides on them are those of new terms."""
         uses = uses_of(self._boxes)
         if len(uses) > len(self._kinds):
-            points = points_on(self._boxes)
+            points = points_on(self._boxes, terms)
             new = [
                 self._kind(place - 1, uses[place], points[place]) for place in range(len(self._kinds), len(uses))
             ]
             self._kinds = np.concatenate([self._kinds, np.array(new, np.uint8)])
-            reserve_kinds(self._own, self._kinds)
+            set_kinds(self._own, self._kinds)
 
     def _kind(self, axis: int, uses: int, points: int) -> int:
         if axis == TESTS:
@@ -135,7 +133,7 @@ class BucketFile(BoxFile):
         return KINDS[chosen]
 
     def _put(self, terms: Shorts) -> None:
-        self._choose()
+        self._choose(terms)
         put_terms(self._own, self._boxes, terms)
 
     def _take(self, terms: Shorts) -> None:

@@ -91,7 +91,7 @@ def organisation_of(capacity: int, is_sorted: int, kinds: Bytes) -> Organisation
 
 
 @numba.njit(cache=True, nogil=True)
-def reserve_kinds(own: Organisation, kinds: Bytes) -> None:
+def set_kinds(own: Organisation, kinds: Bytes) -> None:
     """Let structures of axes get these kinds from now on."""
     own.structures.kinds = kinds
 

@@ -156,14 +156,6 @@ def close(intervals: Intervals, number: int) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def reopen(intervals: Intervals, number: int) -> None:
-    """Let a closed node that has neither children nor ranges take everything again."""
-    node = intervals.nodes[number]
-    assert node.left < 0 and node.right < 0 and node.by_start < 0, "a node with children or ranges stays closed"
-    node.closed = 0
-
-
-@numba.njit(cache=True, nogil=True)
 def holds_middle(intervals: Intervals, number: int, start: int, end: int) -> bool:
     """Does a range that belongs to a node or below hold its middle? If all do, closing the node parts nothing."""
     low, high = intervals.nodes[number].low, intervals.nodes[number].high

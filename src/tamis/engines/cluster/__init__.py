@@ -27,7 +27,7 @@ from tamis.engines.conjunctions.dnf import Conjunctions
 from tamis.engines.dynamic.chances import leaf_chances
 from tamis.engines.dynamic.index import Event, PredicateIndex
 from tamis.engines.dynamic.normal_form import TermFile, TermIndex
-from tamis.engines.forest import Forest, forest_of
+from tamis.engines.forest import Forest
 from tamis.language.formula import Formula
 from tamis.statistics import Statistics
 
@@ -42,10 +42,7 @@ class Cluster:
 
     def build(self, formulas: Sequence[Formula], statistics: Statistics | None = None) -> TermIndex:
         """An index with formula i in slot i."""
-        index = TermIndex(ClusterFile(statistics))
-        forest = forest_of(formulas)
-        index.insert_many(np.arange(len(forest), dtype=np.int32), forest)
-        return index
+        return TermIndex(ClusterFile(statistics)).filled(formulas)
 
 
 class ClusterFile(TermFile):

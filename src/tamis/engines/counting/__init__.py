@@ -25,7 +25,7 @@ from tamis.engines.counting.filing import (
 )
 from tamis.engines.dynamic.index import Event, PredicateIndex
 from tamis.engines.dynamic.normal_form import TermFile, TermIndex
-from tamis.engines.forest import Forest, forest_of
+from tamis.engines.forest import Forest
 from tamis.language.formula import Formula
 from tamis.statistics import Statistics
 
@@ -40,10 +40,7 @@ class Counting:
 
     def build(self, formulas: Sequence[Formula], statistics: Statistics | None = None) -> TermIndex:
         """An index with formula i in slot i."""
-        index = TermIndex(TallyFile())
-        forest = forest_of(formulas)
-        index.insert_many(np.arange(len(forest), dtype=np.int32), forest)
-        return index
+        return TermIndex(TallyFile()).filled(formulas)
 
 
 class TallyFile(TermFile):

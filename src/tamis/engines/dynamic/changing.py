@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,12 @@ class ChangingIndex(ABC):
         """Put formulas into empty slots."""
         with self._lock:
             self._insert(slots, forest_of(formulas))
+
+    def filled(self, formulas: Sequence[Formula]) -> Self:
+        """This index, which is empty, with formula i in slot i."""
+        forest = forest_of(formulas)
+        self.insert_many(np.arange(len(forest), dtype=np.int32), forest)
+        return self
 
     def delete(self, slot: int) -> None:
         """Empty a slot."""

@@ -18,7 +18,7 @@ from tamis.engines.base import Stats
 from tamis.engines.conjunctions.dnf import Conjunctions
 from tamis.engines.dynamic.index import Event, PredicateIndex
 from tamis.engines.dynamic.normal_form import TermFile, TermIndex
-from tamis.engines.forest import Forest, forest_of
+from tamis.engines.forest import Forest
 from tamis.engines.gryphon.equalities import equalities_of
 from tamis.engines.gryphon.filing import delete_terms, insert_terms, match_terms
 from tamis.engines.gryphon.tree import tree_bytes, tree_counts, tree_of, tree_work
@@ -36,10 +36,7 @@ class Gryphon:
 
     def build(self, formulas: Sequence[Formula], statistics: Statistics | None = None) -> TermIndex:
         """An index with formula i in slot i."""
-        index = TermIndex(TreeFile())
-        forest = forest_of(formulas)
-        index.insert_many(np.arange(len(forest), dtype=np.int32), forest)
-        return index
+        return TermIndex(TreeFile()).filled(formulas)
 
 
 class TreeFile(TermFile):

@@ -20,7 +20,7 @@ from tamis.engines.dynamic.chances import leaf_chances, node_chances, ordered_ch
 from tamis.engines.dynamic.changing import ChangingIndex
 from tamis.engines.dynamic.index import PredicateIndex
 from tamis.engines.dynamic.verifier import Verifier
-from tamis.engines.forest import Forest, Nodes, forest_of
+from tamis.engines.forest import Forest, Nodes
 from tamis.engines.hits.filing import (
     delete_trees,
     file_bytes,
@@ -67,10 +67,7 @@ class Hits:
 
     def build(self, formulas: Sequence[Formula], statistics: Statistics | None = None) -> HitsIndex:
         """An index with formula i in slot i."""
-        index = HitsIndex(self, statistics)
-        forest = forest_of(formulas)
-        index.insert_many(np.arange(len(forest), dtype=np.int32), forest)
-        return index
+        return HitsIndex(self, statistics).filled(formulas)
 
 
 class HitsIndex(ChangingIndex):

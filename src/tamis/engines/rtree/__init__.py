@@ -20,9 +20,8 @@ from tamis.engines.boxes.rows import Rows, rows_of
 from tamis.engines.boxes.sides import uses_of
 from tamis.engines.dynamic.index import Event, PredicateIndex
 from tamis.engines.dynamic.normal_form import TermIndex
-from tamis.engines.forest import forest_of
 from tamis.engines.rtree.batch_search import batch_search, estimate
-from tamis.engines.rtree.changing import delete
+from tamis.engines.rtree.changing import delete_all
 from tamis.engines.rtree.filing import ends_of, points_of, verified
 from tamis.engines.rtree.packing import pack
 from tamis.engines.rtree.tree import height_of, tree_of, tree_stats
@@ -69,10 +68,7 @@ class Rtree:
 
     def build(self, formulas: Sequence[Formula], statistics: Statistics | None = None) -> TermIndex:
         """An index with formula i in slot i."""
-        index = TermIndex(RtreeFile(*self._options))
-        forest = forest_of(formulas)
-        index.insert_many(np.arange(len(forest), dtype=np.int32), forest)
-        return index
+        return TermIndex(RtreeFile(*self._options)).filled(formulas)
 
 
 class RtreeFile(BoxFile):
@@ -114,8 +110,7 @@ class RtreeFile(BoxFile):
         self._changed(len(terms))
 
     def _take(self, terms: Shorts) -> None:
-        for term in terms.tolist():
-            delete(self._tree, term)
+        delete_all(self._tree, terms)
         self._changed(len(terms))
 
     def _changed(self, count: int) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from tamis.engines.rtree.cutting import LEAST_WIDTH, best_cut, place_box, position, sort_by, widen
 from tamis.engines.rtree.tree import (
     Ends,
+    Shorts,
     Tree,
     add_entry,
     enclose,
@@ -61,6 +62,13 @@ def delete(tree: Tree, payload: int) -> bool:
         tree.parents[tree.root] = -1
         free_node(tree, old)
     return True
+
+
+@numba.njit(cache=True, nogil=True)
+def delete_all(tree: Tree, payloads: Shorts) -> None:
+    """Remove the boxes of payloads."""
+    for payload in payloads:
+        delete(tree, np.int64(payload))
 
 
 @numba.njit(cache=True, nogil=True)

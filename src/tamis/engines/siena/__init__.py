@@ -18,7 +18,7 @@ from tamis.engines.conjunctions.dnf import Conjunctions
 from tamis.engines.counting import TallyFile
 from tamis.engines.dynamic.index import Event, PredicateIndex
 from tamis.engines.dynamic.normal_form import TermIndex
-from tamis.engines.forest import Forest, forest_of
+from tamis.engines.forest import Forest
 from tamis.engines.siena.preselection import (
     MOST_ATTRIBUTES,
     match_preselected,
@@ -52,10 +52,7 @@ class Siena:
 
     def build(self, formulas: Sequence[Formula], statistics: Statistics | None = None) -> TermIndex:
         """An index with formula i in slot i."""
-        index = TermIndex(PreselectedFile(self._attributes))
-        forest = forest_of(formulas)
-        index.insert_many(np.arange(len(forest), dtype=np.int32), forest)
-        return index
+        return TermIndex(PreselectedFile(self._attributes)).filled(formulas)
 
 
 class PreselectedFile(TallyFile):

@@ -7,12 +7,12 @@ import random
 import numpy as np
 import pytest
 
+from tamis.engines import guess
 from tamis.engines.forest import forest_of
+from tamis.engines.guess import Guess
 from tamis.events import EventBatch, EventType
 from tamis.events.compute import BatchFrame
 from tamis.language.condition import compile_condition
-from tamis.schedule import guess
-from tamis.schedule.guess import Guess
 from tests.worlds import WORLDS, world
 
 TYPE = EventType.from_dict({"attributes": {"a": "int", "b": "double", "s": "string", "t": "array<int>"}})

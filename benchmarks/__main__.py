@@ -81,6 +81,13 @@ def _batchsearch_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--size", type=int, metavar="N", help="boxes at most; all other sizes in proportion")
 
 
+def _operators_arguments(parser: argparse.ArgumentParser) -> None:
+    _sizes(parser)
+    parser.add_argument(
+        "--part", action="append", default=[], metavar="P", help="only this experiment, or claim; may be repeated"
+    )
+
+
 def _spark_arguments(parser: argparse.ArgumentParser) -> None:
     _sizes(parser)
     parser.add_argument("--size", type=int, metavar="N", help="subscriptions")
@@ -133,6 +140,12 @@ def _batchsearch(given: argparse.Namespace) -> Report:
     return batchsearch.run(size_of(given), given.part, given.size)
 
 
+def _operators(given: argparse.Namespace) -> Report:
+    from benchmarks import operators
+
+    return operators.run(size_of(given), given.part)
+
+
 def _coefficients(given: argparse.Namespace) -> Report:
     from benchmarks import coefficients
 
@@ -171,6 +184,7 @@ COMMANDS: dict[str, Command] = {
     "engines": Command("engines on the workloads of the papers they come from", _engines_arguments, _engines),
     "buckets": Command("PUBSUB against BE-Tree and counting, as in its paper", _buckets_arguments, _buckets),
     "batchsearch": Command("BatchSearch in an R-tree, and schedules", _batchsearch_arguments, _batchsearch),
+    "operators": Command("calls of costly predicates that conditions share", _operators_arguments, _operators),
     "spark": Command("Spark against the engine alone and against plain Spark", _spark_arguments, _spark),
     "coefficients": Command("what features of subscriptions cost each engine", _parse_arguments, _coefficients),
     "compare": Command("two revisions against each other", _compare_arguments, _compare),

@@ -5,13 +5,25 @@ The verdicts come from the reference evaluator, so an explanation is right even 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from tamis.events.batch import EventBatch
 from tamis.language.condition import Condition
-from tamis.language.expression import Apply, Constant, Path, Typed, Variable, parts, to_syntax, walk
+from tamis.language.expression import (
+    Apply,
+    Call,
+    Constant,
+    Joint,
+    Path,
+    Typed,
+    Variable,
+    calls_in,
+    parts,
+    to_syntax,
+    walk,
+)
 from tamis.language.printing import to_text
 from tamis.language.syntax import TESTS
 from tamis.reference import Event, evaluator
@@ -67,6 +79,42 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class CallMade:
+    """A call of an operator in a condition.
+
+    Attributes:
+        text: As a condition would write it.
+        value: What the operator answered.
+        seconds: What a call is expected to take.
+        made: Would matching make it? Not if the rest of the condition decides.
+        shared: How many subscriptions of the matcher share it; None if that is not known.
+    """
+
+    text: str
+    value: str
+    seconds: float
+    made: bool
+    shared: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "text": self.text,
+            "value": self.value,
+            "seconds": self.seconds,
+            "made": self.made,
+            **({} if self.shared is None else {"shared": self.shared}),
+        }
+
+    def __str__(self) -> str:
+        shared = (
+            f", one call for {self.shared} subscriptions" if self.shared is not None and self.shared > 1 else ""
+        )
+        made = shared if self.made else ", not made in matching: the rest decides"
+        return f"call {self.text} = {self.value}, {self.seconds * 1000:.3g} ms{made}"
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """An explanation; print it, or walk its `tree`.
 
@@ -76,6 +124,7 @@ class Explanation:
         matched: Does the event satisfy it?
         reason: One sentence that says why.
         tree: Every part with its verdict.
+        calls: The calls of operators in it; those on what other calls found are left out.
     """
 
     subscription_id: str | None
@@ -83,6 +132,7 @@ class Explanation:
     matched: bool
     reason: str
     tree: Part
+    calls: tuple[CallMade, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -92,23 +142,31 @@ class Explanation:
             "matched": self.matched,
             "reason": self.reason,
             "tree": self.tree.to_dict(),
+            **({"calls": [call.to_dict() for call in self.calls]} if self.calls else {}),
         }
 
     def __str__(self) -> str:
         """The reason and the tree as plain text."""
-        return "\n".join([self.reason, *_lines(self.tree, "")])
+        return "\n".join([self.reason, *_lines(self.tree, ""), *map(str, self.calls)])
 
 
 def explain(
-    condition: Condition, batch: EventBatch, *, row: int = 0, subscription_id: str | None = None
+    condition: Condition,
+    batch: EventBatch,
+    *,
+    row: int = 0,
+    subscription_id: str | None = None,
+    sharing: Callable[[Call], int] | None = None,
 ) -> Explanation:
-    """Explain a condition for one event of a batch."""
-    tree = _Explainer(condition, batch, row).part(condition.expression)
+    """Explain a condition for one event of a batch; `sharing` tells how many subscriptions make a call."""
+    explainer = _Explainer(condition, batch, row)
+    tree = explainer.part(condition.expression)
+    calls = explainer.calls(condition, sharing)
     subject = "the condition" if subscription_id is None else f"subscription {subscription_id!r}"
     matched = tree.verdict is True
     verb = "matches" if matched else "does not match"
     reason = f"The event {verb} {subject} because {_because(tree)}."
-    return Explanation(subscription_id, condition.text, matched, reason, tree)
+    return Explanation(subscription_id, condition.text, matched, reason, tree, calls)
 
 
 class _Explainer:
@@ -117,10 +175,31 @@ class _Explainer:
         self.zone = condition.schema.time_zone
         self.batch = batch
         self.row = row
+        self.answers: dict[tuple[str, str], Value] = {}
 
     def value(self, expression: Typed) -> Value:
         columns: dict[tuple[str, ...], list[Value]] = {}
-        return evaluator(expression, self.batch, columns)(Event(columns, self.row))
+        return evaluator(expression, self.batch, columns)(Event(columns, self.row, answers=self.answers))
+
+    def calls(self, condition: Condition, sharing: Callable[[Call], int] | None) -> tuple[CallMade, ...]:
+        """The calls on attributes of the event, and whether matching makes them."""
+        calls = [call for call in calls_in(condition.expression) if not _has_variables(call)]
+        if not calls:
+            return ()
+        from tamis.operators.plan import price_of
+        from tamis.operators.settling import made_calls
+
+        made = made_calls(condition.formula, self.batch, self.row, calls)
+        return tuple(
+            CallMade(
+                self.text(call),
+                _shown(self.value(call), call.type, self.zone),
+                price_of(call.operator, None),
+                call in made,
+                None if sharing is None else sharing(call),
+            )
+            for call in calls
+        )
 
     def text(self, expression: Typed) -> str:
         """As it was written, as far as that is known."""
@@ -128,6 +207,8 @@ class _Explainer:
 
     def part(self, expression: Typed) -> Part:
         verdict = self.value(expression)
+        if isinstance(expression, Joint):
+            return Part(self.text(expression.body), verdict, None, dict(self.values(expression.body)))
         if isinstance(expression, Apply) and expression.function in _CONNECTIVES:
             operands = [one for one in expression.arguments if one.type == BOOLEAN]
             inner = tuple(self.part(one) for one in operands)
@@ -137,8 +218,8 @@ class _Explainer:
     def values(self, expression: Typed) -> Iterator[tuple[str, str]]:
         """What the predicate reads: its operands that are not constants, and the paths inside them."""
         operands = [self.written(one) for one in parts(expression)]
-        for one in [*operands, *(part for part in walk(expression) if isinstance(part, Path))]:
-            if not isinstance(one, Constant) and not any(isinstance(part, Variable) for part in walk(one)):
+        for one in [*operands, *(part for part in walk(expression) if isinstance(part, (Path, Call)))]:
+            if not isinstance(one, Constant) and not _has_variables(one):
                 yield self.text(one), _shown(self.value(one), one.type, self.zone)
 
     def written(self, expression: Typed) -> Typed:
@@ -146,6 +227,10 @@ class _Explainer:
         while id(expression) not in self.sources and isinstance(expression, Apply):
             expression = expression.arguments[0]
         return expression
+
+
+def _has_variables(expression: Typed) -> bool:
+    return any(isinstance(part, Variable) for part in walk(expression))
 
 
 def _shown(value: Value, type_: Type, zone: str) -> str:
@@ -195,4 +280,4 @@ def _lines(part: Part, indent: str) -> Iterator[str]:
         yield from _lines(inner, indent + "  ")
 
 
-__all__ = ["Explanation", "Part", "explain"]
+__all__ = ["CallMade", "Explanation", "Part", "explain"]

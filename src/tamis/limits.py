@@ -19,6 +19,7 @@ class Limits:
         operands: Operands of one AND, OR, IN or call.
         nodes: Nodes of a condition's syntax tree, and of its formula.
         pattern_characters: Length of a LIKE or RLIKE pattern.
+        operators: The operators that may be called; None for all.
     """
 
     text_characters: int = 100_000
@@ -26,6 +27,7 @@ class Limits:
     operands: int = 10_000
     nodes: int = 50_000
     pattern_characters: int = 1_000
+    operators: frozenset[str] | None = None
 
 
 DEFAULT_LIMITS = Limits()

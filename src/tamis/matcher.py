@@ -20,6 +20,7 @@ from tamis.engines import ENGINES
 from tamis.engines.base import Index
 from tamis.engines.choosing import MAPPED, Choice, choose
 from tamis.engines.forest import Forest, forest_of, names_read
+from tamis.engines.forest.join import join_forests
 from tamis.errors import ConditionError, SubscriptionError, TamisError
 from tamis.events.batch import EventBatch
 from tamis.events.compute import BatchFrame
@@ -27,8 +28,10 @@ from tamis.events.event_type import EventType
 from tamis.explain import Explanation, explain
 from tamis.language.bulk import FormulaColumn, compile_conditions, compiled_alone
 from tamis.language.condition import Condition, compile_condition
+from tamis.language.expression import Call
 from tamis.language.formula import Formula
 from tamis.limits import DEFAULT_LIMITS, Limits
+from tamis.operators.finding import operators_called
 from tamis.schedule.rows import Places
 from tamis.schedule.scheduler import Done, Schedule, Scheduler, check_schedule
 from tamis.segments.answering import Ready, handed_out, scheduled
@@ -194,7 +197,7 @@ class Matcher:
     def match(self, event: Mapping[str, Any]) -> list[str]:
         """The ids of the subscriptions that one event satisfies, those of higher priority first."""
         state, frame = self._begin(EventBatch.of(event, self.event_type))
-        return state.match(frame).by_priority()
+        return state.match(frame, self.statistics).by_priority()
 
     def match_batch(
         self,
@@ -268,14 +271,34 @@ class Matcher:
 
     def attributes(self) -> set[str]:
         """The names of the attributes that conditions read, of each path the outermost."""
-        forests = [segment.forest for segment in self._collection.flush().segments]
+        segments = self._collection.flush().segments
+        forests = [segment.forest for segment in segments]
+        forests += [segment.settler.forest for segment in segments if segment.settler is not None]
         return {name for forest in forests for name in names_read(forest)}
+
+    def operators(self) -> set[str]:
+        """The names of the operators that conditions call."""
+        state = self._collection.flush()
+        found: set[str] = set()
+        for segment in state.segments:
+            if segment.settler is not None:
+                living = np.isin(segment.settler.slots, segment.living(state.version))
+                forest = segment.settler.forest
+                if not living.all():  # what is left of removed ones may call what is there no more
+                    forest = join_forests([(forest, np.flatnonzero(living))])
+                found |= operators_called(forest)
+        return found
 
     def explain(self, id: str, event: Mapping[str, Any] | EventBatch) -> Explanation:
         """Why an event satisfies a subscription, or why not."""
         subscription = self.subscription(id)
         batch = event if isinstance(event, EventBatch) else EventBatch.of(event, self.event_type)
-        return explain(self._compile(subscription.condition), batch, subscription_id=id)
+        settlers = [segment.settler for segment in self._collection.flush().segments]
+
+        def sharing(call: Call) -> int:
+            return sum(settler.users(call) for settler in settlers if settler is not None)
+
+        return explain(self._compile(subscription.condition), batch, subscription_id=id, sharing=sharing)
 
     def stats(self) -> dict[str, Any]:
         """What the matcher holds: the engine, and why if it was chosen, counts, and bytes by structure.
@@ -419,7 +442,16 @@ class Matcher:
         state, frame = self._begin(batch)
         self._scheduler.updated(self._collection.updates)
         pool = self._pool if frame.rows >= 2 * _PART_ROWS else None
-        return scheduled(self._scheduler, state, frame, finish, schedule=schedule, width=width, pool=pool)
+        return scheduled(
+            self._scheduler,
+            state,
+            frame,
+            finish,
+            schedule=schedule,
+            width=width,
+            pool=pool,
+            statistics=self.statistics,
+        )
 
     def _whole(self, rows: int) -> int:
         """Events of a part that nobody waits for: all, unless several threads share them."""

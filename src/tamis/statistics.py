@@ -19,8 +19,9 @@ import numpy.typing as npt
 from tamis.language.codec import Reader, Writer
 from tamis.language.expression import Constant, Typed, to_syntax
 from tamis.language.printing import to_text
+from tamis.operators.meters import meters
 from tamis.predicates.base import Frame
-from tamis.values.column import Value
+from tamis.values.column import Column, Value
 from tamis.values.order import order_key
 from tamis.values.types import is_ordered
 
@@ -60,12 +61,16 @@ class AttributeStatistics:
 class Statistics:
     """What is known of events; methods may be called from several threads.
 
+    Attributes:
+        costs: Seconds that a call of an operator took, by its name.
+
     >>> Statistics()
     Statistics(of 0 attributes)
     """
 
     def __init__(self) -> None:
         self._attributes: dict[Typed, AttributeStatistics] = {}
+        self.costs: dict[str, float] = {}
         self._lock = threading.Lock()
         self._random = np.random.Generator(np.random.PCG64(0))
 
@@ -76,6 +81,12 @@ class Statistics:
     def of(self, attribute: Typed) -> AttributeStatistics | None:
         """What is known of an attribute, None if nothing is."""
         return self._attributes.get(attribute)
+
+    def learn(self, attribute: Typed, column: Column) -> None:
+        """Learn from values of an attribute, one an event."""
+        values = column.take(np.flatnonzero(column.valid)).to_list()
+        with self._lock:
+            self._learn(attribute, len(column), values)
 
     def observe(self, frame: Frame, attributes: Iterable[Typed]) -> None:
         """Learn from some rows of a frame."""
@@ -157,7 +168,8 @@ class Statistics:
                 }
                 for attribute, known in self._attributes.items()
             ]
-        return {"attributes": attributes, "expressions": writer.document()}
+        measured = {name: found.cost for name, found in meters().items() if found.cost is not None}
+        return {"attributes": attributes, "expressions": writer.document(), "costs": {**self.costs, **measured}}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Statistics:
@@ -167,6 +179,7 @@ class Statistics:
             CodecError: It is something else.
         """
         found = cls()
+        found.costs = {str(name): float(cost) for name, cost in content.get("costs", {}).items()}
         reader = Reader(content["expressions"])
         for each in content["attributes"]:
             constants = (reader.expression(value) for value in each["sample"])

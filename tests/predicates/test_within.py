@@ -9,6 +9,7 @@ from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from tamis.events import EventBatch
@@ -16,6 +17,7 @@ from tamis.events.compute import BatchFrame
 from tamis.language.condition import compile_condition
 from tamis.language.expression import Path, Typed, Variable
 from tamis.language.formula import leaf
+from tamis.operators.calls import Calls
 from tamis.predicates.base import Frame
 from tamis.predicates.matches import Matches
 from tamis.predicates.within import Within
@@ -72,6 +74,8 @@ class _OneColumn:
 
     def __init__(self, column: Column) -> None:
         self.rows = len(column)
+        self.batch_rows = np.arange(len(column))
+        self.calls = Calls()
         self._column = column
 
     def column(self, expression: Typed) -> Column:
@@ -84,6 +88,9 @@ class _OneColumn:
         return None
 
     def part(self, start: int, stop: int) -> Frame:
+        raise NotImplementedError
+
+    def chosen(self, rows: npt.NDArray[np.int64]) -> Frame:
         raise NotImplementedError
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 
 from tamis import EventType, Matcher
 from tamis.events import read_events
+from tamis.operators import install, uninstall
 from tamis.workloads import WORKLOADS, Workload, generate
+from tamis.workloads.overlap import arrays, probe_operator
 
 QUICK: dict[str, dict[str, Any]] = {
     "ads": {"segments": 200},
@@ -25,6 +28,14 @@ NAMES = [
     "event_type.json",
     "workload.json",
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def probe() -> Iterator[None]:
+    """The operator that the conditions of `overlap` call."""
+    install(probe_operator(arrays(subscriptions=200, events=40, seed=5).selectivities))
+    yield
+    uninstall("probe")
 
 
 @pytest.fixture(scope="module", params=list(WORKLOADS))

@@ -1,23 +1,28 @@
 """Values of expressions over a batch: plain attributes, computed ones, and elements of arrays.
 
 A frame computes each distinct expression once, whoever asks for it, and remembers the column. Nothing here
-looks at a single row, except functions that have no batch form.
+looks at a single row, except functions that have no batch form. What calls an operator is computed for the rows
+of the frame that is asked and no others; everything else for the whole batch, since it is cheap and shared.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from tamis.events.batch import EventBatch
 from tamis.functions import FUNCTIONS
-from tamis.language.expression import Apply, Constant, Path, Quantifier, Typed, Variable, walk
+from tamis.language.expression import Apply, Call, Constant, Path, Quantifier, Typed, Variable, calls_in, walk
+from tamis.operators.calls import Calls
 from tamis.predicates.base import Frame
 from tamis.values.column import Column, Mask, constant_column
 from tamis.values.types import BOOLEAN
+
+Places: TypeAlias = npt.NDArray[np.int64]
 
 
 class BatchFrame:
@@ -26,7 +31,13 @@ class BatchFrame:
     def __init__(self, batch: EventBatch) -> None:
         self.batch = batch
         self.rows = batch.rows
+        self.calls = Calls()
         self._known: dict[Typed, Column] = {}
+
+    @property
+    def batch_rows(self) -> Places:
+        """All of them."""
+        return np.arange(self.rows)
 
     def names(self) -> Iterable[str] | None:
         """The event's attributes that some row may have."""
@@ -44,6 +55,8 @@ class BatchFrame:
         match expression:
             case Path(steps=steps):
                 return self.batch.column(steps)
+            case Call():
+                return self.calls.column(expression, self)
             case Apply(function="read", arguments=(Path(steps=steps),), signature=signature):
                 reading = self.batch.reading(steps, signature.returns)
                 return _computed(expression, self) if reading is None else reading
@@ -56,14 +69,19 @@ class BatchFrame:
 
     def part(self, start: int, stop: int) -> Frame:
         """Some consecutive rows."""
-        return _Rows(self, np.arange(start, stop))
+        return self.chosen(np.arange(start, stop))
+
+    def chosen(self, rows: Places) -> Rows:
+        """Some of the rows."""
+        return Rows(self, rows)
 
 
-class _Rows:
+class Rows:
     """Rows of another frame, chosen by number, perhaps repeatedly; `own` holds the columns it has itself."""
 
-    def __init__(self, parent: Frame, rows: npt.NDArray[np.int64], own: dict[Typed, Column] | None = None) -> None:
+    def __init__(self, parent: Frame, rows: Places, own: dict[Typed, Column] | None = None) -> None:
         self.parent = parent
+        self.calls = parent.calls
         self.parent_rows = rows
         self.rows = len(rows)
         self._variables = frozenset(own or ())
@@ -73,16 +91,25 @@ class _Rows:
         """Those of the parent; not known of elements of arrays, which are no attributes of events."""
         return None if self._variables else self.parent.names()
 
+    @property
+    def batch_rows(self) -> Places:
+        """Which rows of the batch they are."""
+        return self.parent.batch_rows[self.parent_rows]
+
     def column(self, expression: Typed) -> Column:
         """The expression's value in every row."""
         known = self._known.get(expression)
         if known is None:
-            if self._variables.isdisjoint(_variables(expression)):
-                known = self.parent.column(expression).take(self.parent_rows)
-            else:
-                known = _computed(expression, self)
-            self._known[expression] = known
+            known = self._known[expression] = self._column(expression)
         return known
+
+    def _column(self, expression: Typed) -> Column:
+        if not self._variables.isdisjoint(_variables(expression)):
+            return _computed(expression, self)
+        if self._variables or not calls_in(expression):
+            # Whoever made elements of the parent's rows needs something of each of them.
+            return self.parent.column(expression).take(self.parent_rows)
+        return self.calls.column(expression, self) if isinstance(expression, Call) else _computed(expression, self)
 
     def elements(self, array: Typed, variable: Variable) -> tuple[Frame, Column]:
         """A frame with one row an element of the array, and the array's own column."""
@@ -90,14 +117,19 @@ class _Rows:
 
     def part(self, start: int, stop: int) -> Frame:
         """Some consecutive rows."""
-        return _Rows(self, np.arange(start, stop))
+        return self.chosen(np.arange(start, stop))
+
+    def chosen(self, rows: Places) -> Rows:
+        """Some of the rows."""
+        own = {each: self._known[each].take(rows) for each in self._variables}
+        return Rows(self.parent, self.parent_rows[rows], own)
 
 
 def _elements(frame: Frame, array: Typed, variable: Variable) -> tuple[Frame, Column]:
     column = frame.column(array)
     offsets = column.values.offsets
     rows = np.repeat(np.arange(frame.rows), offsets[1:] - offsets[:-1])
-    return _Rows(frame, rows, {variable: column.values.items}), column
+    return Rows(frame, rows, {variable: column.values.items}), column
 
 
 @lru_cache(maxsize=4096)
@@ -112,6 +144,9 @@ def _computed(expression: Typed, frame: Frame) -> Column:
         case Apply(function=function, arguments=arguments, signature=signature):
             columns = [frame.column(argument) for argument in arguments]
             return FUNCTIONS[function].apply(signature, columns, frame.rows)
+        case Call(arguments=arguments):
+            columns = [frame.column(argument) for argument in arguments]
+            return frame.calls.of_arguments(expression, columns, frame.rows)
         case Quantifier():
             return _quantified(expression, frame)
         case _:

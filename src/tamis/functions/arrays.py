@@ -25,7 +25,7 @@ from tamis.functions.registry import (
 )
 from tamis.functions.unify import refusal, unified
 from tamis.values.coercion import contained_type, tightest_type
-from tamis.values.column import Column, Lists, constant_column
+from tamis.values.column import Column, Lists, Value, constant_column
 from tamis.values.order import Compare, compare, order_key
 from tamis.values.types import (
     ANY,
@@ -254,3 +254,29 @@ register(Function("element_at", _resolve_index(INT), always(_element_at), _vecto
 register(Function("[]", _resolve_index(BIGINT), always(_get), _vector_get), "get")
 register(Function("array_max", _resolve_extreme, _bind_extreme(1)))
 register(Function("array_min", _resolve_extreme, _bind_extreme(-1)))
+
+
+def _binds(signature: Signature) -> Scalar:
+    """Is there a row with these values? A row in which one is NULL is none."""
+    keys = [order_key(type_) for type_ in signature.parameters[1:]]
+
+    def binds(rows: list[Value], *values: Value) -> bool:
+        wanted = [key(value) for key, value in zip(keys, values, strict=True)]
+        return any(
+            row is not None
+            and all(
+                field is not None and key(field) == sought
+                for field, key, sought in zip(row, keys, wanted, strict=True)
+            )
+            for row in rows
+        )
+
+    return binds
+
+
+def _no_binding(_arguments: Sequence[Argument], _zone: str) -> Signature:
+    msg = "binds is not called by name: call an operator with ?variables"
+    raise ArgumentError(msg)
+
+
+register(Function("binds", _no_binding, _binds))

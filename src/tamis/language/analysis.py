@@ -17,12 +17,14 @@ from tamis.functions import FUNCTIONS
 from tamis.functions.registry import Argument, ArgumentError, Function, Signature
 from tamis.functions.structs import field_type
 from tamis.language import syntax
+from tamis.language.binding import BINDS
 from tamis.language.cursor import MOST_PROBLEMS
-from tamis.language.expression import Apply, Constant, Path, Quantifier, Typed, Variable
+from tamis.language.expression import Apply, Call, Constant, Joint, Path, Quantifier, Typed, Variable
 from tamis.language.implicit import may_cast
 from tamis.language.printing import quote_name, to_text
 from tamis.language.quirks import beyond_bigint, shortened
 from tamis.limits import DEFAULT_LIMITS, Limits
+from tamis.operators.registry import OPERATORS, Operator
 from tamis.values.casts import can_cast, caster
 from tamis.values.datetimes import (
     is_special_word,
@@ -71,7 +73,7 @@ _CAST_FUNCTIONS = (
 )
 
 
-_INTERNAL = ("read", "field", "cast", *syntax.TESTS)
+_INTERNAL = ("read", "field", "cast", BINDS, *syntax.TESTS)
 _TODAY = "this is refused: a match must not depend on when it is looked for"
 
 
@@ -134,12 +136,15 @@ def analyse(
     `is_whole` the tree is what could be read of a condition, and need not be Boolean.
     """
     analyser = _Analyser(schema, limits, {} if sources is None else sources)
+    analyser.find_free(tree)
     expression = analyser.typed(tree)
     if expression is not None and is_whole and not analyser.problems:
         if expression.type == ANY:
             expression = analyser.cast(expression, BOOLEAN, tree)
         elif expression.type != BOOLEAN:
             analyser.report(f"a condition must be Boolean, this is {_article(expression.type)}", tree)
+        if analyser.free and expression is not None:
+            expression = Joint(tuple(analyser.free[name] for name in sorted(analyser.free)), expression)
     return (None if analyser.problems else expression), analyser.problems
 
 
@@ -155,6 +160,7 @@ class _Analyser:
         self.sources = sources
         self.problems: list[Problem] = []
         self.variables: dict[str, Variable] = {}
+        self.free: dict[str, Variable] = {}
 
     def report(self, message: str, node: syntax.Expression, hint: str | None = None) -> None:
         if len(self.problems) >= MOST_PROBLEMS:
@@ -177,6 +183,8 @@ class _Analyser:
                 return self.time_literal(node)
             case syntax.Name():
                 return self.name(node)
+            case syntax.Free(name=name):
+                return self.free_variable(name, node)
             case syntax.Field(operand=operand, name=name):
                 inner = self.typed(operand)
                 return None if inner is None else self.field(inner, name, node)
@@ -303,8 +311,10 @@ class _Analyser:
         name = node.function
         if name in ("exists", "forall"):
             return self.quantifier(node)
+        if name in OPERATORS:
+            return self.operator(OPERATORS[name], node)
         function = FUNCTIONS.get(name)
-        if function is None or name in ("read", "field", "cast"):
+        if function is None or name in ("read", "field", "cast", BINDS):
             return self.unknown_function(node)
         arguments = [self.typed(argument) for argument in node.arguments]
         known = [argument for argument in arguments if argument is not None]
@@ -336,6 +346,58 @@ class _Analyser:
         ready = tuple(argument for argument in cast if argument is not None)
         return self.applied(function.name, ready, signature) if len(ready) == len(cast) else None
 
+    def operator(self, operator: Operator, node: syntax.Call) -> Typed | None:
+        """A call of an operator, its arguments cast to the types that it takes."""
+        if self.limits.operators is not None and operator.name not in self.limits.operators:
+            self.report(f"operator {operator.name} is not allowed here", node)
+            return None
+        inputs, outputs = _parts_of(operator, node)
+        if inputs is None:
+            wanted = ", ".join(str(each) for each in operator.parameters)
+            self.report(f"{operator.name} takes ({wanted}), found {len(node.arguments)} arguments", node)
+            return None
+        types = [*operator.parameters, *(type_ for _, type_ in outputs)]
+        found = [self.typed(argument) for argument in node.arguments]
+        cast = [
+            None if one is None else self.cast(one, target, part)
+            for one, target, part in zip(found, types, node.arguments, strict=True)
+        ]
+        given = tuple(argument for argument in cast if argument is not None)
+        if len(given) < len(cast):
+            return None
+        ready = given[: len(inputs)]
+        constants = [each.value if isinstance(each, Constant) else None for each in ready]
+        problem = None if operator.check is None else operator.check(constants)
+        if problem is not None:
+            self.report(f"{operator.name}: {problem}", node)
+            return None
+        zone = self.schema.time_zone
+        call = Call(operator.name, ready, Signature(operator.parameters, operator.returns, zone))
+        if not outputs:
+            return call
+        signature = Signature((operator.returns, *types[len(inputs) :]), BOOLEAN, zone)
+        return Apply(BINDS, (call, *given[len(inputs) :]), signature)
+
+    def find_free(self, tree: syntax.Expression) -> None:
+        """The types of variables, from the calls that bind them."""
+        for node in syntax.walk(tree):
+            if isinstance(node, syntax.Call) and node.function in OPERATORS:
+                inputs, outputs = _parts_of(OPERATORS[node.function], node)
+                for argument, (_, type_) in zip(node.arguments[len(inputs or ()) :], outputs, strict=False):
+                    if isinstance(argument, syntax.Free):
+                        name = argument.name.lower()
+                        known = self.free.setdefault(name, Variable(f"?{name}", type_))
+                        if known.type != type_:
+                            text = f"?{argument.name} is {_article(known.type)} elsewhere, here {_article(type_)}"
+                            self.report(text, argument)
+
+    def free_variable(self, name: str, node: syntax.Free) -> Typed | None:
+        found = self.free.get(name.lower())
+        if found is None:
+            hint = "a call that returns an array of structs binds variables: plates(image, ?p, ?n)"
+            self.report(f"no call binds ?{name}", node, hint)
+        return found
+
     def is_too_long(self, pattern: Typed) -> bool:
         value = pattern.value if isinstance(pattern, Constant) else None
         return isinstance(value, str) and len(value) > self.limits.pattern_characters
@@ -359,6 +421,7 @@ class _Analyser:
             self.report(f"{name}() is refused: a match must not depend on when or where it is looked for", node)
             return None
         callable_names = [known for known in FUNCTIONS if known.isidentifier() and known not in _INTERNAL]
+        callable_names += OPERATORS
         close = get_close_matches(name, callable_names, n=1)
         self.report(f"there is no function {_shown(name)}", node, f"did you mean {close[0]}?" if close else None)
         return None
@@ -408,6 +471,21 @@ class _Analyser:
             number += 1
             candidate = f"{name}_{number}"
         return candidate
+
+
+def _parts_of(
+    operator: Operator, node: syntax.Call
+) -> tuple[Sequence[syntax.Expression] | None, Sequence[tuple[str, Type]]]:
+    """The arguments of a call that are given to the operator, None if there are too few or too many.
+
+    Those after them stand for the fields of what it returns, if that is an array of structs.
+    """
+    count, row = len(operator.parameters), operator.returns.element
+    if len(node.arguments) == count:
+        return node.arguments, ()
+    if row is not None and row.name == "struct" and len(node.arguments) == count + len(row.fields):
+        return node.arguments[:count], row.fields
+    return None, ()
 
 
 def _depends_on_today(operand: Typed, target: Type) -> bool:

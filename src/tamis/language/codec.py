@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from tamis.errors import TamisError
 from tamis.functions.registry import FUNCTIONS, Signature
-from tamis.language.expression import Apply, Constant, Path, Quantifier, Typed, Variable, parts
+from tamis.language.expression import Apply, Call, Constant, Path, Quantifier, Typed, Variable, parts
 from tamis.language.formula import Formula, at_least, leaf
 from tamis.predicates.base import Predicate
 from tamis.predicates.matches import Matches
@@ -115,10 +115,13 @@ class Writer:
             case Quantifier(function=function, array=array_, variable=variable, body=body):
                 numbers = self._expressions[array_], self.expression(variable), self._expressions[body]
                 return ["quantifier", function, *numbers]
-            case Apply(function=function, arguments=arguments, signature=signature):
+            case (
+                Apply(function=name, arguments=arguments, signature=signature)
+                | Call(operator=name, arguments=arguments, signature=signature)
+            ):
                 return [
-                    "apply",
-                    function,
+                    "call" if isinstance(expression, Call) else "apply",
+                    name,
                     [self._expressions[argument] for argument in arguments],
                     [self._type(type_) for type_ in signature.parameters],
                     self._type(signature.returns),
@@ -161,7 +164,7 @@ class Reader:
     def expression(self, number: int) -> Typed:
         """The expression of that number."""
         found: Typed = _checked(
-            self._entry(number), (Path, Variable, Constant, Apply, Quantifier), "an expression"
+            self._entry(number), (Path, Variable, Constant, Apply, Quantifier, Call), "an expression"
         )
         return found
 
@@ -236,10 +239,19 @@ class Reader:
         if name not in FUNCTIONS:
             msg = f"the function {name} is not known to this version"
             raise CodecError(msg)
-        given = [self.expression(each) for each in _checked(arguments, list, "arguments")]
+        return Apply(name, self._given(arguments), self._signature(parameters, returns, zone))
+
+    def _call(self, operator: Json, arguments: Json, parameters: Json, returns: Json, zone: Json) -> Call:
+        # Whether there is such an operator is asked when it is called: a snapshot can be looked at without.
+        name = _checked(operator, str, "an operator")
+        return Call(name, self._given(arguments), self._signature(parameters, returns, zone))
+
+    def _given(self, arguments: Json) -> tuple[Typed, ...]:
+        return tuple([self.expression(each) for each in _checked(arguments, list, "arguments")])
+
+    def _signature(self, parameters: Json, returns: Json, zone: Json) -> Signature:
         types = [self._type(each) for each in _checked(parameters, list, "parameters")]
-        signature = Signature(tuple(types), self._type(returns), _checked(zone, str, "a time zone"))
-        return Apply(name, tuple(given), signature)
+        return Signature(tuple(types), self._type(returns), _checked(zone, str, "a time zone"))
 
     def _within(self, attribute: Json, inside: Json, cuts: Json, null: Json) -> Within:
         keys = tuple(_value(cut) for cut in _checked(cuts, list, "cuts"))
@@ -272,6 +284,7 @@ _READ: dict[str, tuple[int, Callable[..., Entry]]] = {
     "constant": (2, Reader._constant),
     "quantifier": (4, Reader._quantifier),
     "apply": (5, Reader._apply),
+    "call": (5, Reader._call),
     "within": (4, Reader._within),
     "matches": (4, Reader._matches),
     "quantified": (4, Reader._quantified),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from tamis.errors import ConditionError, Problem
 from tamis.language import syntax
 from tamis.language.analysis import Schema, Schemaless, analyse
+from tamis.language.binding import UnboundError
 from tamis.language.expression import Typed
 from tamis.language.formula import Formula
 from tamis.language.parser import parse_leniently
@@ -73,9 +74,23 @@ def _compiled(
     expression, more = analyse(tree, schema, limits, sources, is_whole=not problems)
     if problems or more or expression is None:
         raise ConditionError(text, [*problems, *more])
-    formula = Truth().formula(expression)
+    try:
+        formula = Truth().formula(expression)
+    except UnboundError as error:
+        raise ConditionError(text, [_unbound(tree, error)]) from None
     size = sum(1 for _ in formula.nodes())
     if size > limits.nodes:
         message = f"its formula has {size} nodes, {limits.nodes} are allowed"
         raise ConditionError(text, [Problem(message, 0, len(text))])
     return Condition(text, tree, expression, formula, schema, sources)
+
+
+def _unbound(tree: syntax.Expression, error: UnboundError) -> Problem:
+    """The problem, where the variable stands last."""
+    places = [
+        node.span
+        for node in syntax.walk(tree)
+        if isinstance(node, syntax.Free) and node.name.lower() == error.variable
+    ]
+    start, end = max(places)
+    return Problem(str(error), start, end)

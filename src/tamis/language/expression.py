@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from tamis.functions.registry import Signature
@@ -91,16 +92,48 @@ class Quantifier:
         return BOOLEAN
 
 
-Typed: TypeAlias = Path | Variable | Constant | Apply | Quantifier
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of an operator, by its name, on arguments of the signature's types.
+
+    Expensive: it is made for events on which an undecided condition depends, once for all conditions.
+    """
+
+    operator: str
+    arguments: tuple[Typed, ...]
+    signature: Signature
+
+    @property
+    def type(self) -> Type:
+        """The type of the result."""
+        return self.signature.returns
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """A whole condition with variables that calls bind: does some choice of their values make it true?"""
+
+    variables: tuple[Variable, ...]
+    body: Typed
+
+    @property
+    def type(self) -> Type:
+        """Always Boolean."""
+        return BOOLEAN
+
+
+Typed: TypeAlias = Path | Variable | Constant | Apply | Quantifier | Call | Joint
 
 
 def parts(expression: Typed) -> tuple[Typed, ...]:
     """The direct parts of an expression."""
     match expression:
-        case Apply(arguments=arguments):
+        case Apply(arguments=arguments) | Call(arguments=arguments):
             return arguments
         case Quantifier(array=array, body=body):
             return (array, body)
+        case Joint(body=body):
+            return (body,)
         case _:
             return ()
 
@@ -114,13 +147,23 @@ def walk(expression: Typed) -> Iterator[Typed]:
         stack.extend(reversed(parts(node)))
 
 
+@lru_cache(maxsize=1 << 16)
+def calls_in(expression: Typed) -> tuple[Call, ...]:
+    """The distinct calls of operators in an expression, outer ones first."""
+    return tuple(dict.fromkeys(part for part in walk(expression) if isinstance(part, Call)))
+
+
 def to_syntax(expression: Typed) -> syntax.Expression:
     """A syntax tree that says the same, for printing; what was read from schemaless events shows as its path."""
     match expression:
         case Path(steps=steps):
             return syntax.Name(steps)
         case Variable(name=name):
-            return syntax.Name((name,))
+            return syntax.Free(name[1:]) if name.startswith("?") else syntax.Name((name,))
+        case Joint(body=body):
+            return to_syntax(body)
+        case Apply(function="binds", arguments=(Call(operator=name, arguments=inputs), *outputs)):
+            return syntax.Call(name, tuple(to_syntax(each) for each in (*inputs, *outputs)))
         case Constant():
             return _literal(expression)
         case Quantifier(function=function, array=array, variable=variable, body=body):
@@ -135,7 +178,7 @@ def to_syntax(expression: Typed) -> syntax.Expression:
             if isinstance(inner_syntax, syntax.Name):
                 return syntax.Name((*inner_syntax.parts, name))
             return syntax.Field(inner_syntax, name)
-        case Apply(function=function, arguments=arguments):
+        case Apply(function=function, arguments=arguments) | Call(operator=function, arguments=arguments):
             return syntax.Call(function, tuple(to_syntax(argument) for argument in arguments))
 
 

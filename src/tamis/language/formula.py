@@ -113,6 +113,20 @@ class Formula:
                 memory[node] = _mask_of(node, frame, memory)
         return memory[self]
 
+    def lazy_mask(self, frame: Frame) -> Mask:
+        """As `mask`, asking dear operands only of the rows that cheap ones leave undecided."""
+        if self.predicate is not None:
+            return self.predicate.mask(frame)
+        holding = np.zeros(frame.rows, np.int64)
+        failing = np.zeros(frame.rows, np.int64)
+        for operand in sorted(self.operands, key=lambda each: each.cost):
+            open_ = np.flatnonzero((holding < self.least) & (failing <= len(self.operands) - self.least))
+            if len(open_):
+                found = operand.lazy_mask(frame if len(open_) == frame.rows else frame.chosen(open_))
+                holding[open_] += found
+                failing[open_] += ~found
+        return np.asarray(holding >= self.least)
+
     def describe(self) -> str:
         """The formula as text; a shared node is written out where it is used, until there is too much of it."""
         return _describe(self, [_DESCRIBED_NODES])

@@ -20,6 +20,7 @@ from tamis.language.syntax import (
     Cast,
     Expression,
     Field,
+    Free,
     Lambda,
     Literal,
     Missing,
@@ -345,6 +346,9 @@ class _Parser(Cursor):
             return self.string()
         if kind in (Kind.NAME, Kind.QUOTED_NAME):
             return self.name_or_call()
+        if kind == Kind.VARIABLE:
+            self.at += 1
+            return Free(self.tokens.word(start)[1:], self.span_from(start))
         if kind in (Kind.TRUE, Kind.FALSE, Kind.NULL):
             self.at += 1
             value = {Kind.TRUE: True, Kind.FALSE: False}.get(Kind(kind))

@@ -8,7 +8,19 @@ from __future__ import annotations
 import re
 
 from tamis.language.literals import write_number, write_string
-from tamis.language.syntax import TESTS, Call, Cast, Expression, Field, Lambda, Literal, Missing, Name, TimeLiteral
+from tamis.language.syntax import (
+    TESTS,
+    Call,
+    Cast,
+    Expression,
+    Field,
+    Free,
+    Lambda,
+    Literal,
+    Missing,
+    Name,
+    TimeLiteral,
+)
 from tamis.language.tokens import KEYWORDS
 from tamis.values.types import Type
 
@@ -50,6 +62,8 @@ def to_text(expression: Expression) -> str:
             return f"{type_.name.upper()} {write_string(text)}"
         case Name(parts=names):
             return ".".join(map(quote_name, names))
+        case Free(name=name):
+            return f"?{name}"
         case Cast(operand=operand, type=type_):
             return f"CAST({to_text(operand)} AS {_type_text(type_)})"
         case Field(operand=operand, name=name):

@@ -53,6 +53,14 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
+class Free:
+    """`?p`: a variable that the call of an operator binds."""
+
+    name: str
+    span: Span = field(default=(0, 0), compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """A function or an operator; operators have their sign or keyword as a name: `+`, `and`, `in`, `[]`."""
 
@@ -98,7 +106,7 @@ class Missing:
 TESTS = tuple(f"is_{word}" for name in ("null", "unknown", "true", "false") for word in (name, f"not_{name}"))
 """Names of the tests that are written with IS; they cannot be called by name."""
 
-Expression: TypeAlias = Literal | TimeLiteral | Name | Call | Cast | Field | Lambda | Missing
+Expression: TypeAlias = Literal | TimeLiteral | Name | Free | Call | Cast | Field | Lambda | Missing
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:

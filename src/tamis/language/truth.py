@@ -14,7 +14,8 @@ from typing import TypeAlias
 
 from tamis.functions.patterns import parse_like
 from tamis.functions.registry import Signature
-from tamis.language.expression import Apply, Constant, Quantifier, Typed, Variable
+from tamis.language.binding import bound
+from tamis.language.expression import Apply, Constant, Joint, Quantifier, Typed, Variable
 from tamis.language.formula import FALSE, TRUE, Formula, at_least, conjunction, disjunction, leaf
 from tamis.language.patterns import canonical_like, like_ranges
 from tamis.language.unwrap import unwrapped
@@ -52,6 +53,9 @@ class Truth:
                 return TRUE if verdict == ("U" if value is None else "T" if value else "F") else FALSE
             case Quantifier():
                 return self._quantified(expression, verdict)
+            case Joint(body=body):
+                assert verdict == "T", "it is a whole condition"
+                return bound(self.formula(body), self.formula)
             case Apply(function=function, arguments=arguments):
                 make = _CASES.get(function)
                 made = make(self, expression, arguments, verdict) if make else None

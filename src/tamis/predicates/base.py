@@ -8,10 +8,20 @@ members, and a case in `tamis.language.truth` that makes it from an expression.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from tamis.language.expression import Typed, Variable
 from tamis.values.column import Column, Mask
+
+if TYPE_CHECKING:
+    from tamis.operators.calls import Calls
+
+
+CALL_COST = 1_000.0
+"""What a predicate costs at least if it calls an operator."""
 
 
 class Frame(Protocol):
@@ -20,6 +30,14 @@ class Frame(Protocol):
     @property
     def rows(self) -> int:
         """How many."""
+
+    @property
+    def batch_rows(self) -> npt.NDArray[np.int64]:
+        """Which rows of the batch they are."""
+
+    @property
+    def calls(self) -> Calls:
+        """The calls of operators that were made for the batch."""
 
     def names(self) -> Iterable[str] | None:
         """The event's attributes that some row may have; None if that is not known."""
@@ -32,6 +50,9 @@ class Frame(Protocol):
 
     def part(self, start: int, stop: int) -> Frame:
         """Some consecutive rows."""
+
+    def chosen(self, rows: npt.NDArray[np.int64]) -> Frame:
+        """Some of the rows."""
 
 
 class Predicate(Protocol):

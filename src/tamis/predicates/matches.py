@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tamis.functions.registry import FUNCTIONS, Signature
-from tamis.language.expression import Path, Typed, to_syntax
+from tamis.language.expression import Path, Typed, calls_in, to_syntax
 from tamis.language.literals import write_string
 from tamis.language.printing import to_text
-from tamis.predicates.base import Frame
+from tamis.predicates.base import CALL_COST, Frame
 from tamis.values.column import Mask, constant_column
 from tamis.values.types import BOOLEAN, STRING
 
@@ -31,7 +31,9 @@ class Matches:
     @property
     def cost(self) -> float:
         """Much dearer than a comparison."""
-        return (20.0 if self.test == "rlike" else 10.0) + (0.0 if isinstance(self.attribute, Path) else 5.0)
+        called = CALL_COST * len(calls_in(self.attribute))
+        computed = 0.0 if isinstance(self.attribute, Path) else 5.0
+        return called + computed + (20.0 if self.test == "rlike" else 10.0)
 
     def mask(self, frame: Frame) -> Mask:
         """In which rows it holds."""

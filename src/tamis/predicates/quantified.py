@@ -13,7 +13,7 @@ import numpy as np
 
 from tamis.language.expression import Typed, Variable, to_syntax
 from tamis.language.printing import to_text
-from tamis.predicates.base import Frame
+from tamis.predicates.base import CALL_COST, Frame
 from tamis.values.column import Mask
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Quantified:
     def mask(self, frame: Frame) -> Mask:
         """In which rows it holds."""
         elements, arrays = frame.elements(self.attribute, self.variable)
-        found = self.formula.mask(elements)
+        found = self.formula.mask(elements) if self.formula.cost < CALL_COST else self.formula.lazy_mask(elements)
         offsets = arrays.values.offsets
         sums = np.concatenate([np.zeros(1, np.int64), np.cumsum(found)])
         holding = sums[offsets[1:]] - sums[offsets[:-1]]

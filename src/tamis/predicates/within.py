@@ -15,9 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.language.expression import Constant, Path, Typed, to_syntax
+from tamis.language.expression import Constant, Path, Typed, calls_in, to_syntax
 from tamis.language.printing import to_text
-from tamis.predicates.base import Frame
+from tamis.predicates.base import CALL_COST, Frame
 from tamis.values.column import Column, Mask, Numbers
 from tamis.values.order import value_of_key, vector_keys
 from tamis.values.ranges import ALL, NONE, Key, Ranges, after
@@ -37,7 +37,8 @@ class Within:
     @property
     def cost(self) -> float:
         """A comparison a cut; more if the attribute must be computed first."""
-        return (1.0 if isinstance(self.attribute, Path) else 5.0) + 0.1 * len(self.ranges.cuts)
+        called = CALL_COST * len(calls_in(self.attribute))
+        return called + (1.0 if isinstance(self.attribute, Path) else 5.0) + 0.1 * len(self.ranges.cuts)
 
     def mask(self, frame: Frame) -> Mask:
         """In which rows it holds."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from tamis.events.batch import EventBatch
-from tamis.events.compute import BatchFrame
+from tamis.events.compute import BatchFrame, Rows
 from tamis.events.sources import Dicts
-from tamis.language.expression import Typed, Variable
+from tamis.language.expression import Typed, Variable, calls_in
 from tamis.predicates.base import Frame
 from tamis.values.column import Column
 
@@ -31,34 +30,15 @@ def rows_of(frame: BatchFrame, rows: Places) -> Frame:
     return _Chosen(frame, rows)
 
 
-class _Chosen:
-    """Rows of another frame, which computes everything for all of its rows."""
-
-    def __init__(self, parent: Frame, chosen: Places) -> None:
-        self.rows = len(chosen)
-        self._parent = parent
-        self._chosen = chosen
-        self._known: dict[Typed, Column] = {}
-
-    def names(self) -> Iterable[str] | None:
-        """Those of the parent."""
-        return self._parent.names()
-
-    def column(self, expression: Typed) -> Column:
-        """The expression's value in every row."""
-        known = self._known.get(expression)
-        if known is None:
-            known = self._known[expression] = self._parent.column(expression).take(self._chosen)
-        return known
+class _Chosen(Rows):
+    """Rows of another frame, which makes the elements of arrays for all of its rows."""
 
     def elements(self, array: Typed, variable: Variable) -> tuple[Frame, Column]:
         """A frame with one row an element of the array, and the array's own column."""
-        inner, whole = self._parent.elements(array, variable)
-        firsts, lasts = whole.values.offsets[self._chosen], whole.values.offsets[self._chosen + 1]
+        if calls_in(array):
+            return super().elements(array, variable)
+        inner, whole = self.parent.elements(array, variable)
+        firsts, lasts = whole.values.offsets[self.parent_rows], whole.values.offsets[self.parent_rows + 1]
         counts = lasts - firsts
         places = np.repeat(firsts - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
-        return _Chosen(inner, places), self.column(array)
-
-    def part(self, start: int, stop: int) -> Frame:
-        """Some consecutive rows."""
-        return _Chosen(self._parent, self._chosen[start:stop])
+        return inner.chosen(places), self.column(array)

@@ -17,15 +17,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.engines.base import Index, Matches, Stats
-from tamis.engines.forest import Forest, ForestBuilder
+from tamis.engines.forest import Forest, ForestBuilder, forest_of
 from tamis.engines.forest.join import join_forests
 from tamis.language.formula import Formula
+from tamis.operators.calling import separated, split
+from tamis.operators.settling import Settler
 from tamis.predicates.base import Frame
 from tamis.segments.columns import Columns
 from tamis.segments.live import NEVER, LiveSegment
 from tamis.segments.merging import carry_deaths, due, merge
 from tamis.segments.pairs import Pairs
 from tamis.segments.records import Records, Subscription
+from tamis.statistics import Statistics
 from tamis.values.column import Mask
 
 Places: TypeAlias = npt.NDArray[np.int64]
@@ -37,13 +40,13 @@ LARGE_HEAD = 10_000
 
 
 class Waiting:
-    """A subscription in the head; `died` is the version in which it was removed."""
+    """A subscription in the head: its formula, split where it calls operators; `died` is when it was removed."""
 
-    __slots__ = ("died", "formula", "subscription")
+    __slots__ = ("died", "formula", "rest", "subscription")
 
     def __init__(self, subscription: Subscription, formula: Formula) -> None:
         self.subscription = subscription
-        self.formula = formula
+        self.formula, self.rest = split(formula)
         self.died = NEVER
 
 
@@ -67,21 +70,26 @@ class State(NamedTuple):
         """Those that wait."""
         return (waiting for waiting in self.head[: self.waiting] if waiting.died > self.version)
 
-    def match(self, frame: Frame) -> Pairs:
-        """All pairs."""
+    def match(self, frame: Frame, statistics: Statistics | None = None) -> Pairs:
+        """All pairs; what operators answer is learned by the statistics."""
         lots: list[tuple[Records | list[Waiting], Matches]] = [
-            (segment.records, segment.match(frame, self.version)) for segment in self.segments
+            (segment.records, segment.match(frame, self.version, statistics)) for segment in self.segments
         ]
         if self.waiting:
-            lots.append((self.head, self._asked(frame)))
+            lots.append((self.head, self._asked(frame, statistics)))
         return Pairs(frame.rows, lots)
 
     def estimate(self, frame: Frame) -> Places:
         """The expected work of each row; the head takes the same for all."""
         return sum((segment.estimate(frame) for segment in self.segments), np.zeros(frame.rows, np.int64))
 
-    def _asked(self, frame: Frame) -> Matches:
+    def _asked(self, frame: Frame, statistics: Statistics | None) -> Matches:
         """The pairs of the head, its subscriptions asked one by one."""
+        calling = [
+            (slot, waiting.rest)
+            for slot, waiting in enumerate(self.head[: self.waiting])
+            if waiting.rest is not None and waiting.died > self.version
+        ]
         memory: dict[Formula, Mask] = {}
         rows, slots = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
         for slot, waiting in enumerate(self.head[: self.waiting]):
@@ -89,7 +97,13 @@ class State(NamedTuple):
                 here = np.flatnonzero(waiting.formula.mask(frame, memory)).astype(np.int32)
                 rows.append(here)
                 slots.append(np.full(len(here), slot, np.int32))
-        return Matches(np.concatenate(rows), np.concatenate(slots))
+        found = Matches(np.concatenate(rows), np.concatenate(slots))
+        return _settler(calling).settle(frame, found, statistics) if calling else found
+
+
+def _settler(calling: Sequence[tuple[int, Formula]]) -> Settler:
+    """What decides these formulas, by slot."""
+    return Settler(np.array([slot for slot, _ in calling], np.int64), forest_of([rest for _, rest in calling]))
 
 
 class Collection:
@@ -160,7 +174,8 @@ class Collection:
         if len(places) < len(columns):
             columns, forest = columns.take(places), join_forests([(forest, places)])
         records = Records.of_columns(*columns[:5])
-        segment = LiveSegment(forest, records, self._build(forest))
+        forest, rest = separated(forest)
+        segment = LiveSegment(forest, records, self._build(forest), None if rest is None else Settler(*rest))
         with self.lock:
             state = self.state
             self.count += len(columns)
@@ -273,7 +288,9 @@ class Collection:
                     builder.add(waiting.formula)
                 forest = builder.forest()
                 records = Records.of([waiting.subscription for waiting in living])
-                segments = (*segments, LiveSegment(forest, records, self._build(forest)))
+                calling = [(slot, each.rest) for slot, each in enumerate(living) if each.rest is not None]
+                settler = _settler(calling) if calling else None
+                segments = (*segments, LiveSegment(forest, records, self._build(forest), settler))
             self._waiting = {}
             self.state = State(state.version, segments, [], 0)
             return self.state

@@ -16,6 +16,7 @@ from tamis.engines.bitslice import BitsliceIndex
 from tamis.engines.forest import Forest
 from tamis.engines.forest.files import forest_arrays, forest_from
 from tamis.errors import SnapshotError
+from tamis.operators.settling import Settler
 from tamis.segments.live import LiveSegment
 from tamis.segments.records import Records
 from tamis.snapshot.segment import Segment, make_segment
@@ -34,6 +35,9 @@ def stored(segment: LiveSegment) -> Segment:
             arrays |= _named("bitslice", segment.index.arrays())
             engines.append("bitslice")
         content = {"layout": LAYOUT, "slots": len(segment), "formulas": meta, "engines": engines}
+        if segment.settler is not None:
+            rest, content["rest"] = forest_arrays(segment.settler.forest)
+            arrays |= _named("rest", {**rest, "slots": segment.settler.slots})
         segment.stored = make_segment(arrays, content)
     return segment.stored
 
@@ -53,7 +57,12 @@ def opened(segment: Segment, engine: str, build: Callable[[Forest], Index]) -> L
         index = BitsliceIndex.from_arrays(forest, _part("bitslice", arrays))
     else:
         index = build(forest)
-    return LiveSegment(forest, records, index, segment)
+    settler = None
+    if "rest" in segment.meta:
+        rest = _part("rest", arrays)
+        slots = rest.pop("slots")
+        settler = Settler(slots, forest_from(rest, segment.meta["rest"]))
+    return LiveSegment(forest, records, index, settler, segment)
 
 
 def _named(part: str, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:

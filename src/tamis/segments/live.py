@@ -15,9 +15,11 @@ import numpy.typing as npt
 from tamis.engines.base import Estimating, Index, Matches
 from tamis.engines.forest import Forest
 from tamis.engines.guess import Guess
+from tamis.operators.settling import Settler
 from tamis.predicates.base import Frame
 from tamis.segments.records import Records
 from tamis.snapshot.segment import Segment
+from tamis.statistics import Statistics
 
 NEVER = (1 << 63) - 1
 Slots: TypeAlias = npt.NDArray[np.int64]
@@ -27,18 +29,27 @@ class LiveSegment:
     """Subscriptions by slot.
 
     Attributes:
-        forest: Their formulas.
+        forest: Their formulas, with what calls an operator taken for granted.
         records: Their ids, texts and so on.
         index: Finds them.
+        settler: Decides what of them calls operators; None if nothing does.
         stored: The segment as it was opened or last published, None if it never was.
     """
 
-    __slots__ = ("_died", "_guess", "dead", "forest", "index", "records", "stored")
+    __slots__ = ("_died", "_guess", "dead", "forest", "index", "records", "settler", "stored")
 
-    def __init__(self, forest: Forest, records: Records, index: Index, stored: Segment | None = None) -> None:
+    def __init__(
+        self,
+        forest: Forest,
+        records: Records,
+        index: Index,
+        settler: Settler | None = None,
+        stored: Segment | None = None,
+    ) -> None:
         self.forest = forest
         self.records = records
         self.index = index
+        self.settler = settler
         self.stored = stored
         self.dead = 0
         self._died: Slots | None = None
@@ -92,11 +103,11 @@ class LiveSegment:
         held = self._guess.estimate(frame)
         return held + self.index.estimate(frame) if isinstance(self.index, Estimating) else held
 
-    def match(self, frame: Frame, version: int) -> Matches:
-        """The pairs of a version."""
+    def match(self, frame: Frame, version: int, statistics: Statistics | None = None) -> Matches:
+        """The pairs of a version; what operators answer is learned by the statistics."""
         found = self.index.match(frame)
         died = self._died
-        if died is None or not len(found.slots):
-            return found
-        keep = died[found.slots] > version
-        return found if keep.all() else Matches(found.rows[keep], found.slots[keep])
+        if died is not None and len(found.slots):
+            keep = died[found.slots] > version
+            found = found if keep.all() else Matches(found.rows[keep], found.slots[keep])
+        return found if self.settler is None else self.settler.settle(frame, found, statistics)

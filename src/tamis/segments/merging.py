@@ -15,6 +15,7 @@ import numpy.typing as npt
 from tamis.engines.base import Index
 from tamis.engines.forest import Forest
 from tamis.engines.forest.join import join_forests
+from tamis.operators.settling import Settler
 from tamis.segments.live import NEVER, LiveSegment
 from tamis.segments.records import joined
 
@@ -54,7 +55,23 @@ def merge(
     kept = [segment.living(version) for segment in segments]
     forest = join_forests([(segment.forest, slots) for segment, slots in zip(segments, kept, strict=True)])
     records = joined(segment.records.taken(slots) for segment, slots in zip(segments, kept, strict=True))
-    return LiveSegment(forest, records, build(forest)), kept
+    return LiveSegment(forest, records, build(forest), _settler(segments, kept)), kept
+
+
+def _settler(segments: Sequence[LiveSegment], kept: Sequence[npt.NDArray[np.int64]]) -> Settler | None:
+    """What decides the calls of the kept slots, as they are numbered in one segment."""
+    parts, slots = [], []
+    base = 0
+    for segment, living in zip(segments, kept, strict=True):
+        if segment.settler is not None:
+            places = np.searchsorted(living, segment.settler.slots)
+            places[places == len(living)] = 0
+            is_kept = living[places] == segment.settler.slots if len(living) else np.zeros(len(places), np.bool_)
+            here = np.flatnonzero(is_kept)
+            parts.append((segment.settler.forest, here))
+            slots.append(base + places[here])
+        base += len(living)
+    return Settler(np.concatenate(slots), join_forests(parts)) if sum(map(len, slots)) else None
 
 
 def carry_deaths(

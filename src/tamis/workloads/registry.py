@@ -22,6 +22,7 @@ from tamis.workloads.boxes import BOXES
 from tamis.workloads.draws import BLOCK_CONDITIONS, BLOCK_EVENTS, Draws, Whole
 from tamis.workloads.equality import EQUALITY
 from tamis.workloads.jewel import JEWEL
+from tamis.workloads.overlap import OVERLAP
 from tamis.workloads.parameters import WorkloadError, check_sizes, checked
 from tamis.workloads.ranges import RANGES
 from tamis.workloads.sparse import SPARSE
@@ -41,6 +42,7 @@ WORKLOADS: dict[str, Family] = {
         JEWEL,
         BEGEN,
         BOXES,
+        OVERLAP,
     )
 }
 

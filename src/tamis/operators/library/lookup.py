@@ -1,0 +1,189 @@
+"""Look-ups in tables of a database: one operator a table, one query a batch.
+
+What a table answers may change while tamis runs, so these operators are not deterministic unless their answers are
+kept, which says that the table stays as it is. Keys and values are as the database gives them, read as the types
+of the settings; a value that is not of its type is NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from tamis.errors import EventTypeError
+from tamis.events.arrow import python_column
+from tamis.events.arrow_out import arrow_array
+from tamis.events.schemas import suggestion
+from tamis.operators.library.support import needed, refuse, table_of
+from tamis.operators.registry import Operator, OperatorError
+from tamis.values.types import STRING, Type, is_integral, parse_type
+
+_MOST_KEYS = 900  # of one statement: every database takes that many parameters
+_COST_SECONDS = 2e-5
+
+
+def operators(*, url: str, tables: Mapping[str, Mapping[str, Any]]) -> list[Operator]:
+    """An operator for each table, which gives the value beside a key.
+
+    Args:
+        url: Of the database, as SQLAlchemy writes it: `sqlite:///customers.db`, `postgresql+psycopg://...`.
+        tables: By the name of the operator: `table`, `key` and `value` (names of a table or view and of two of its
+            columns) and, where needed, `schema`, `key_type` (string or integral), `returns` (both string unless
+            given), `cost` in seconds for an event, and `cache`: how many answers are kept, if the table does not
+            change.
+
+    Raises:
+        OperatorError: SQLAlchemy is not installed, the database cannot be opened, or a table or column is not
+            there.
+    """
+    sqlalchemy = needed("sqlalchemy", "store")
+    specs = _read(tables)
+    database = _Database(sqlalchemy, url)
+    made = {name: _Lookup(database, spec) for name, spec in specs.items()}
+    return [
+        Operator(
+            name,
+            (spec.key_type,),
+            spec.returns,
+            made[name].look_up,
+            cost=spec.cost,
+            deterministic=spec.cache > 0,
+            cache=spec.cache,
+            description=f"The {spec.value} of the row of {spec.table} with that {spec.key}.",
+        )
+        for name, spec in specs.items()
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Spec:
+    """Where an operator looks up what."""
+
+    table: str
+    key: str
+    value: str
+    key_type: Type = STRING
+    returns: Type = STRING
+    schema: str | None = None
+    cost: float = _COST_SECONDS
+    cache: int = 0
+
+
+class _Database:
+    """A database that is only ever read."""
+
+    def __init__(self, sqlalchemy: Any, url: str) -> None:
+        self.sqlalchemy = sqlalchemy
+        try:
+            parsed = sqlalchemy.make_url(url)
+            self.shown = parsed.render_as_string(hide_password=True)
+            self._refuse_new(parsed)
+            in_file = parsed.get_backend_name() == "sqlite"
+            pool = {"poolclass": sqlalchemy.pool.NullPool} if in_file else {"pool_pre_ping": True}
+            self._engine = sqlalchemy.create_engine(parsed, **pool)
+        except sqlalchemy.exc.ArgumentError as error:
+            msg = f"the URL of the database cannot be read: {error}"
+            raise OperatorError(msg) from error
+        except ModuleNotFoundError as error:
+            msg = f"{self.shown}: this database needs the package {error.name}"
+            raise OperatorError(msg) from error
+
+    def table(self, spec: _Spec) -> Any:
+        """The table as the database describes it."""
+        try:
+            found = self.sqlalchemy.Table(
+                spec.table,
+                self.sqlalchemy.MetaData(),
+                schema=spec.schema,
+                autoload_with=self._engine,
+                resolve_fks=False,
+            )
+        except self.sqlalchemy.exc.NoSuchTableError as error:
+            names = self.sqlalchemy.inspect(self._engine).get_table_names(schema=spec.schema)
+            msg = f"{self.shown}: there is no table {spec.table!r}{suggestion(spec.table, names)}"
+            raise OperatorError(msg) from error
+        except self.sqlalchemy.exc.SQLAlchemyError as error:
+            msg = f"{self.shown}: {getattr(error, 'orig', None) or error}"
+            raise OperatorError(msg) from error
+        columns = list(found.c.keys())
+        missing = [each for each in (spec.key, spec.value) if each not in columns]
+        refuse(
+            f"{self.shown}: table {spec.table!r}",
+            [f"there is no column {each!r}{suggestion(each, columns)}" for each in missing],
+        )
+        return found
+
+    def rows(self, statement: Any, keys: Sequence[Any]) -> list[tuple[Any, Any]]:
+        """What a statement gives for all keys, over one connection."""
+        found: list[tuple[Any, Any]] = []
+        with self._engine.connect() as connection:
+            for first in range(0, len(keys), _MOST_KEYS):
+                found += connection.execute(statement, {"keys": keys[first : first + _MOST_KEYS]}).all()
+        return found
+
+    def _refuse_new(self, url: Any) -> None:
+        """SQLite would make a file that is not there."""
+        name = url.database
+        if url.get_backend_name() == "sqlite" and (
+            not name or not (name.startswith("file:") or Path(name).is_file())
+        ):
+            msg = f"{self.shown}: there is no such file"
+            raise OperatorError(msg)
+
+
+class _Lookup:
+    """The look-ups in one table."""
+
+    def __init__(self, database: _Database, spec: _Spec) -> None:
+        self._database, self._returns = database, spec.returns
+        columns = database.table(spec).c
+        key, value = columns[spec.key], columns[spec.value]
+        keys = database.sqlalchemy.bindparam("keys", expanding=True)
+        self._statement = database.sqlalchemy.select(key, value).where(key.in_(keys)).distinct()
+
+    def look_up(self, key: pa.Array) -> pa.Array:
+        """The value beside each key; NULL if there is none, or several that differ."""
+        values: dict[Any, Any] = {}
+        for found, value in self._database.rows(self._statement, key.unique().to_pylist()):
+            values[found] = None if found in values else value
+        answers = [values.get(each) for each in key.to_pylist()]
+        return arrow_array(python_column(answers, self._returns, "UTC"))
+
+
+def _read(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, _Spec]:
+    """The settings of each operator."""
+    found: dict[str, _Spec] = {}
+    problems: list[str] = []
+    for name, given in table_of("tables", tables).items():
+        spec, wrong = _spec(table_of(f"tables.{name}", given))
+        problems += [f"{name}: {problem}" for problem in wrong]
+        if spec is not None:
+            found[name] = spec
+    refuse("tables", problems)
+    return found
+
+
+def _spec(given: Mapping[str, Any]) -> tuple[_Spec | None, list[str]]:
+    known = [field.name for field in fields(_Spec)]
+    problems = [f"unknown setting {each!r}{suggestion(each, known)}" for each in given if each not in known]
+    problems += [
+        f"expected a name as {each!r}, found {given.get(each)!r}"
+        for each in ("table", "key", "value")
+        if not isinstance(given.get(each), str)
+    ]
+    types: dict[str, Type] = {}
+    for each in ("key_type", "returns"):
+        try:
+            types[each] = parse_type(str(given.get(each, "string")))
+        except EventTypeError as error:
+            problems.append(f"{each}: {error}")
+    key = types.get("key_type", STRING)
+    if key != STRING and not is_integral(key):
+        problems.append(f"key_type: expected string or an integral type, found {key}")
+    if problems:
+        return None, problems
+    return _Spec(**{**given, **types}), []

@@ -1,0 +1,99 @@
+"""What the subjects of the library share: packages that may be missing, unknown names, settings that are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.events.schemas import suggestion
+from tamis.operators.registry import OperatorError
+
+_SHOWN_PROBLEMS = 20
+
+
+def needed(module: str, extra: str) -> Any:
+    """A module of a package that comes with an extra.
+
+    Raises:
+        OperatorError: It is not installed.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        msg = f"these operators need {error.name}: pip install 'tamis[{extra}]'"
+        raise OperatorError(msg) from error
+
+
+def refuse(subject: str, problems: Sequence[str]) -> None:
+    """Raise an OperatorError with all problems, if there are any."""
+    if len(problems) == 1:
+        msg = f"{subject}: {problems[0]}"
+        raise OperatorError(msg)
+    if problems:
+        more = [f"and {len(problems) - _SHOWN_PROBLEMS} more"] if len(problems) > _SHOWN_PROBLEMS else []
+        listed = "\n  ".join([*problems[:_SHOWN_PROBLEMS], *more])
+        msg = f"{subject}: {len(problems)} problems\n  {listed}"
+        raise OperatorError(msg)
+
+
+def file_bytes(path: str | Path) -> bytes:
+    """What a file of the settings holds.
+
+    Raises:
+        OperatorError: It cannot be read.
+    """
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        msg = f"{path}: {error.strerror or error}"
+        raise OperatorError(msg) from error
+
+
+def file_text(path: str | Path) -> str:
+    """The text of a file of the settings.
+
+    Raises:
+        OperatorError: It cannot be read, or is not UTF-8.
+    """
+    try:
+        return file_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        msg = f"{path}: this is not UTF-8 ({error.reason} at byte {error.start})"
+        raise OperatorError(msg) from error
+
+
+def file_lines(path: str | Path) -> list[str]:
+    """The lines of a file of the settings that are neither empty nor begin with `#`."""
+    lines = (line.strip() for line in file_text(path).splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def unknown(kind: str, name: object, known: Iterable[str]) -> str:
+    """`there is no region 'Pari'; did you mean 'Paris'?`."""
+    return f"there is no {kind} {name!r}{suggestion(str(name), known)}"
+
+
+def numbers_of(names: pa.Array, numbered: pa.Array) -> npt.NDArray[np.int64]:
+    """The place of each name in `numbered`, -1 for those that are not there."""
+    places = pc.fill_null(pc.index_in(names, value_set=numbered), -1)
+    numbers: npt.NDArray[np.int64] = places.to_numpy(zero_copy_only=False).astype(np.int64)
+    return numbers
+
+
+def table_of(subject: str, given: object) -> Mapping[str, Any]:
+    """A setting that is a table of names.
+
+    Raises:
+        OperatorError: It is something else.
+    """
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        msg = f"{subject}: expected a table of names, found {given!r}"
+        raise OperatorError(msg)
+    return given

@@ -1,0 +1,185 @@
+"""What operators did, told from one process to another: since a moment, summed up, and kept in a file.
+
+Figures say what happened and what a call is likely to cost; no answer depends on them.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from tamis.operators.meters import meters
+
+_log = logging.getLogger(__name__)
+_KEPT = 5
+"""Failures that are told of an operator."""
+_HALF_LIFE = 1 << 12
+"""Calls after which older ones count half for what a call costs."""
+_COUNTS = ("calls", "runs", "seconds", "cached", "saved", "failures", "timeouts", "skipped")
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCall:
+    """A call that failed: when (seconds since 1970), on what, and how."""
+
+    at: float
+    arguments: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorReport:
+    """What one operator did, in all processes that are reported together.
+
+    Attributes:
+        operator: Its name.
+        calls: Events that it was run for.
+        runs: How often its function was run.
+        seconds: Time that this took.
+        cached: Calls that were answered from the cache.
+        saved: Calls that conditions wanted and that sharing or an early end made needless.
+        failures: Events for which it failed.
+        timeouts: Runs that took too long.
+        skipped: Calls that were not made because it had failed too often.
+        is_open: Is it left alone for now, in one of the processes at least?
+        lately: The last failures.
+    """
+
+    operator: str
+    calls: int = 0
+    runs: int = 0
+    seconds: float = 0.0
+    cached: int = 0
+    saved: int = 0
+    failures: int = 0
+    timeouts: int = 0
+    skipped: int = 0
+    is_open: bool = False
+    lately: tuple[FailedCall, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As data for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> OperatorReport:
+        """What `to_dict` gave; what it does not know is ignored.
+
+        Raises:
+            ValueError: It is something else.
+        """
+        try:
+            lately = tuple(
+                FailedCall(float(each["at"]), str(each["arguments"]), str(each["error"]))
+                for each in content["lately"]
+            )
+            counts: dict[str, Any] = {name: int(content[name]) for name in _COUNTS if name != "seconds"}
+            counts["seconds"] = float(content["seconds"])
+            return cls(str(content["operator"]), is_open=bool(content["is_open"]), lately=lately, **counts)
+        except (AttributeError, KeyError, TypeError) as error:
+            msg = f"expected {', '.join(each.name for each in fields(cls))} of an operator, found {content!r}"
+            raise ValueError(msg) from error
+
+
+class Tally:
+    """What operators do in this process from now on."""
+
+    def __init__(self) -> None:
+        self._began = time.time()
+        self._before = {name: meter.figures() for name, meter in meters().items()}
+
+    def reports(self) -> list[OperatorReport]:
+        """Of each operator that did something, or that is left alone."""
+        found = []
+        for name, meter in sorted(meters().items()):
+            before = self._before.get(name, {})
+            counts = {key: value - before.get(key, 0) for key, value in meter.figures().items()}
+            is_open = meter.is_open()
+            lately = tuple(
+                FailedCall(each.at, each.arguments, each.error)
+                for each in [*meter.lately]
+                if each.at >= self._began
+            )
+            if any(counts.values()) or is_open:
+                found.append(OperatorReport(name, is_open=is_open, lately=lately, **counts))
+        return found
+
+
+def summed(reports: Iterable[OperatorReport]) -> tuple[OperatorReport, ...]:
+    """One report for each operator, by name, with the last of all failures.
+
+    >>> [each.calls for each in summed([OperatorReport("people", 2), OperatorReport("people", 3)])]
+    [5]
+    """
+    found: dict[str, OperatorReport] = {}
+    for each in reports:
+        known = found.get(each.operator)
+        found[each.operator] = each if known is None else _sum(known, each)
+    return tuple(found[name] for name in sorted(found))
+
+
+def _sum(one: OperatorReport, other: OperatorReport) -> OperatorReport:
+    counts: dict[str, Any] = {name: getattr(one, name) + getattr(other, name) for name in _COUNTS}
+    lately = tuple(sorted({*one.lately, *other.lately}, key=lambda each: each.at)[-_KEPT:])
+    return replace(one, is_open=one.is_open or other.is_open, lately=lately, **counts)
+
+
+class Ledger:
+    """What operators did in all runs of a query, and what their calls cost of late, in a file of the driver.
+
+    Attributes:
+        file: Where it is kept; written anew, aside, after each batch that called an operator.
+    """
+
+    def __init__(self, file: str | os.PathLike[str]) -> None:
+        """What the file holds; a file that cannot be read is told of and written anew, as only time is lost."""
+        self.file = Path(file)
+        self._totals: tuple[OperatorReport, ...] = ()
+        self._recent: dict[str, tuple[float, float]] = {}
+        try:
+            self._read(json.loads(self.file.read_bytes()))
+        except FileNotFoundError:
+            pass
+        except (ValueError, KeyError, TypeError) as error:
+            _log.warning("%s: cannot be read, and is begun anew: %s", self.file, error)
+
+    def add(self, reports: Iterable[OperatorReport]) -> None:
+        """Take what a batch did into account."""
+        new = tuple(reports)
+        if not new:
+            return
+        is_open = {each.operator: each.is_open for each in new}
+        self._totals = tuple(
+            replace(each, is_open=is_open.get(each.operator, False)) for each in summed((*self._totals, *new))
+        )
+        for each in new:
+            calls, seconds = self._recent.get(each.operator, (0.0, 0.0))
+            fade = 0.5 if calls > _HALF_LIFE else 1.0
+            self._recent[each.operator] = calls * fade + each.calls, seconds * fade + each.seconds
+        self._write()
+
+    def reports(self) -> tuple[OperatorReport, ...]:
+        """What each operator did, all in all."""
+        return self._totals
+
+    def costs(self) -> dict[str, float]:
+        """Seconds for one event, of late, of each operator that was called."""
+        return {name: seconds / calls for name, (calls, seconds) in self._recent.items() if calls}
+
+    def _read(self, content: Any) -> None:
+        totals = tuple(OperatorReport.from_dict(each) for each in content["operators"])
+        recent = {str(name): (float(calls), float(spent)) for name, (calls, spent) in content["recent"].items()}
+        self._totals, self._recent = totals, recent
+
+    def _write(self) -> None:
+        content = {"operators": [each.to_dict() for each in self._totals], "recent": self._recent}
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        aside = self.file.with_suffix(".new")
+        aside.write_text(json.dumps(content), "utf-8")
+        aside.replace(self.file)

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 from benchmarks.operators_claims import bounds, orders, pairs
 from benchmarks.operators_counts import SCALES, Bench, Part, by_length, by_predicates, by_size, by_skew, over_all
+from benchmarks.operators_times import times
 from benchmarks.report import Figures, Report, Size, print_bars
 
-# Parts that take time, as operators of known cost called through a matcher (L17), go after those that count.
 PARTS: dict[str, Part] = {
     "sizes": Part(("L4", "L5", "L6", "L7", "L8"), "calls by number of conditions", by_size),
     "predicates": Part(("L4", "L7", "L9"), "calls by number of predicates", by_predicates),
@@ -23,6 +23,7 @@ PARTS: dict[str, Part] = {
     "bounds": Part(("L2", "L3"), "the worst cost over the least", bounds),
     "pairs": Part(("L13", "L14"), "what the order of two chains gains", pairs),
     "orders": Part(("L15", "L16"), "what orders of chains cost, over the best", orders),
+    "times": Part(("L17",), "time with operators of known cost, through a matcher", times),
 }
 
 

@@ -33,7 +33,7 @@ from tamis.workloads import generate
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["match", "parse", "engines", "batchsearch", "buckets"])
+@pytest.mark.parametrize("name", ["match", "parse", "engines", "batchsearch", "buckets", "operators"])
 def test_runs_at_its_smallest(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     _runs([name, "--smallest"], capsys, tmp_path)
 

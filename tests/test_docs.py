@@ -42,7 +42,7 @@ MODULES = sorted(
     if not module.name.endswith("__main__")
 )
 
-INTERNAL = {"read", "field", "cast", "[]", "case"}
+INTERNAL = {"read", "field", "cast", "[]", "case", "binds"}
 """Names that no condition calls: the analyser puts them in, or they have a syntax of their own."""
 BEYOND_REGISTRY = {"exists", "forall", "cast", "try_cast", "extract"}
 """Forms with a grammar of their own, documented among the functions."""

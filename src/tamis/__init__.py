@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tamis.language.printing import to_text
     from tamis.limits import Limits
     from tamis.matcher import Matcher, Refusal
+    from tamis.operators.registry import Operator, OperatorError, operator
     from tamis.segments.records import Subscription
     from tamis.statistics import Statistics
 
@@ -45,6 +46,8 @@ __all__ = [
     "Formula",
     "Limits",
     "Matcher",
+    "Operator",
+    "OperatorError",
     "Problem",
     "Refusal",
     "SnapshotError",
@@ -58,6 +61,7 @@ __all__ = [
     "lint",
     "lint_many",
     "normalise",
+    "operator",
     "parse",
     "to_text",
 ]
@@ -77,6 +81,7 @@ _HOMES = {
     "tamis.language.printing": ("to_text",),
     "tamis.limits": ("Limits",),
     "tamis.matcher": ("Matcher", "Refusal"),
+    "tamis.operators.registry": ("Operator", "OperatorError", "operator"),
     "tamis.segments.records": ("Subscription",),
     "tamis.statistics": ("Statistics",),
 }

@@ -32,6 +32,8 @@ from tamis.language.expression import Call
 from tamis.language.formula import Formula
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.operators.finding import operators_called
+from tamis.operators.search import STRATEGIES
+from tamis.operators.settling import Manner
 from tamis.schedule.rows import Places
 from tamis.schedule.scheduler import Done, Schedule, Scheduler, check_schedule
 from tamis.segments.answering import Ready, handed_out, scheduled
@@ -85,6 +87,7 @@ class Matcher:
         limits: Limits = DEFAULT_LIMITS,
         statistics: Statistics | None = None,
         threads: int = 1,
+        call_order: str = "greedy",
     ) -> None:
         """Make an empty matcher.
 
@@ -94,6 +97,7 @@ class Matcher:
             limits: What a condition may ask for.
             statistics: What is known of events; the matcher goes on learning.
             threads: How many may work on a batch.
+            call_order: Which call of an operator is made next: a name of `tamis.operators.search.STRATEGIES`.
         """
         name = MAPPED if engine == "auto" else engine
         if name not in ENGINES:
@@ -108,7 +112,11 @@ class Matcher:
         self._choice: Choice | None = None
         self.limits = limits
         self.statistics = Statistics() if statistics is None else statistics
+        if call_order not in STRATEGIES:
+            msg = f"there is no order of calls {call_order!r}; known are {', '.join(STRATEGIES)}"
+            raise ValueError(msg)
         self.threads = threads
+        self._manner = Manner(self.statistics, call_order)
         self._pool = ThreadPoolExecutor(threads, "tamis") if threads > 1 else None
         self._collection = Collection(self._build)
         self._scheduler = Scheduler()
@@ -197,7 +205,7 @@ class Matcher:
     def match(self, event: Mapping[str, Any]) -> list[str]:
         """The ids of the subscriptions that one event satisfies, those of higher priority first."""
         state, frame = self._begin(EventBatch.of(event, self.event_type))
-        return state.match(frame, self.statistics).by_priority()
+        return state.match(frame, self._manner).by_priority()
 
     def match_batch(
         self,
@@ -450,7 +458,7 @@ class Matcher:
             schedule=schedule,
             width=width,
             pool=pool,
-            statistics=self.statistics,
+            manner=self._manner,
         )
 
     def _whole(self, rows: int) -> int:

@@ -3,6 +3,7 @@
 import random
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from tamis import EventBatch, EventType, Matcher, compile_condition
@@ -10,7 +11,7 @@ from tamis.engines import ENGINES
 from tamis.operators.meters import BREAK_AFTER, meter
 from tamis.operators.search import STRATEGIES
 from tamis.reference import matches
-from tamis.segments.live import LiveSegment
+from tamis.schedule.scheduler import Schedule
 from tests.operators.recording import Recorded
 
 TYPE = EventType.of({"attributes": {"n": "bigint", "m": "int", "s": "string", "tags": "array<bigint>"}})
@@ -64,15 +65,6 @@ def found(matcher: Matcher, batch: EventBatch) -> set[tuple[int, str]]:
     return set(zip(table["event_id"].to_pylist(), table["subscription_id"].to_pylist(), strict=True))
 
 
-def settlers_use(matcher: Matcher, strategy: str) -> int:
-    """Let all segments search by that strategy; gives how many do."""
-    segments: list[LiveSegment] = list(matcher._collection.flush().segments)
-    for segment in segments:
-        if segment.settler is not None:
-            segment.settler.strategy = strategy
-    return sum(segment.settler is not None for segment in segments)
-
-
 @pytest.fixture(autouse=True)
 def no_breaker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tamis.operators.meters.BREAK_AFTER", 1 << 60)
@@ -84,9 +76,8 @@ def test_the_pairs_of_the_reference(recorded: Recorded, strategy: str, seed: int
     rng = random.Random(seed)
     conditions = {f"s{number}": random_condition(rng) for number in range(60)}
     batch = EventBatch.of([random_event(rng) for _ in range(40)], TYPE)
-    matcher = Matcher(TYPE)
+    matcher = Matcher(TYPE, call_order=strategy)
     assert not matcher.add_many(conditions.items())
-    assert settlers_use(matcher, strategy) == 1
     wanted = expected(conditions, batch)
     recorded.clear()
     assert found(matcher, batch) == wanted
@@ -183,3 +174,31 @@ def test_after_failures_in_a_row_an_operator_is_left_alone(
     monkeypatch.setattr(meter("fragile"), "_open_until", 0.0)
     assert matcher.match({"n": 8}) == ["s"]
     assert not meter("fragile").is_open()
+
+
+def test_an_unknown_order_of_calls_is_refused() -> None:
+    with pytest.raises(ValueError, match="there is no order of calls 'fastest'; known are greedy, sub-order"):
+        Matcher(call_order="fastest")
+
+
+def test_several_threads_find_the_same_pairs(recorded: Recorded) -> None:
+    rng = random.Random(5)
+    conditions = {f"s{number}": random_condition(rng) for number in range(20)}
+    events = [random_event(rng) for _ in range(2_000)]
+    expected_pairs, found_pairs = (
+        found(matcher, EventBatch.of(events, TYPE))
+        for matcher in (Matcher(TYPE), Matcher(TYPE, threads=3))
+        if not matcher.add_many(conditions.items())
+    )
+    assert found_pairs == expected_pairs
+    assert expected_pairs
+
+
+@pytest.mark.parametrize("schedule", ["arrival", "shortest-first"])
+def test_schedules_make_the_same_calls(recorded: Recorded, schedule: Schedule) -> None:
+    matcher = Matcher(TYPE)
+    matcher.add_many([(f"s{k}", f"remainder(n, 50) > {k} AND m = {k % 3}") for k in range(40)])
+    events = pa.Table.from_pylist([{"n": n, "m": n % 4} for n in range(200)])
+    table = matcher.match_batch(events, schedule=schedule)
+    assert len(table) > 0
+    assert set(recorded.calls["remainder"].values()) == {1}

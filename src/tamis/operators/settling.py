@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -73,19 +73,24 @@ class Family:
     constants: Sequence[Column | None]
 
 
+class Manner(NamedTuple):
+    """How calls are made: by what is known of them, which goes on learning, and by a name of `STRATEGIES`."""
+
+    statistics: Statistics | None = None
+    strategy: str = "greedy"
+
+
 class Settler:
     """Formulas that call operators, by the slots of the subscriptions that they belong to.
 
     Attributes:
         slots: Rising; formula i is of `slots[i]`.
         forest: The formulas.
-        strategy: Which call is made next; a name of `tamis.operators.search.STRATEGIES`.
     """
 
-    def __init__(self, slots: Places, forest: Forest, strategy: str = "greedy") -> None:
+    def __init__(self, slots: Places, forest: Forest) -> None:
         self.slots = slots
         self.forest = forest
-        self.strategy = strategy
         self._plan: Plan | None = None
         self._families: list[Family] = []
         self._family_of: npt.NDArray[np.int32] = np.empty(0, np.int32)
@@ -93,7 +98,7 @@ class Settler:
         self._seconds = self._refreshing = 0.0
         self._learned = 0
 
-    def settle(self, frame: Frame, found: Matches, statistics: Statistics | None) -> Matches:
+    def settle(self, frame: Frame, found: Matches, manner: Manner) -> Matches:
         """The pairs of an engine, without those whose slot has a formula here that does not hold."""
         if not len(found.slots):
             return found
@@ -103,7 +108,7 @@ class Settler:
         if not is_open.any():
             return found
         keep = ~is_open
-        keep[is_open] = self.holds(frame, found.rows[is_open], places[is_open].astype(np.int32), statistics)
+        keep[is_open] = self.holds(frame, found.rows[is_open], places[is_open].astype(np.int32), manner)
         return found if keep.all() else Matches(found.rows[keep], found.slots[keep])
 
     def holds(
@@ -111,11 +116,11 @@ class Settler:
         frame: Frame,
         rows: npt.NDArray[np.int32],
         numbers: npt.NDArray[np.int32],
-        statistics: Statistics | None,
+        manner: Manner,
     ) -> npt.NDArray[np.bool_]:
         """For each pair of a row and a formula, whether it holds."""
         began = time.perf_counter()
-        plan = self._prepared(statistics)
+        plan = self._prepared(manner.statistics)
         order = np.argsort(rows, kind="stable")
         rows, numbers = rows[order], numbers[order]
         distinct, inverse = np.unique(rows, return_inverse=True)
@@ -125,7 +130,7 @@ class Settler:
             low, high = np.searchsorted(inverse, [first, first + step])
             local = (inverse[low:high] - first).astype(np.int32)
             chosen = distinct[first : first + step].astype(np.int64)
-            state = self._searched(plan, frame.chosen(chosen), local, numbers[low:high], statistics)
+            state = self._searched(plan, frame.chosen(chosen), local, numbers[low:high], manner)
             verdicts[low:high] = state.verdicts[local, numbers[low:high]] == HOLDS
         found = np.empty(len(rows), np.bool_)
         found[order] = verdicts
@@ -141,8 +146,9 @@ class Settler:
     def _prepared(self, statistics: Statistics | None) -> Plan:
         """The plan, made anew when enough was learned, and when the time for that is small."""
         if self._plan is None:
-            self._plan = Plan(self.forest, statistics)
-            self._families, self._family_of, self._place_of = _families(self._plan.units)
+            plan = Plan(self.forest, statistics)
+            self._families, self._family_of, self._place_of = _families(plan.units)
+            self._plan = plan  # last, because several threads may come here
         elif self._learned and self._refreshing <= _REFRESH_SHARE * self._seconds:
             began = time.perf_counter()
             self._plan.refresh(statistics)
@@ -156,7 +162,7 @@ class Settler:
         frame: Frame,
         rows: npt.NDArray[np.int32],
         numbers: npt.NDArray[np.int32],
-        statistics: Statistics | None,
+        manner: Manner,
     ) -> State:
         state = empty_state(plan, frame.rows)
         for unit in plan.cheap.tolist():
@@ -166,7 +172,7 @@ class Settler:
         weights, prices = plan.weights, plan.prices
         begin(formulas, weights, prices, largest, rows, numbers, state)
         saved = state.users.sum(axis=0, dtype=np.int64)
-        strategy = STRATEGIES.index(self.strategy)
+        strategy = STRATEGIES.index(manner.strategy)
         active = np.unique(rows)
         rounds = 0
         while len(active):
@@ -174,7 +180,7 @@ class Settler:
             rounds += 1
             asked, units = ask(formulas, prices, plan.ranked, plan.order, largest, strategy, spare, active, state)
             saved -= np.bincount(units, minlength=len(saved))
-            self._find_out(plan, frame, asked, units, state, statistics)
+            self._find_out(plan, frame, asked, units, state, manner.statistics)
             tell(formulas, weights, prices, largest, strategy, asked, units, state)
             active = np.unique(asked)
         for name, calling in plan.by_operator.items():
@@ -251,7 +257,7 @@ def made_calls(formula: Formula, batch: EventBatch, row: int, calls: Iterable[Ca
     relaxed, rest = split(formula)
     if rest is not None and relaxed.mask(frame)[0]:
         first = np.zeros(1, np.int32)
-        Settler(np.zeros(1, np.int64), forest_of([rest])).holds(frame, first, first, None)
+        Settler(np.zeros(1, np.int64), forest_of([rest])).holds(frame, first, first, Manner())
     return {call for call in calls if frame.calls.is_made(call, row)}
 
 

@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from tamis.events.batch import EventBatch
 from tamis.events.compute import BatchFrame
+from tamis.operators.settling import Manner
 from tamis.schedule.rows import Places, rows_of
 from tamis.schedule.scheduler import Done, Schedule, Scheduler
 from tamis.segments.collection import State
 from tamis.segments.pairs import Pairs
-from tamis.statistics import Statistics
 
 T = TypeVar("T")
 
@@ -58,13 +58,13 @@ def scheduled(
     schedule: Schedule,
     width: int | None,
     pool: Executor | None,
-    statistics: Statistics | None = None,
+    manner: Manner = Manner(),  # noqa: B008
 ) -> Iterator[Done[T]]:
     """What `finish` makes of the rows and the pairs of each part of a batch."""
 
     def work(rows: Places) -> T:
         part = frame if len(rows) == frame.rows else rows_of(frame, rows)
-        return finish(rows, state.match(part, statistics))
+        return finish(rows, state.match(part, manner))
 
     def estimate() -> Places:
         return state.estimate(frame)

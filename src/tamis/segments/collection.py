@@ -21,14 +21,13 @@ from tamis.engines.forest import Forest, ForestBuilder, forest_of
 from tamis.engines.forest.join import join_forests
 from tamis.language.formula import Formula
 from tamis.operators.calling import separated, split
-from tamis.operators.settling import Settler
+from tamis.operators.settling import Manner, Settler
 from tamis.predicates.base import Frame
 from tamis.segments.columns import Columns
 from tamis.segments.live import NEVER, LiveSegment
 from tamis.segments.merging import carry_deaths, due, merge
 from tamis.segments.pairs import Pairs
 from tamis.segments.records import Records, Subscription
-from tamis.statistics import Statistics
 from tamis.values.column import Mask
 
 Places: TypeAlias = npt.NDArray[np.int64]
@@ -70,20 +69,20 @@ class State(NamedTuple):
         """Those that wait."""
         return (waiting for waiting in self.head[: self.waiting] if waiting.died > self.version)
 
-    def match(self, frame: Frame, statistics: Statistics | None = None) -> Pairs:
-        """All pairs; what operators answer is learned by the statistics."""
+    def match(self, frame: Frame, manner: Manner = Manner()) -> Pairs:  # noqa: B008
+        """All pairs; operators are called in that manner."""
         lots: list[tuple[Records | list[Waiting], Matches]] = [
-            (segment.records, segment.match(frame, self.version, statistics)) for segment in self.segments
+            (segment.records, segment.match(frame, self.version, manner)) for segment in self.segments
         ]
         if self.waiting:
-            lots.append((self.head, self._asked(frame, statistics)))
+            lots.append((self.head, self._asked(frame, manner)))
         return Pairs(frame.rows, lots)
 
     def estimate(self, frame: Frame) -> Places:
         """The expected work of each row; the head takes the same for all."""
         return sum((segment.estimate(frame) for segment in self.segments), np.zeros(frame.rows, np.int64))
 
-    def _asked(self, frame: Frame, statistics: Statistics | None) -> Matches:
+    def _asked(self, frame: Frame, manner: Manner) -> Matches:
         """The pairs of the head, its subscriptions asked one by one."""
         calling = [
             (slot, waiting.rest)
@@ -98,7 +97,7 @@ class State(NamedTuple):
                 rows.append(here)
                 slots.append(np.full(len(here), slot, np.int32))
         found = Matches(np.concatenate(rows), np.concatenate(slots))
-        return _settler(calling).settle(frame, found, statistics) if calling else found
+        return _settler(calling).settle(frame, found, manner) if calling else found
 
 
 def _settler(calling: Sequence[tuple[int, Formula]]) -> Settler:

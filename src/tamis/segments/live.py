@@ -15,11 +15,10 @@ import numpy.typing as npt
 from tamis.engines.base import Estimating, Index, Matches
 from tamis.engines.forest import Forest
 from tamis.engines.guess import Guess
-from tamis.operators.settling import Settler
+from tamis.operators.settling import Manner, Settler
 from tamis.predicates.base import Frame
 from tamis.segments.records import Records
 from tamis.snapshot.segment import Segment
-from tamis.statistics import Statistics
 
 NEVER = (1 << 63) - 1
 Slots: TypeAlias = npt.NDArray[np.int64]
@@ -103,11 +102,11 @@ class LiveSegment:
         held = self._guess.estimate(frame)
         return held + self.index.estimate(frame) if isinstance(self.index, Estimating) else held
 
-    def match(self, frame: Frame, version: int, statistics: Statistics | None = None) -> Matches:
-        """The pairs of a version; what operators answer is learned by the statistics."""
+    def match(self, frame: Frame, version: int, manner: Manner = Manner()) -> Matches:  # noqa: B008
+        """The pairs of a version; operators are called in that manner."""
         found = self.index.match(frame)
         died = self._died
         if died is not None and len(found.slots):
             keep = died[found.slots] > version
             found = found if keep.all() else Matches(found.rows[keep], found.slots[keep])
-        return found if self.settler is None else self.settler.settle(frame, found, statistics)
+        return found if self.settler is None else self.settler.settle(frame, found, manner)

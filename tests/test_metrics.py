@@ -19,6 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import tamis.metrics
 from tamis.metrics import Metrics, MetricsError, listener
+from tamis.operators.reporting import OperatorReport
 from tests.reports import START, report
 
 if TYPE_CHECKING:
@@ -116,6 +117,28 @@ def test_what_is_not_known_is_not_a_number(metrics: Metrics) -> None:
         assert math.isnan(found[name, "alerts"])
 
 
+def test_what_operators_did_is_told_of_each(metrics: Metrics) -> None:
+    people = OperatorReport(
+        "people", calls=20, runs=2, seconds=1.5, saved=300, failures=3, skipped=4, is_open=True
+    )
+    metrics.observe(report(0, operators=(people, OperatorReport("plates", calls=1))))
+    metrics.observe(report(0, operators=(people,)))
+    metrics.observe(report(1, operators=(OperatorReport("people", calls=5),)))
+
+    def value(name: str, operator: str) -> float | None:
+        labels = {"query": "alerts", "operator": operator}
+        return metrics.registry.get_sample_value(f"tamis_operator_{name}", labels)
+
+    totals = ("calls_total", "seconds_total", "failures_total", "saved_total", "skipped_total")
+    assert [value(name, "people") for name in totals] == [25, 1.5, 3, 300, 4]
+    assert value("calls_total", "plates") == 1
+    assert value("open", "people") == value("open", "plates") == 0
+    metrics.observe(report(2, operators=(people,)))
+    assert value("open", "people") == 1
+    metrics.observe(report(3))
+    assert value("open", "people") == 0
+
+
 def test_a_hostile_name_of_a_query_stays_a_label(metrics: Metrics) -> None:
     name = 'a"b\\c\nd{} 1'
     metrics.observe(report(0, query=name))
@@ -130,7 +153,7 @@ def test_every_metric_is_in_the_table(metrics: Metrics) -> None:
     names = {
         name for name in names if not name.endswith("_created")
     }  # when a counter began, by Prometheus's custom
-    assert len(names) == 18
+    assert len(names) == 24
     assert [name for name in names if f"| `{name}` |" not in table] == []
 
 

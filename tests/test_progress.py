@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tamis.operators.reporting import FailedCall, OperatorReport
 from tamis.progress import (
     TOP,
     BatchReport,
@@ -33,6 +34,15 @@ from tests.reports import START, random_reports, report
 @pytest.mark.parametrize("each", [report(), *random_reports(1, 10)], ids=lambda each: f"batch {each.batch}")
 def test_json_and_back(each: BatchReport) -> None:
     assert BatchReport.from_json(each.to_json()) == each
+
+
+def test_what_operators_did_comes_back_and_may_be_missing() -> None:
+    failed = FailedCall(1.5, "'\ud800'", "LookupError: no")
+    each = report(operators=(OperatorReport("people", 3, 1, 0.5, failures=1, is_open=True, lately=(failed,)),))
+    assert BatchReport.from_json(each.to_json()) == each
+    values = json.loads(report().to_json())
+    del values["operators"]
+    assert BatchReport.from_json(json.dumps(values)) == report(), "written before there were operators"
 
 
 def test_json_is_one_line_whatever_an_id_holds() -> None:
@@ -68,6 +78,8 @@ def test_fields_of_a_newer_writer_are_ignored() -> None:
         ({"backlog": "x"}, r"field 'backlog': expected int \| None, found 'x'"),
         ({"at": "yesterday"}, "field 'at': .*yesterday"),
         ({"at": "2026-03-01T09:30:00"}, "has no time zone"),
+        ({"operators": [{"operator": "people"}]}, "field 'operators': expected operator, .*, found"),
+        ({"operators": {}}, "field 'operators': expected .*, found"),
         ({"busiest": [["s1"]]}, "field 'busiest': expected .*, found"),
     ],
 )
@@ -209,6 +221,11 @@ def test_a_percentile_is_the_least_time_that_enough_batches_kept(count: int) -> 
     for percent, value in ((50, found.p50), (90, found.p90), (99, found.p99), (100, found.most)):
         enough = [one for one in seconds if 100 * sum(other <= one for other in seconds) >= percent * count]
         assert value == min(enough)
+
+
+def test_what_operators_did_is_summed() -> None:
+    reports = [report(batch, operators=(OperatorReport("people", calls=batch),)) for batch in (1, 2)]
+    assert Summary.of([report(0), *reports]).operators == (OperatorReport("people", calls=3),)
 
 
 def test_equally_busy_subscriptions_come_by_id() -> None:

@@ -19,6 +19,17 @@ label `query`.
 | `tamis_last_batch_id` | gauge | number of the last batch |
 | `tamis_last_batch_timestamp_seconds` | gauge | its recorded time, in seconds since 1970 |
 
+With the label `operator`, too, for each operator that was called:
+
+| metric | kind | what |
+|---|---|---|
+| `tamis_operator_calls_total` | counter | events that it was run for |
+| `tamis_operator_seconds_total` | counter | time that this took, on all workers |
+| `tamis_operator_failures_total` | counter | events for which it failed |
+| `tamis_operator_saved_total` | counter | calls that sharing or an early end made needless |
+| `tamis_operator_skipped_total` | counter | calls not made because it had failed too often |
+| `tamis_operator_open` | gauge | 1 if a worker leaves it alone for now, because it failed too often |
+
 From Spark itself, if `listener` is added to the session:
 
 | metric | kind | what |
@@ -43,6 +54,13 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import StreamingQueryListener
 
 _BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
+_OPERATOR_COUNTERS = {
+    "calls": "Events that an operator was run for",
+    "seconds": "Time that this took, on all workers",
+    "failures": "Events for which an operator failed",
+    "saved": "Calls that sharing or an early end made needless",
+    "skipped": "Calls not made because the operator had failed too often",
+}
 _STATES = ["running", "idle", "stopped", "failed"]
 
 
@@ -86,6 +104,16 @@ class Metrics:
         self._lag = gauge("lag_seconds", "Age of the oldest change of the store that the snapshot lacks")
         self._batch = gauge("last_batch_id", "Number of the last batch")
         self._at = gauge("last_batch_timestamp_seconds", "Recorded time of the last batch, seconds since 1970")
+        self._operators = {
+            name: Counter(f"tamis_operator_{name}", text, ["query", "operator"], registry=self.registry)
+            for name, text in _OPERATOR_COUNTERS.items()
+        }
+        self._open = Gauge(
+            "tamis_operator_open",
+            "Is it left alone for now, because it failed too often?",
+            ["query", "operator"],
+            registry=self.registry,
+        )
         self._input_rows = counter("spark_input_rows", "Rows that Spark read")
         self._input_rate = gauge("spark_input_rows_per_second", "Rate at which rows arrive")
         self._processed_rate = gauge("spark_processed_rows_per_second", "Rate at which Spark works rows off")
@@ -95,6 +123,7 @@ class Metrics:
         )
         self._lock = threading.Lock()
         self._last: dict[str, int] = {}
+        self._seen: dict[str, set[str]] = {}
         self._server: Any = None
 
     def observe(self, report: BatchReport) -> None:
@@ -111,12 +140,25 @@ class Metrics:
             self._overflow.labels(query).inc(report.overflow)
             self._dead.labels(query).inc(report.dead)
             self._seconds.labels(query).observe(report.seconds)
+            for each in report.operators:
+                for name, metric in self._operators.items():
+                    metric.labels(query, each.operator).inc(getattr(each, name))
+        self._observe_breakers(report)
         self._backlog.labels(query).set(_or_nan(report.backlog))
         self._version.labels(query).set(report.version)
         self._store_version.labels(query).set(_or_nan(report.store_version))
         self._lag.labels(query).set(_or_nan(report.lag_seconds))
         self._batch.labels(query).set(report.batch)
         self._at.labels(query).set(report.at.timestamp())
+
+    def _observe_breakers(self, report: BatchReport) -> None:
+        """An operator that is not in the report is not left alone: one that is would be."""
+        is_open = {each.operator: each.is_open for each in report.operators}
+        with self._lock:
+            seen = self._seen.setdefault(report.query, set())
+            seen.update(is_open)
+            for operator in seen:
+                self._open.labels(report.query, operator).set(is_open.get(operator, False))
 
     def observe_spark(self, query: str, progress: Any) -> None:
         """Take Spark's own `StreamingQueryProgress` into account."""

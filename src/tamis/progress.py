@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tamis.errors import TamisError
+from tamis.operators.reporting import OperatorReport, summed
 
 TOP = 20
 """How many subscriptions a summary names."""
@@ -51,6 +52,7 @@ class BatchReport:
         lag_seconds: Age of the oldest change of the store that `version` lacks, 0 if it lacks none, None without a
             store.
         busiest: The subscriptions with most matches in the batch, and how many each had.
+        operators: What each operator did that was called.
     """
 
     query: str
@@ -70,6 +72,7 @@ class BatchReport:
     store_version: int | None
     lag_seconds: float | None
     busiest: tuple[tuple[str, int], ...] = ()
+    operators: tuple[OperatorReport, ...] = ()
 
     def __post_init__(self) -> None:
         """A time without a zone would mean another moment on another machine."""
@@ -85,7 +88,11 @@ class BatchReport:
     def to_json(self) -> str:
         """The report as one line of JSON."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return json.dumps(values | {"at": self.at.astimezone(UTC).isoformat()}, ensure_ascii=True)
+        values |= {
+            "at": self.at.astimezone(UTC).isoformat(),
+            "operators": [each.to_dict() for each in self.operators],
+        }
+        return json.dumps(values, ensure_ascii=True)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> BatchReport:
@@ -102,6 +109,7 @@ class BatchReport:
         if not isinstance(values, dict):
             msg = f"expected a JSON object, found {type(values).__name__}"
             raise ProgressError(msg)
+        values = {"operators": [], **values}  # reports were written before there were operators
         read = {field.name: _field(values, field.name, str(field.type)) for field in fields(cls)}
         try:
             return cls(**read)
@@ -134,6 +142,12 @@ def _field(values: dict[str, Any], name: str, type_: str) -> Any:
         case "tuple[tuple[str, int], ...]" if isinstance(value, list):
             if all(isinstance(one, list) and [type(part) for part in one] == [str, int] for one in value):
                 return tuple((one[0], one[1]) for one in value)
+        case "tuple[OperatorReport, ...]" if isinstance(value, list):
+            try:
+                return tuple(OperatorReport.from_dict(one) for one in value)
+            except ValueError as error:
+                msg = f"field {name!r}: {error}"
+                raise ProgressError(msg) from error
     msg = f"field {name!r}: expected {type_}, found {value!r}"
     raise ProgressError(msg)
 
@@ -244,6 +258,7 @@ class Summary:
             busiest of a batch is not counted for that batch, so each number is the least that it can be.
         versions: The versions of the snapshot that batches were matched with, ascending.
         lag_seconds: The longest that a batch lagged behind the store, or None if no batch knew.
+        operators: What each operator did.
     """
 
     batches: int
@@ -258,6 +273,7 @@ class Summary:
     top: tuple[tuple[str, int], ...]
     versions: tuple[int, ...]
     lag_seconds: float | None
+    operators: tuple[OperatorReport, ...] = ()
 
     @property
     def events_per_second(self) -> float:
@@ -289,6 +305,7 @@ class Summary:
             top=busiest(matches, TOP),
             versions=tuple(sorted({report.version for report in reports})),
             lag_seconds=max(lags, default=None),
+            operators=summed(each for report in reports for each in report.operators),
         )
 
 

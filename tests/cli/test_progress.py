@@ -20,6 +20,7 @@ from tamis.cli.progress import (
     sparkline,
     summary_text,
 )
+from tamis.operators.reporting import FailedCall, OperatorReport
 from tamis.progress import BatchReport, Summary
 from tests.reports import random_reports, report
 
@@ -180,3 +181,17 @@ def test_sparklines(values: list[float], bars: str) -> None:
 def test_a_plain_view_uses_the_screen_it_is_given(capfd: pytest.CaptureFixture[str]) -> None:
     PlainView(Screen()).show(report(0))
     assert capfd.readouterr().out == batch_line(report(0)) + "\n"
+
+
+def test_operators_are_told_of_and_those_that_fail_with_the_reason() -> None:
+    failed = FailedCall(1.5, "7", "LookupError: \x1b[31mno")
+    brittle = OperatorReport("brittle", calls=1_200, seconds=0.5, saved=30, failures=2, lately=(failed,))
+    each = report(operators=(brittle, OperatorReport("quick", calls=1, seconds=0.001)))
+    line = batch_line(each)
+    assert "brittle: 2 calls failed, the last one with LookupError" in line
+    assert "quick" not in line
+    for text in (drawn(each), plain_text(Summary.of([each]), "out")):
+        assert (
+            "1,200 calls in 500 ms, 30 saved, 2 calls failed, the last one with LookupError: \\x1b[31mno" in text
+        )
+        assert "1 call in 1 ms" in text

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tamis.cli.options import EventId, EventsFile, EventsFormat, EventTypeFile, Json, SubscriptionsFile
+from tamis.cli.options import EventId, EventsFile, EventsFormat, EventTypeFile, Json, Operators, SubscriptionsFile
 
 if TYPE_CHECKING:
     from tamis.cli.inputs import Names
@@ -27,6 +27,7 @@ def explain(
         typer.Option("--event", metavar="NAME", help="The event: its id or row number, as match writes it."),
     ],
     event_type: EventTypeFile = None,
+    operators: Operators = None,
     event_id: EventId = None,
     format: EventsFormat = None,
     json: Json = False,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tamis.cli.options import EventTypeFile, Json, Quiet
+from tamis.cli.options import EventTypeFile, Json, Operators, Quiet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +25,7 @@ def lint(
         typer.Argument(metavar="FILE...", help="Subscriptions, as for match; - for standard input."),
     ],
     event_type: EventTypeFile = None,
+    operators: Operators = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:

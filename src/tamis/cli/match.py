@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tamis.cli.options import EventId, EventsFile, EventsFormat, EventTypeFile, Quiet, SubscriptionsFile
+from tamis.cli.options import EventId, EventsFile, EventsFormat, EventTypeFile, Operators, Quiet, SubscriptionsFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,6 +37,7 @@ def match(
     subscriptions: SubscriptionsFile,
     events: EventsFile,
     event_type: EventTypeFile = None,
+    operators: Operators = None,
     event_id: EventId = None,
     engine: Annotated[
         str, typer.Option("--engine", metavar="NAME", help="How to match; all engines find the same pairs.")

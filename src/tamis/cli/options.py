@@ -42,5 +42,29 @@ EventId: TypeAlias = Annotated[
         help="The attribute that names events. By default `id` where there is one, else the row number.",
     ),
 ]
+
+
+def _load_operators(context: typer.Context, modules: list[str] | None) -> list[str] | None:
+    """Load what `--operators` names, before the command begins."""
+    if not context.resilient_parsing:
+        from tamis.cli.loading import load_given
+        from tamis.cli.output import reported_errors
+
+        with reported_errors():
+            load_given(modules or [])
+    return modules
+
+
+Operators: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--operators",
+        metavar="MODULE",
+        envvar="TAMIS_OPERATORS",
+        show_envvar=False,
+        callback=_load_operators,
+        help="Operators that conditions call: a Python module, or a TOML file with [operators]. May be repeated.",
+    ),
+]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No summary and no progress.")]

@@ -15,11 +15,13 @@ from rich.table import Table
 from rich.text import Text
 
 from tamis.cli.output import JsonLines, Screen, counted, visible
+from tamis.operators.reporting import OperatorReport
 from tamis.progress import BatchReport, Summary, View, duration_text, rate_text, share_text
 
 _RECENT = 30
 _SPARKS = "▁▂▃▄▅▆▇█"
 _TOP = 5
+_NOT_MADE = {"saved": "saved", "cached": "from the cache", "skipped": "skipped"}
 _SET_ASIDE = {"dead": "dead", "overflow": "over quota", "repeated": "repeated"}
 
 
@@ -113,6 +115,9 @@ class TerminalView:
         table.add_row("notifications", f"{totals['notifications']:,}", f"{share_text(share)} of events matched")
         table.add_row("subscriptions", f"version {last.version}", _lag(last))
         table.add_row("latency", duration_text(last.seconds), _parts(last))
+        for each in last.operators:
+            style = "not dim yellow" if each.failures or each.is_open else ""
+            table.add_row("operator", visible(each.operator), Text(visible(_calls(each)), style=style))
         aside = [f"{totals[name]:,} {word}" for name, word in _SET_ASIDE.items() if totals[name]]
         if aside:
             table.add_row("set aside", "", Text(", ".join(aside), style="not dim yellow"))
@@ -130,6 +135,7 @@ def batch_line(report: BatchReport) -> str:
         *([] if report.backlog is None else [f"backlog {report.backlog:,}"]),
         f"version {report.version}" + (f" ({lag})" if (lag := _lag(report)) else ""),
         *(f"{value:,} {word}" for name, word in _SET_ASIDE.items() if (value := getattr(report, name))),
+        *(f"{visible(each.operator)}: {_failures(each)}" for each in report.operators if each.failures),
     ]
     return ", ".join(parts)
 
@@ -179,11 +185,27 @@ def summary_text(summary: Summary, output: str) -> RenderableType:
     table.add_row("batch latency", ", ".join(f"{name} {duration_text(value)}" for name, value in shown.items()))
     if summary.versions:
         table.add_row("subscriptions", _versions(summary))
+    for each in summary.operators:
+        table.add_row("operator", Text(visible(each.operator), style="bold").append(f"  {visible(_calls(each))}"))
     for place, (subscription, matches) in enumerate(summary.top[:_TOP]):
         label = "most matches" if place == 0 else ""
         table.add_row(label, Text(f"{matches:,}  ").append(visible(subscription), style="bold"))
     table.add_row("output", Text(visible(output)))
     return table
+
+
+def _calls(report: OperatorReport) -> str:
+    parts = [
+        f"{counted_in_thousands(report.calls, 'call')} in {duration_text(report.seconds)}",
+        *(f"{value:,} {word}" for name, word in _NOT_MADE.items() if (value := getattr(report, name))),
+        *([_failures(report)] if report.failures else []),
+    ]
+    return ", ".join(parts)
+
+
+def _failures(report: OperatorReport) -> str:
+    last = f", the last one with {report.lately[-1].error}" if report.lately else ""
+    return f"{counted_in_thousands(report.failures, 'call')} failed{last}"
 
 
 def _versions(summary: Summary) -> str:

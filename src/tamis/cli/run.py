@@ -213,6 +213,9 @@ def _plan(pipeline: Pipeline, found: Rehearsal) -> Iterator[tuple[str, str]]:
     types = [f"{name} (to be declared)" if new else name for name, new in found.event_types.items()]
     yield "event types", ", ".join(types) or "none yet"
     yield "subscriptions", _subscriptions(pipeline, found)
+    operators = [*pipeline.operators.modules, *pipeline.operators.library]
+    if operators:
+        yield "operators", ", ".join(operators)
     yield "sink", found.sink
     yield "quota", _quota(pipeline)
     yield "checkpoint", pipeline.state.checkpoint

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tamis.cli.options import EventTypeFile, Json
+from tamis.cli.options import EventTypeFile, Json, Operators
 
 if TYPE_CHECKING:
     from tamis.errors import ConditionError
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 def show(
     text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The condition.")] = None,
     event_type: EventTypeFile = None,
+    operators: Operators = None,
     tree: Annotated[bool, typer.Option("--tree", help="Draw the formula as a tree.")] = False,
     engines: Annotated[
         bool, typer.Option("--engines", help="Show what each engine is expected to take, and which one auto is.")

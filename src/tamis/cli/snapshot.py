@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from tamis.cli.options import Json, Quiet
+from tamis.cli.options import Json, Operators, Quiet
 from tamis.cli.snapshot_build import Url, build
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _MANY_BYTES = ("B", "kB", "MB", "GB", "TB")
 
 
 @snapshot.callback()
-def _snapshot() -> None:
+def _snapshot(operators: Operators = None) -> None:
     """Make and care for durable versions of subscriptions.
 
     URL is the path of a folder, or something like s3://bucket/folder.

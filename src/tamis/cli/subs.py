@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from tamis.cli.options import Json
+from tamis.cli.options import Json, Operators
 from tamis.cli.subs_files import TypeName, export, import_
 from tamis.cli.subs_store import StoreUrl, opened, stored_record
 
@@ -29,7 +29,7 @@ subs = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 
 @subs.callback()
-def _subs() -> None:
+def _subs(operators: Operators = None) -> None:
     """Keep subscriptions in a store: who wants what, since when, and everything that ever changed.
 
     A store is a SQLite file or a PostgreSQL database: --store, or the variable TAMIS_STORE, or tamis.db.
@@ -40,6 +40,7 @@ def _subs() -> None:
       tamis subs import cameras.jsonl
       tamis subs add cheap "price < 300" --type camera --owner ines --expires 30d
       tamis subs history cheap
+      tamis subs --operators alarms add crowd "people(image) > 50"
 
     Exit code 0 if all is well; 1 if a condition was refused or an id is not there; 2 if the command could not be
     carried out.

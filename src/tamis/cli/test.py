@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tamis.cli.options import Json, Quiet
+from tamis.cli.options import Json, Operators, Quiet
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -25,6 +25,7 @@ _WORDS = {True: "true", False: "false", None: "unknown"}
 def test(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="YAML files of test cases.")],
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name the cases that pass, too.")] = False,
+    operators: Operators = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:

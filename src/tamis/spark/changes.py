@@ -14,6 +14,7 @@ import os
 from pathlib import Path
 from typing import Any, ClassVar
 
+from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.store import Store
 from tamis.store.records import FIELDS
 
@@ -33,16 +34,19 @@ class ChangeFolder:
     STORE: ClassVar[str] = "subscriptions.db"
     MARK: ClassVar[str] = "applied"
 
-    def __init__(self, folder: str | os.PathLike[str], state: str | os.PathLike[str]) -> None:
+    def __init__(
+        self, folder: str | os.PathLike[str], state: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS
+    ) -> None:
         """Nothing is read yet.
 
         Args:
             folder: Where the files appear.
             state: A folder for the store and the name of the last file.
+            limits: Of conditions.
         """
         self.folder = Path(folder)
         Path(state).mkdir(parents=True, exist_ok=True)
-        self.store = Store.open(Path(state) / self.STORE)
+        self.store = Store.open(Path(state) / self.STORE, limits=limits)
         self._mark = Path(state) / self.MARK
 
     def apply(self) -> int:

@@ -26,6 +26,7 @@ _log = logging.getLogger(__name__)
 
 FORGET_SECONDS = 60.0
 """How often versions that nobody can need are collected."""
+_SHOWN_REFUSALS = 3
 _ATTEMPTS = 5
 """To publish before a query starts, if another publisher of the same snapshot is quicker."""
 
@@ -111,6 +112,7 @@ class LiveSubscriptions:
             looked = time.time()
             self._behind_since = self._oldest_change()
             self._published = self._publisher.sync()
+            _tell(self._published)
             self._behind_since, self._looked = None, looked
             if time.monotonic() - self._forgotten > FORGET_SECONDS:
                 self._forgotten = time.monotonic()
@@ -173,3 +175,11 @@ class LiveSubscriptions:
     def _close_store(self) -> None:
         if self._store is not None and self._owns_store:
             self._store.close()
+
+
+def _tell(published: Published) -> None:
+    """Say what the store has and is not matched, as when conditions call operators that this process lacks."""
+    refused = published.refusals
+    if refused:
+        shown = "; ".join(f"{each.id!r}: {each.error}" for each in refused[:_SHOWN_REFUSALS])
+        _log.warning("the store has subscriptions that are refused, and not matched (%d): %s", len(refused), shown)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tamis.errors import EventError, SubscriptionError
 from tamis.events.event_type import EventType
+from tamis.operators.finding import OperatorSettings
 from tamis.schedule.scheduler import Schedule, check_schedule
 from tamis.spark.preparing import prepare
 from tamis.spark.shards import dealt, replicated
@@ -32,6 +33,7 @@ def match(
     snapshot: str | os.PathLike[str] | None = None,
     shards: int = 1,
     schedule: Schedule = "arrival",
+    operators: OperatorSettings | Sequence[str] | None = None,
 ) -> DataFrame:
     """All pairs of an event and a subscription that it satisfies.
 
@@ -48,11 +50,16 @@ def match(
         shards: Over how many parts subscriptions are dealt, when a worker cannot hold them all.
         schedule: In which order a worker works off the events of a batch: that of their "arrival", or
             "shortest-first", and then pairs leave it part by part.
+        operators: Where the operators come from that conditions call: the names of modules that driver and workers
+            can import, or settings. Those of installed packages are found without.
 
     Returns:
         A lazy DataFrame with columns `event_id`, `subscription_id` and those of `keep`. Its attribute `refused` is
         a DataFrame with `id` and `reason` of the subscriptions that were refused. It is of the version of the
         subscriptions that was the newest when it was made, whenever it is computed.
+
+    Raises:
+        OperatorError: An operator cannot be loaded, or conditions call one that is not known.
     """
     kept = tuple(keep or ())
     check_columns(events, (event_id, *kept))
@@ -68,8 +75,9 @@ def match(
         snapshot=snapshot,
         segments=shards if shards > 1 else None,
         spark=spark,
+        operators=operators,
     )
-    edition = Edition(ready.url, ready.version, engine)
+    edition = Edition(ready.url, ready.version, engine, operators=OperatorSettings.of(operators))
     matchers = edition.matchers()
     if event_type is not None and event_type not in matchers:
         msg = f"{ready.url}: there is no event type {event_type!r}; there are {', '.join(sorted(matchers))}"

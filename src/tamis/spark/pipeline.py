@@ -13,6 +13,8 @@ from typing import Any, TypeAlias
 
 from tamis.errors import TamisError
 from tamis.events.event_type import EventType
+from tamis.limits import DEFAULT_LIMITS, Limits
+from tamis.operators.finding import INSTALLED, OperatorSettings
 from tamis.quotas import Quota
 from tamis.sinks import SINKS, Sink
 from tamis.spark.streaming import Reading
@@ -162,6 +164,8 @@ class Pipeline:
         metrics: Where metrics are served; None for nowhere.
         shards: Over how many parts subscriptions are dealt.
         engine: That matches.
+        operators: Where operators come from.
+        limits: Of conditions, with the operators that they may call.
     """
 
     file: Path
@@ -178,6 +182,8 @@ class Pipeline:
     metrics: MetricsServer | None
     shards: int
     engine: str
+    operators: OperatorSettings = INSTALLED
+    limits: Limits = DEFAULT_LIMITS
 
     @property
     def uses_kafka(self) -> bool:

@@ -36,6 +36,7 @@ from tamis.spark.pipeline import (
     State,
     Subscriptions,
 )
+from tamis.spark.pipeline_operators import read_operators
 from tamis.spark.session import LOOPBACK
 from tamis.spark.streaming import MOST_BYTES, Reading, state_folder
 from tamis.spark.toml_tables import Table, located
@@ -74,6 +75,7 @@ def _read(top: Table, file: Path) -> Pipeline:
     source, reading = _events(top)
     subscriptions = _subscriptions(top)
     sink, arguments = _sink(top)
+    operators, limits = read_operators(top)
     pipeline = Pipeline(
         file=file,
         source=source,
@@ -89,6 +91,8 @@ def _read(top: Table, file: Path) -> Pipeline:
         metrics=_metrics(top),
         shards=top.number("shards", 1) or 1,
         engine=top.text("engine", "auto", choices=("auto", *ENGINES)) or "auto",
+        operators=operators,
+        limits=limits,
     )
     top.end()
     return pipeline

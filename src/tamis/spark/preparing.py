@@ -10,8 +10,8 @@ import atexit
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,10 @@ import pyarrow.compute as pc
 
 from tamis.errors import SnapshotError, SubscriptionError, TamisError
 from tamis.events.event_type import EventType
+from tamis.limits import DEFAULT_LIMITS
 from tamis.matcher import Matcher
+from tamis.operators import OPERATORS
+from tamis.operators.finding import INSTALLED, OperatorSettings
 from tamis.places import absolute, is_store
 from tamis.snapshot import Part, Snapshots, segment_of
 from tamis.statistics import Statistics
@@ -70,6 +73,7 @@ def prepare(
     statistics: Statistics | None = None,
     segments: int | None = None,
     spark: SparkSession | None = None,
+    operators: OperatorSettings | Sequence[str] | None = None,
 ) -> Prepared:
     """Make subscriptions ready for any number of `match`es.
 
@@ -83,14 +87,18 @@ def prepare(
         statistics: What is known of events, to file conditions well.
         segments: How many tasks compile; Spark decides by default.
         spark: The session; the active one by default.
+        operators: Where the operators come from that conditions may call; as for `match`.
 
     Raises:
+        OperatorError: An operator cannot be loaded.
         SnapshotError: There is no snapshot at the URL.
         TamisError: Spark runs on a cluster and nobody said where to publish.
     """
     session = _session(spark)
     if isinstance(subscriptions, Prepared):
         return subscriptions
+    settings = OperatorSettings.of(operators)
+    settings.load()
     # Of the class: a DataFrame over Connect takes any attribute for a column.
     if hasattr(type(subscriptions), "changes") or (_is_text(subscriptions) and is_store(os.fspath(subscriptions))):
         return _from_store(subscriptions, snapshot, session)
@@ -101,7 +109,8 @@ def prepare(
             return Prepared(reachable(place), newest, session.createDataFrame([], _REFUSED))
         subscriptions = _read(place, session)
     url = _place(snapshot, session)
-    task = CompileTask(EventType.of(event_type).to_dict(), None if statistics is None else statistics.to_json())
+    known = None if statistics is None else statistics.to_json()
+    task = CompileTask(EventType.of(event_type).to_dict(), known, settings, frozenset(OPERATORS))
     found = _compiled(subscriptions, task, segments)
     refused = found.filter(pc.is_valid(found["reason"])).select(["id", "reason"])
     version = _publish(found, url, task)
@@ -115,15 +124,21 @@ class CompileTask:
     Attributes:
         event_type: Described as in a JSON file.
         statistics: As JSON.
+        operators: Where operators come from.
+        known: Those that conditions may call: what the driver knows, whatever a worker has loaded before.
     """
 
     event_type: Mapping[str, Any]
     statistics: Mapping[str, Any] | None
+    operators: OperatorSettings = INSTALLED
+    known: frozenset[str] = frozenset()
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """What Spark calls for a partition."""
+        self.operators.load()
         known = None if self.statistics is None else Statistics.from_json(self.statistics)
-        matcher = Matcher(EventType.of(dict(self.event_type)), statistics=known)
+        limits = replace(DEFAULT_LIMITS, operators=self.known)
+        matcher = Matcher(EventType.of(dict(self.event_type)), limits=limits, statistics=known)
         waiting: list[pa.RecordBatch] = []
         count = 0
         for batch in batches:

@@ -26,7 +26,7 @@ from tamis.snapshot.storage import open_storage
 from tamis.spark.changes import ChangeFolder
 from tamis.spark.pipeline import Pipeline
 from tamis.spark.preparing import reachable
-from tamis.spark.running import CHANGES, check_types, snapshot_types
+from tamis.spark.running import CHANGES, check_types, load_operators_of, snapshot_types
 from tamis.spark.sources import check, describe, sample
 from tamis.spark.stream_task import DEAD, EVENTS, FOUND, OVERFLOW, PAIR, StreamTask
 from tamis.spark.worker import Edition
@@ -127,6 +127,8 @@ def rehearse(pipeline: Pipeline, spark: Callable[[], SparkSession]) -> Rehearsal
             sink.check()
         with found.trying("state"):
             found.resumed = resumed(pipeline.state.checkpoint)
+        with found.trying("operators"):
+            load_operators_of(pipeline)
         with found.trying("subscriptions"):
             edition = _edition(pipeline, temporary, found)
             if not any(each.startswith("events:") for each in found.problems):
@@ -160,7 +162,8 @@ def _edition(pipeline: Pipeline, temporary: Path, found: Rehearsal) -> Edition:
         check_types(pipeline, types, declared=True)
         found.event_types = {event_type.name: False for event_type in types}
         found.version, found.subscriptions = manifest.version, manifest.slots - manifest.dead
-        return Edition(reachable(subscriptions.place), manifest.version, pipeline.engine)
+        place = reachable(subscriptions.place)
+        return Edition(place, manifest.version, pipeline.engine, operators=pipeline.operators)
     with _store(pipeline, temporary) as store, store.view() as view:
         known = view.event_types()
         check_types(pipeline, known.values())
@@ -173,20 +176,20 @@ def _edition(pipeline: Pipeline, temporary: Path, found: Rehearsal) -> Edition:
         found.version = view.version if subscriptions.kind == "store" else None
     found.subscriptions = len(matchers)
     url = temporary / "snapshot"
-    return Edition(str(url), matchers.publish(url).version, pipeline.engine)
+    return Edition(str(url), matchers.publish(url).version, pipeline.engine, operators=pipeline.operators)
 
 
 @contextmanager
 def _store(pipeline: Pipeline, temporary: Path) -> Iterator[Store]:
     """The store, to be read; for a folder of changes, a copy of its store that has all changes."""
     if pipeline.subscriptions.kind == "store":
-        with Store.open(pipeline.subscriptions.place, create=False) as store:
+        with Store.open(pipeline.subscriptions.place, create=False, limits=pipeline.limits) as store:
             yield store
         return
     state = temporary / CHANGES
     if (pipeline.state.folder / CHANGES / ChangeFolder.STORE).exists():
         _copy(pipeline.state.folder / CHANGES, state)
-    folder = ChangeFolder(pipeline.subscriptions.place, state)
+    folder = ChangeFolder(pipeline.subscriptions.place, state, limits=pipeline.limits)
     with folder.store as store:
         check_types(pipeline, store.event_types().values())
         for event_type in pipeline.event_types:

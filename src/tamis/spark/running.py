@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tamis.events.event_type import EventType
+from tamis.operators import OPERATORS, OperatorError
 from tamis.progress import BatchReport, History, View
 from tamis.sinks import Sink
 from tamis.snapshot import Snapshots
@@ -112,6 +113,7 @@ def start(pipeline: Pipeline, spark: SparkSession, *, views: Sequence[View] = ()
     from pyspark.errors import PySparkException
 
     state, first = pipeline.state, FirstBatch()
+    load_operators_of(pipeline)
     with ExitStack() as stack:
         subscriptions = _subscriptions(pipeline, stack)
         sink = pipeline.make_sink()
@@ -132,11 +134,29 @@ def start(pipeline: Pipeline, spark: SparkSession, *, views: Sequence[View] = ()
                 poll=pipeline.subscriptions.poll,
                 retention=state.retention,
                 views=[first, *views],
+                operators=pipeline.operators,
             )
         except PySparkException as error:
             msg = f"{pipeline.file}: Spark says: {reason(error)}"
             raise PipelineError(msg) from error
         return Running(query, sink, History(state.folder / "progress.jsonl"), first, stack.pop_all())
+
+
+def load_operators_of(pipeline: Pipeline) -> None:
+    """Make the operators of a pipeline known on this machine, before any condition is compiled.
+
+    Raises:
+        PipelineError: One of them cannot be loaded, or one that is allowed is not there.
+    """
+    try:
+        pipeline.operators.load()
+    except OperatorError as error:
+        msg = f"{pipeline.file}: {error}"
+        raise PipelineError(msg) from error
+    unknown = sorted((pipeline.limits.operators or frozenset()) - OPERATORS.keys())
+    if unknown:
+        msg = f"{pipeline.file}: operators.allowed: there is no operator {', '.join(unknown)}"
+        raise PipelineError(msg)
 
 
 def _subscriptions(pipeline: Pipeline, stack: ExitStack) -> Store | ChangeFolder | str:
@@ -147,8 +167,8 @@ def _subscriptions(pipeline: Pipeline, stack: ExitStack) -> Store | ChangeFolder
         return place
     folder = None
     if pipeline.subscriptions.kind == "changes":
-        folder = ChangeFolder(place, pipeline.state.folder / CHANGES)
-    store = Store.open(place, create=False) if folder is None else folder.store
+        folder = ChangeFolder(place, pipeline.state.folder / CHANGES, limits=pipeline.limits)
+    store = Store.open(place, create=False, limits=pipeline.limits) if folder is None else folder.store
     stack.callback(store.close)
     check_types(pipeline, store.event_types().values())
     for event_type in pipeline.event_types:

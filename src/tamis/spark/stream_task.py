@@ -1,14 +1,14 @@
 """What a worker does with the events of a micro-batch: one pass gives pairs, dead letters and counts.
 
-Everything in the result depends on the events and the version of the subscriptions alone, so a batch that is done
-again gives the same, however it is partitioned. An event that cannot be matched becomes a dead letter, with its
-original bytes, and never stops the others.
+Pairs, dead letters and numbers of events depend on the events and the version of the subscriptions alone, so a
+batch that is done again gives the same, however it is partitioned. An event that cannot be matched becomes a dead
+letter, with its original bytes, and never stops the others.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,12 +25,14 @@ from tamis.events.names import event_names
 from tamis.events.validation import misfits, validate
 from tamis.matcher import Matcher
 from tamis.matchers import Matchers
+from tamis.operators.reporting import OperatorReport, Tally
 from tamis.quotas import first_per_subscription
 from tamis.spark.worker import Edition, by_shard, regrouped
 from tamis.values.types import TIMESTAMP
 
-PAIR, DEAD, EVENTS, OVERFLOW = range(4)
-"""Kinds of rows of a result: a match, a bad event, a number of events, a number of matches beyond the quota."""
+PAIR, DEAD, EVENTS, OVERFLOW, CALLED = range(5)
+"""Kinds of rows of a result: a match, a bad event, a number of events, a number of matches beyond the quota, and a
+report of what an operator did (its name in `kind`, the report as JSON in `reason`)."""
 
 FOUND = pa.schema(
     [
@@ -84,6 +86,7 @@ class StreamTask:
         event_time: The attribute that tells when an event happened.
         most_bytes: Longer JSON texts are dead letters.
         most_matches: Of one subscription in a batch, if there is a quota.
+        costs: Seconds that a call of an operator took before, for a process that has not called it yet.
     """
 
     editions: tuple[Edition, ...]
@@ -93,15 +96,17 @@ class StreamTask:
     event_time: str | None = None
     most_bytes: int = 1 << 20
     most_matches: int | None = None
+    costs: Mapping[str, float] | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """What Spark calls for a partition."""
+        tally = Tally()
         events = 0
         overflow: dict[str, int] = {}
         waiting: list[pa.Table] = []
         for several in regrouped(batches):
             for edition, table in by_shard(self.editions, several):
-                pairs, dead = self._match(edition.matchers(), table)
+                pairs, dead = self._match(self._informed(edition.matchers()), table)
                 if edition is self.editions[0]:  # every shard gets every event: one of them tells
                     events += table.num_rows
                     yield from _rows(DEAD, _dead_columns(dead))
@@ -116,6 +121,13 @@ class StreamTask:
             over = {"subscription_id": list(overflow), "count": list(overflow.values())}
             yield from _rows(OVERFLOW, pa.table(over))
         yield from _rows(EVENTS, pa.table({"count": [events]}))
+        yield from _rows(CALLED, _report_columns(tally.reports()))
+
+    def _informed(self, matchers: Matchers) -> Matchers:
+        """The matchers, with what calls cost elsewhere."""
+        for name in matchers:
+            matchers[name].statistics.costs.update(self.costs or {})
+        return matchers
 
     def _cut(self, pairs: list[pa.Table], overflow: dict[str, int]) -> pa.Table:
         joined = pa.concat_tables(pairs)
@@ -266,6 +278,16 @@ def _bytes(value: pa.Scalar) -> bytes:
 def _dead_columns(dead: list[_Dead]) -> pa.Table:
     columns = {name: [getattr(each, name) for each in dead] for name in _Dead._fields}
     return pa.table(columns, schema=pa.schema([FOUND.field(name) for name in _Dead._fields]))
+
+
+def _report_columns(reports: list[OperatorReport]) -> pa.Table:
+    texts = [json.dumps(each.to_dict()) for each in reports]
+    return pa.table({"kind": [each.operator for each in reports], "reason": texts})
+
+
+def reports_in(found: pa.Table) -> list[OperatorReport]:
+    """What operators did, of rows of that kind."""
+    return [OperatorReport.from_dict(json.loads(text)) for text in found["reason"].to_pylist()]
 
 
 def _rows(kind: int, table: pa.Table) -> Iterator[pa.RecordBatch]:

@@ -24,6 +24,8 @@ import pyarrow.compute as pc
 
 from tamis.errors import TamisError
 from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, dead_letter_ids, notification_ids
+from tamis.operators.finding import INSTALLED, OperatorSettings
+from tamis.operators.reporting import Ledger, summed
 from tamis.places import absolute
 from tamis.progress import BatchReport, History, View, busiest
 from tamis.quotas import Quota, Quotas
@@ -31,7 +33,7 @@ from tamis.sinks.base import Delivery, Sink
 from tamis.spark.live import LiveSubscriptions
 from tamis.spark.matching import check_columns
 from tamis.spark.shards import dealt, replicated
-from tamis.spark.stream_task import DEAD, EVENTS, FOUND_SQL, OVERFLOW, PAIR, StreamTask
+from tamis.spark.stream_task import CALLED, DEAD, EVENTS, FOUND_SQL, OVERFLOW, PAIR, StreamTask, reports_in
 from tamis.spark.worker import Edition
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 1 << 20
 """Of an event that is a JSON text, unless told otherwise."""
+OPERATORS_FILE = "operators.json"
+"""In the state: what operators did in all runs of the query, and what their calls cost."""
 _BUSIEST = 20
 
 
@@ -88,6 +92,7 @@ def stream(
     views: Sequence[View] = (),
     backlog: Callable[[int], int | None] | None = None,
     name: str | None = None,
+    operators: OperatorSettings | Sequence[str] | None = None,
 ) -> StreamingQuery:
     """Match a stream of events with subscriptions that may change all the time.
 
@@ -102,8 +107,8 @@ def stream(
         quota: How many notifications a subscription may give.
         trigger: The arguments of Spark's `trigger`, such as `{"availableNow": True}`.
         snapshot: Where to publish subscriptions, as driver and workers reach it; by default `snapshot` in `state`.
-        state: A folder of the driver for the quotas and the history of the query; by default `tamis` in the
-            checkpoint.
+        state: A folder of the driver for the quotas, the history and what operators did; by default `tamis` in
+            the checkpoint.
         engine: A name of `tamis.engines.ENGINES`, or "auto".
         shards: Over how many parts subscriptions are dealt, when a worker cannot hold them all.
         poll: How often the store is asked for changes.
@@ -112,6 +117,8 @@ def stream(
         backlog: Tells how many events wait, given how many this query has seen since it was started, where Spark's
             own progress does not (it does for Kafka).
         name: Of the query, for Spark's own pages.
+        operators: Where the operators come from that conditions call: the names of modules that driver and workers
+            can import, or settings. Those of installed packages are found without.
 
     Returns:
         Spark's streaming query.
@@ -119,6 +126,7 @@ def stream(
     Raises:
         TamisError: Events are no stream, or the session is one of Spark Connect, where the driver is elsewhere.
         EventError: Events lack a column that `reading` names.
+        OperatorError: An operator cannot be loaded on the driver.
     """
     if not events.isStreaming:
         msg = "expected a streaming DataFrame (readStream); for others there is tamis.spark.match"
@@ -128,6 +136,8 @@ def stream(
         raise TamisError(msg)
     reading = reading or Reading()
     check_columns(events, reading.columns())
+    settings = OperatorSettings.of(operators)
+    settings.load()
     place = state_folder(checkpoint, state)
     live = LiveSubscriptions(
         subscriptions,
@@ -146,6 +156,8 @@ def stream(
         engine,
         shards,
         backlog,
+        settings,
+        Ledger(place / OPERATORS_FILE),
     )
     writer = events.writeStream.foreachBatch(batches).option("checkpointLocation", absolute(checkpoint))
     if name is not None:
@@ -177,6 +189,8 @@ class Batches:
         engine: That matches.
         shards: Over how many parts subscriptions are dealt.
         backlog: Tells how many events wait, if Spark does not.
+        operators: Where operators come from.
+        ledger: Where is kept what they did, if anywhere.
         query: Spark's query, once it has started.
     """
 
@@ -189,6 +203,8 @@ class Batches:
     engine: str = "auto"
     shards: int = 1
     backlog: Callable[[int], int | None] | None = None
+    operators: OperatorSettings = INSTALLED
+    ledger: Ledger | None = None
     query: StreamingQuery | None = None
     _seen: int = 0
 
@@ -215,6 +231,7 @@ class Batches:
         committed = self.sink.commit(Delivery(query, batch, at, version, kept, dead))
         ended = time.perf_counter()
         count = pc.sum(_of_kind(found, EVENTS)["count"]).as_py() or 0
+        called = summed(reports_in(_of_kind(found, CALLED)))
         report = BatchReport(
             query=query,
             batch=batch,
@@ -233,7 +250,10 @@ class Batches:
             store_version=store_version,
             lag_seconds=lag,
             busiest=_busiest(pairs),
+            operators=called,
         )
+        if self.ledger is not None:
+            self.ledger.add(called)
         self.history.append(report)
         for view in self.views:
             view.show(report)
@@ -263,7 +283,8 @@ class Batches:
         return version, pins[holder].created
 
     def _match(self, events: DataFrame, version: int) -> pa.Table:
-        editions = dealt(Edition(self.live.url, version, self.engine), self.shards)
+        edition = Edition(self.live.url, version, self.engine, operators=self.operators)
+        editions = dealt(edition, self.shards)
         reading = self.reading
         task = StreamTask(
             editions,
@@ -273,6 +294,7 @@ class Batches:
             reading.event_time,
             reading.most_bytes,
             None if self.quotas is None else self.quotas.quota.most,
+            None if self.ledger is None else self.ledger.costs(),
         )
         spread = reading.event_id if reading.json is None else reading.json
         return replicated(events, len(editions), spread).mapInArrow(task, FOUND_SQL).toArrow()

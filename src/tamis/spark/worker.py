@@ -1,6 +1,7 @@
 """What runs in Spark's Python workers: events in, pairs out, as Arrow batches.
 
-A worker reads nothing but the snapshot that its task names, and writes nothing. A process opens a version once,
+A worker reads nothing but the snapshot that its task names, and the operators that its conditions call, and writes
+nothing. A process opens a version once,
 for all the tasks that it gets: a task is a small value with the place of the snapshot, never the subscriptions.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +19,7 @@ import pyarrow.compute as pc
 from tamis.events.batch import EventBatch
 from tamis.matcher import Matcher
 from tamis.matchers import Matchers
+from tamis.operators.finding import INSTALLED, OperatorSettings, check_known
 from tamis.schedule.scheduler import Schedule
 
 BATCH_ROWS = 8_192
@@ -26,7 +29,15 @@ _KEPT = 2
 SHARD = "tamis shard"
 """The column that tells the shard that a copy of an event is for."""
 
-_opened: OrderedDict[Edition, Matchers] = OrderedDict()
+
+class _Opened(NamedTuple):
+    """A version that is open, and the operators that its conditions call."""
+
+    matchers: Matchers
+    operators: frozenset[str]
+
+
+_opened: OrderedDict[Edition, _Opened] = OrderedDict()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +49,32 @@ class Edition:
         version: Of the snapshot.
         engine: That matches.
         segments: The names of the segments; None for all.
+        operators: Where operators come from; loaded if a condition calls one.
     """
 
     url: str
     version: int
     engine: str = "auto"
     segments: frozenset[str] | None = None
+    operators: OperatorSettings = INSTALLED
 
     def matchers(self) -> Matchers:
-        """The matchers of this process."""
+        """The matchers of this process, with all the operators that they need.
+
+        Raises:
+            OperatorError: An operator that conditions call cannot be loaded, or is not known here.
+        """
         found = _opened.pop(self, None)
         if found is None:
-            found = Matchers.open(self.url, self.version, segments=self.segments, engine=self.engine)
+            opened = Matchers.open(self.url, self.version, segments=self.segments, engine=self.engine)
+            found = _Opened(opened, frozenset(name for each in opened for name in opened[each].operators()))
+        if found.operators:  # each time: a task of another query may have loaded others of the same names
+            self.operators.load()
+            check_known(found.operators)
         _opened[self] = found
         while len(_opened) > _KEPT:
             _opened.popitem(last=False)
-        return found
+        return found.matchers
 
 
 def regrouped(batches: Iterable[pa.RecordBatch], rows: int = BATCH_ROWS) -> Iterator[pa.Table]:

@@ -32,7 +32,7 @@ def _seeds() -> range:
 
 def test_every_function_of_the_language_is_put_to_the_oracle() -> None:
     asked = {name.lower().replace(" ", "_") for name in wanted()}
-    # `field` is written with a dot; `read` is for schemaless events and `binds` for operators, which Spark has not.
+    # `field` is written with a dot; Spark has neither schemaless events, `read`, nor operators, `binds`.
     assert set(FUNCTIONS) - asked == {"field", "read", "binds"}
 
 

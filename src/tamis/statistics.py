@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.language.codec import Reader, Writer
-from tamis.language.expression import Constant, Typed, to_syntax
+from tamis.language.expression import Constant, Typed, calls_in, to_syntax
 from tamis.language.printing import to_text
 from tamis.operators.meters import meters
 from tamis.predicates.base import Frame
@@ -63,6 +64,7 @@ class Statistics:
 
     Attributes:
         costs: Seconds that a call of an operator took, by its name.
+        learned: Answers of operators that were learned from.
 
     >>> Statistics()
     Statistics(of 0 attributes)
@@ -71,6 +73,7 @@ class Statistics:
     def __init__(self) -> None:
         self._attributes: dict[Typed, AttributeStatistics] = {}
         self.costs: dict[str, float] = {}
+        self.learned = 0
         self._lock = threading.Lock()
         self._random = np.random.Generator(np.random.PCG64(0))
 
@@ -87,6 +90,23 @@ class Statistics:
         values = column.take(np.flatnonzero(column.valid)).to_list()
         with self._lock:
             self._learn(attribute, len(column), values)
+            self.learned += len(column)
+
+    def of_calls(self, most: int) -> Statistics:
+        """What is known of attributes that call operators, of those at most that were seen most."""
+        with self._lock:
+            calling = [(known.events, at) for at, known in self._attributes.items() if calls_in(at)]
+            chosen = [at for _, at in sorted(calling, key=lambda each: -each[0])[:most]]
+            found = Statistics()
+            found._attributes = {at: copy(self._attributes[at]) for at in chosen}
+        return found
+
+    def adopt(self, other: Statistics, *, replace: bool = False) -> None:
+        """Take over what another knows of attributes of which this one knows nothing; or of all that it knows."""
+        with self._lock:
+            for attribute, known in other._attributes.items():
+                if replace or attribute not in self._attributes:
+                    self._attributes[attribute] = copy(known)
 
     def observe(self, frame: Frame, attributes: Iterable[Typed]) -> None:
         """Learn from some rows of a frame."""

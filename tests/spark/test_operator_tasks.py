@@ -12,11 +12,13 @@ import pyarrow.compute as pc
 import pytest
 
 from tamis import EventType, Matcher
+from tamis.language.expression import Call
 from tamis.operators import Operator, OperatorError, install, uninstall
 from tamis.operators.finding import OperatorSettings
 from tamis.operators.meters import forget
+from tamis.operators.reporting import Ledger, OperatorReport
 from tamis.spark.live import LiveSubscriptions
-from tamis.spark.stream_task import CALLED, EVENTS, FOUND, StreamTask, reports_in
+from tamis.spark.stream_task import CALLED, EVENTS, FOUND, LEARNED, StreamTask, learned_in, reports_in
 from tamis.spark.worker import Edition
 from tamis.store import Store
 from tamis.values.types import BIGINT
@@ -66,6 +68,26 @@ def test_a_task_tells_what_operators_did_in_it(edition: Edition) -> None:
 def test_a_task_knows_what_calls_cost_elsewhere(edition: Edition) -> None:
     run(StreamTask((edition,), "id", costs={"halved_here": 0.25}))
     assert edition.matchers().only.statistics.costs == {"halved_here": 0.25}
+
+
+def test_what_calls_gave_goes_to_the_driver_and_to_other_tasks(edition: Edition, tmp_path: Path) -> None:
+    found = run(StreamTask((edition,), "id"))
+    rows = found.filter(pc.equal(found["row_kind"], LEARNED))
+    learned = learned_in(rows)
+    ((attribute, known),) = learned["reading"]._attributes.items()
+    assert isinstance(attribute, Call)
+    assert (known.events, sorted(known.sample)) == (6, [0, 0, 1, 2, 2])
+    ledger = Ledger(tmp_path / "operators.json")
+    ledger.add([OperatorReport("halved_here", 6)], learned)
+    again = Ledger(tmp_path / "operators.json")
+    other = Matcher(TYPE)
+    other.add("s", "halved_here(n) = 1")
+    elsewhere = Edition(str(tmp_path / "other"), other.publish(tmp_path / "other"))
+    task = StreamTask((elsewhere,), "id", learned=again.learned())
+    pa.Table.from_batches(task(iter(EVENTS_OF_A_TASK.slice(5).to_batches())), FOUND)
+    adopted = elsewhere.matchers().only.statistics.of(attribute)
+    assert adopted is not None
+    assert sorted(adopted.sample) == [0, 0, 1, 2, 2, 2], "those of the driver, and its own"
 
 
 def test_a_task_travels_with_names_and_settings_only(tmp_path: Path) -> None:

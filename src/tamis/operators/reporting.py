@@ -14,7 +14,9 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from tamis.language.codec import CodecError
 from tamis.operators.meters import meters
+from tamis.statistics import Statistics
 
 _log = logging.getLogger(__name__)
 _KEPT = 5
@@ -131,7 +133,7 @@ def _sum(one: OperatorReport, other: OperatorReport) -> OperatorReport:
 
 
 class Ledger:
-    """What operators did in all runs of a query, and what their calls cost of late, in a file of the driver.
+    """What operators did in all runs of a query, what their calls cost and gave of late, in a file of the driver.
 
     Attributes:
         file: Where it is kept; written anew, aside, after each batch that called an operator.
@@ -142,18 +144,21 @@ class Ledger:
         self.file = Path(file)
         self._totals: tuple[OperatorReport, ...] = ()
         self._recent: dict[str, tuple[float, float]] = {}
+        self._learned: dict[str, Statistics] = {}
         try:
             self._read(json.loads(self.file.read_bytes()))
         except FileNotFoundError:
             pass
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, CodecError) as error:
             _log.warning("%s: cannot be read, and is begun anew: %s", self.file, error)
 
-    def add(self, reports: Iterable[OperatorReport]) -> None:
-        """Take what a batch did into account."""
+    def add(self, reports: Iterable[OperatorReport], learned: Mapping[str, Statistics] | None = None) -> None:
+        """Take into account what a batch did, and what was learned of the values of calls, by event type."""
         new = tuple(reports)
         if not new:
             return
+        for name, statistics in (learned or {}).items():
+            self._learned.setdefault(name, Statistics()).adopt(statistics, replace=True)
         is_open = {each.operator: each.is_open for each in new}
         self._totals = tuple(
             replace(each, is_open=is_open.get(each.operator, False)) for each in summed((*self._totals, *new))
@@ -172,13 +177,23 @@ class Ledger:
         """Seconds for one event, of late, of each operator that was called."""
         return {name: seconds / calls for name, (calls, seconds) in self._recent.items() if calls}
 
+    def learned(self) -> dict[str, str]:
+        """What is known of the values of calls, by event type, as JSON."""
+        return {name: json.dumps(statistics.to_json()) for name, statistics in self._learned.items()}
+
     def _read(self, content: Any) -> None:
+        learned = content.get("learned", {})
+        self._learned = {str(name): Statistics.from_json(each) for name, each in learned.items()}
         totals = tuple(OperatorReport.from_dict(each) for each in content["operators"])
         recent = {str(name): (float(calls), float(spent)) for name, (calls, spent) in content["recent"].items()}
         self._totals, self._recent = totals, recent
 
     def _write(self) -> None:
-        content = {"operators": [each.to_dict() for each in self._totals], "recent": self._recent}
+        content = {
+            "operators": [each.to_dict() for each in self._totals],
+            "recent": self._recent,
+            "learned": {name: statistics.to_json() for name, statistics in self._learned.items()},
+        }
         self.file.parent.mkdir(parents=True, exist_ok=True)
         aside = self.file.with_suffix(".new")
         aside.write_text(json.dumps(content), "utf-8")

@@ -8,7 +8,7 @@ letter, with its original bytes, and never stops the others.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -28,11 +28,15 @@ from tamis.matchers import Matchers
 from tamis.operators.reporting import OperatorReport, Tally
 from tamis.quotas import first_per_subscription
 from tamis.spark.worker import Edition, by_shard, regrouped
+from tamis.statistics import Statistics
 from tamis.values.types import TIMESTAMP
 
-PAIR, DEAD, EVENTS, OVERFLOW, CALLED = range(5)
-"""Kinds of rows of a result: a match, a bad event, a number of events, a number of matches beyond the quota, and a
-report of what an operator did (its name in `kind`, the report as JSON in `reason`)."""
+PAIR, DEAD, EVENTS, OVERFLOW, CALLED, LEARNED = range(6)
+"""Kinds of rows of a result: a match, a bad event, a number of events, a number of matches beyond the quota, a
+report of what an operator did (its name in `kind`, the report as JSON in `reason`), and what was learned of the
+values of calls (the event type in `kind`, statistics as JSON in `reason`)."""
+_MOST_LEARNED = 256
+"""Attributes with calls that a task tells of, for each event type."""
 
 FOUND = pa.schema(
     [
@@ -87,6 +91,7 @@ class StreamTask:
         most_bytes: Longer JSON texts are dead letters.
         most_matches: Of one subscription in a batch, if there is a quota.
         costs: Seconds that a call of an operator took before, for a process that has not called it yet.
+        learned: What calls gave before, by event type, as statistics in JSON, for the same.
     """
 
     editions: tuple[Edition, ...]
@@ -97,16 +102,18 @@ class StreamTask:
     most_bytes: int = 1 << 20
     most_matches: int | None = None
     costs: Mapping[str, float] | None = None
+    learned: Mapping[str, str] | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """What Spark calls for a partition."""
         tally = Tally()
+        before: dict[int, tuple[str, Statistics, int]] = {}
         events = 0
         overflow: dict[str, int] = {}
         waiting: list[pa.Table] = []
         for several in regrouped(batches):
             for edition, table in by_shard(self.editions, several):
-                pairs, dead = self._match(self._informed(edition.matchers()), table)
+                pairs, dead = self._match(self._informed(edition.matchers(), before), table)
                 if edition is self.editions[0]:  # every shard gets every event: one of them tells
                     events += table.num_rows
                     yield from _rows(DEAD, _dead_columns(dead))
@@ -122,11 +129,17 @@ class StreamTask:
             yield from _rows(OVERFLOW, pa.table(over))
         yield from _rows(EVENTS, pa.table({"count": [events]}))
         yield from _rows(CALLED, _report_columns(tally.reports()))
+        yield from _rows(LEARNED, _learned_columns(before.values()))
 
-    def _informed(self, matchers: Matchers) -> Matchers:
-        """The matchers, with what calls cost elsewhere."""
+    def _informed(self, matchers: Matchers, before: dict[int, tuple[str, Statistics, int]]) -> Matchers:
+        """The matchers, with what calls cost and gave elsewhere; `before` tells how much they learned till now."""
         for name in matchers:
-            matchers[name].statistics.costs.update(self.costs or {})
+            statistics = matchers[name].statistics
+            if id(statistics) not in before:
+                statistics.costs.update(self.costs or {})
+                if self.learned and name in self.learned:
+                    statistics.adopt(Statistics.from_json(json.loads(self.learned[name])))
+                before[id(statistics)] = name, statistics, statistics.learned
         return matchers
 
     def _cut(self, pairs: list[pa.Table], overflow: dict[str, int]) -> pa.Table:
@@ -283,6 +296,22 @@ def _dead_columns(dead: list[_Dead]) -> pa.Table:
 def _report_columns(reports: list[OperatorReport]) -> pa.Table:
     texts = [json.dumps(each.to_dict()) for each in reports]
     return pa.table({"kind": [each.operator for each in reports], "reason": texts})
+
+
+def _learned_columns(known: Iterable[tuple[str, Statistics, int]]) -> pa.Table:
+    """What was learned since, of those that learned something."""
+    told = [(name, each.of_calls(_MOST_LEARNED)) for name, each, before in known if each.learned > before]
+    return pa.table(
+        {"kind": [name for name, _ in told], "reason": [json.dumps(each.to_json()) for _, each in told]}
+    )
+
+
+def learned_in(found: pa.Table) -> dict[str, Statistics]:
+    """What was learned of the values of calls, by event type, of rows of that kind."""
+    learned: dict[str, Statistics] = {}
+    for name, text in zip(found["kind"].to_pylist(), found["reason"].to_pylist(), strict=True):
+        learned.setdefault(name, Statistics()).adopt(Statistics.from_json(json.loads(text)), replace=True)
+    return learned
 
 
 def reports_in(found: pa.Table) -> list[OperatorReport]:

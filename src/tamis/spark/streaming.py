@@ -33,7 +33,18 @@ from tamis.sinks.base import Delivery, Sink
 from tamis.spark.live import LiveSubscriptions
 from tamis.spark.matching import check_columns
 from tamis.spark.shards import dealt, replicated
-from tamis.spark.stream_task import CALLED, DEAD, EVENTS, FOUND_SQL, OVERFLOW, PAIR, StreamTask, reports_in
+from tamis.spark.stream_task import (
+    CALLED,
+    DEAD,
+    EVENTS,
+    FOUND_SQL,
+    LEARNED,
+    OVERFLOW,
+    PAIR,
+    StreamTask,
+    learned_in,
+    reports_in,
+)
 from tamis.spark.worker import Edition
 
 if TYPE_CHECKING:
@@ -253,7 +264,7 @@ class Batches:
             operators=called,
         )
         if self.ledger is not None:
-            self.ledger.add(called)
+            self.ledger.add(called, learned_in(_of_kind(found, LEARNED)))
         self.history.append(report)
         for view in self.views:
             view.show(report)
@@ -295,6 +306,7 @@ class Batches:
             reading.most_bytes,
             None if self.quotas is None else self.quotas.quota.most,
             None if self.ledger is None else self.ledger.costs(),
+            None if self.ledger is None else self.ledger.learned(),
         )
         spread = reading.event_id if reading.json is None else reading.json
         return replicated(events, len(editions), spread).mapInArrow(task, FOUND_SQL).toArrow()

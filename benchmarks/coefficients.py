@@ -29,7 +29,8 @@ from tamis.statistics import Statistics
 from tamis.workloads import generate
 
 PRICED: dict[str, tuple[str, ...]] = {
-    "bitslice": ("event", "looked", "matches", "leaves"),
+    "bitslice": ("event", "looked", "walked", "matches", "leaves"),
+    "bitset": ("event", "leaves", "matches"),
     "scan": ("event", "leaves"),
     "postings": ("event", "hits", "held", "leaves"),
     "hits": ("event", "hits", "held", "matches"),
@@ -45,6 +46,8 @@ _CASES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("sparse", {}),
     ("ads", {}),
     ("artificial", {}),
+    ("jewel", {"operators": "B", "shared": 0.5, "matches": 0.13, "pool": 1_000}),
+    ("jewel", {"attribute_set": "fixed", "comparison": "=", "pool": 5, "matches": 0.005, "shared": 0.38}),
 )
 _SIZES: dict[Size, tuple[int, ...]] = {
     "smallest": (100, 200),

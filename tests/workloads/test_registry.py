@@ -31,6 +31,7 @@ DIGESTS = {
     "ads": "bea6beef136e6f2e",
     "strings": "0ac8447eca676065",
     "auction": "4c4f2ea988e7de1b",
+    "advertisements": "35656b21ec2b9c2e",
     "artificial": "12c6345d39359cc7",
     "jewel": "b8bea6c4b3eba939",
     "begen": "7445dbcb22113e31",

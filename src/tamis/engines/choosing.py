@@ -34,6 +34,8 @@ _FEW = 1_000
 """Fewer subscriptions are matched in microseconds by any engine."""
 _SAMPLE = 20_000
 """Formulas that are looked at."""
+_MOST_LEAVES = {"bitset": 2_000_000}
+"""More would take gigabytes."""
 BATCH = 1_024
 """Events of a batch, which is how Spark brings them."""
 
@@ -81,7 +83,8 @@ def features(forest: Forest, statistics: Statistics | None = None) -> dict[str, 
     Returns:
         `event`: 1. `leaves`: of all formulas. `held`: different predicates that an event is expected to satisfy.
         `hits`: leaves that it satisfies. `looked`: subscriptions left when of each the predicate that is most
-        likely to fail was asked. `matches`: subscriptions that it satisfies, as if predicates were independent.
+        likely to fail was asked. `walked`: leaves of those among them that are more than one AND or OR. `matches`:
+        subscriptions that it satisfies, as if predicates were independent.
     """
     if len(forest) <= _SAMPLE:
         return _features(forest, statistics)
@@ -110,6 +113,7 @@ def _features(forest: Forest, statistics: Statistics | None) -> dict[str, float]
         "held": chances[examples].sum(),
         "hits": chances.sum(),
         "looked": alone + gates[roots[~is_leaf]].sum(),
+        "walked": (gates * _nested(nodes))[roots[~is_leaf]].sum(),
         "matches": alone + by_node[roots[~is_leaf]].sum(),
     }
     return {name: float(value) for name, value in found.items()}
@@ -134,11 +138,27 @@ def _gates(nodes: Nodes, chances: Floats) -> Floats:
     return found
 
 
+@numba.njit(cache=True, nogil=True)
+def _nested(nodes: Nodes) -> Floats:
+    """Per node the leaves below it, 0 if it has leaves only."""
+    below = np.zeros(len(nodes.least), np.float64)
+    found = np.zeros(len(nodes.least), np.float64)
+    for node in range(len(below)):
+        for at in range(nodes.firsts[node], nodes.firsts[node + 1]):
+            child = nodes.children[at]
+            below[node] += below[child] if child >= 0 else 1.0
+        if below[node] > nodes.firsts[node + 1] - nodes.firsts[node]:
+            found[node] = below[node]
+    return found
+
+
 def estimates(found: Mapping[str, float], *, events: int = BATCH) -> dict[str, float]:
     """Microseconds an event by engine, the quickest first; `events` come together."""
     costs = COSTS["batch" if events > 1 else "one"]
     times = {
-        engine: sum(price * found[name] for name, price in prices.items()) for engine, prices in costs.items()
+        engine: sum(price * found[name] for name, price in prices.items())
+        for engine, prices in costs.items()
+        if found["leaves"] <= _MOST_LEAVES.get(engine, math.inf)
     }
     return dict(sorted(times.items(), key=lambda each: each[1]))
 

@@ -64,12 +64,12 @@ class Calls:
 
     def is_made(self, call: Call, row: int) -> bool:
         """Was the call made for an event?"""
-        known = self._answers.get(_shape(call))
+        known = self._answers.get(shape_of(call))
         return known is not None and (row, *_constants(call)) in known.places
 
     def column(self, call: Call, frame: RowFrame) -> Column:
         """The call's value in every row of a frame; it is made for events of which that is not known."""
-        known = self._answers.get(_shape(call))
+        known = self._answers.get(shape_of(call))
         arguments: list[Column] = []
         rows = frame.batch_rows
         if known is None or not all((row, *_constants(call)) in known.places for row in rows.tolist()):
@@ -95,7 +95,7 @@ class Calls:
         else:
             lists = [[value] * len(rows) for value in _constants(pattern)]
         keys: list[object] = list(zip(rows.tolist(), *lists, strict=True))
-        return self._asked(_shape(pattern), keys, pattern, arguments)
+        return self._asked(shape_of(pattern), keys, pattern, arguments)
 
     def of_arguments(self, call: Call, arguments: Sequence[Column], rows: int) -> Column:
         """The call's value for arguments that are no attributes of events; equal arguments are one call."""
@@ -124,7 +124,7 @@ class Calls:
             return arrow_column(answers.values().take(places), returns, zone)
 
 
-def _shape(call: Call) -> object:
+def shape_of(call: Call) -> object:
     """What calls have in common that differ in constants only."""
     return (
         call.operator,

@@ -22,6 +22,7 @@ from tamis.events.compute import BatchFrame
 from tamis.language.expression import Call, Constant, Typed
 from tamis.language.formula import Formula
 from tamis.operators.calling import split
+from tamis.operators.calls import shape_of
 from tamis.operators.meters import meter
 from tamis.operators.plan import Plan, Unit
 from tamis.operators.search import (
@@ -281,7 +282,7 @@ def _families(units: Sequence[Unit]) -> tuple[list[Family], npt.NDArray[np.int32
     members: dict[object, list[int]] = {}
     for number, unit in enumerate(units):
         if unit.is_direct:
-            members.setdefault(_shape(unit.calls[0]), []).append(number)
+            members.setdefault(shape_of(unit.calls[0]), []).append(number)
     families: list[Family] = []
     family_of = np.full(len(units), -1, np.int32)
     place_of = np.zeros(len(units), np.int64)
@@ -300,14 +301,6 @@ def _families(units: Sequence[Unit]) -> tuple[list[Family], npt.NDArray[np.int32
             )
         )
     return families, family_of, place_of
-
-
-def _shape(call: Call) -> object:
-    return (
-        call.operator,
-        call.signature,
-        tuple(None if isinstance(argument, Constant) else argument for argument in call.arguments),
-    )
 
 
 def _constants(calls: Sequence[Call], place: int) -> Column | None:

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from tamis.workloads.ads import ADS
+from tamis.workloads.advertisements import ADVERTISEMENTS
 from tamis.workloads.artificial import ARTIFICIAL
 from tamis.workloads.auction import AUCTION
 from tamis.workloads.base import Family, Plan, Workload
@@ -38,6 +39,7 @@ WORKLOADS: dict[str, Family] = {
         ADS,
         STRINGS,
         AUCTION,
+        ADVERTISEMENTS,
         ARTIFICIAL,
         JEWEL,
         BEGEN,

@@ -1,0 +1,1 @@
+"""Routing: generalised copies of conditions, which decide where events and subscriptions go."""

@@ -1,0 +1,99 @@
+"""How much an advertisement keeps apart from subscriptions: what is lost when it is pruned.
+
+Of a predicate, the *overlap characteristic* is the share of all uses of predicates in subscriptions that it is
+disjoint to, each counted less the more events its predicate holds in. It is 0 if the predicate keeps nothing
+apart. Of a formula there are three numbers, as there are of selectivities: the least, the average as if predicates
+were independent, and the most. After Bittner's thesis (2008), section 7.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import prod, sqrt
+
+from tamis.language.formula import Formula
+from tamis.predicates.base import Predicate
+from tamis.routing.measures import Measure, Step, efficiency, memory
+from tamis.routing.overlap import OverlapIndex
+from tamis.routing.selectivity import Selectivity, SelectivityTable
+
+_DIGITS = 12
+
+
+def overlap_loss(step: Step) -> float:
+    """The largest fall among the three characteristics, as a share of the original's; 0 where that has none."""
+    pairs = zip(step.original.selectivity, step.result.selectivity, strict=True)
+    return round(max((before - after) / before if before else 0.0 for before, after in pairs), _DIGITS)
+
+
+OVERLAP = Measure("overlap", (overlap_loss, memory, efficiency))
+"""Orders prunings of advertisements, for a pruner whose table has characteristics; ties go by bytes saved."""
+
+
+class Characteristics(SelectivityTable):
+    """The characteristics of formulas, where a pruner of subscriptions would have selectivities.
+
+    It counts no events; `version` changes with the subscriptions.
+    """
+
+    def __init__(
+        self,
+        subscriptions: OverlapIndex,
+        event_type: str,
+        matches: Callable[[Predicate], float] = lambda predicate: 0.0,
+    ) -> None:
+        """Of the advertisements of an event type.
+
+        Args:
+            subscriptions: That are to be kept apart.
+            event_type: Of advertisements and subscriptions.
+            matches: In how many events a predicate of a subscription held.
+        """
+        super().__init__()
+        self._subscriptions = subscriptions
+        self._event_type = event_type
+        self._matches = matches
+        self._known: dict[Predicate, float] = {}
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Count subscriptions and matches anew."""
+        index = self._subscriptions
+        self._seen = index.version
+        self._total = index.associations(self._event_type)
+        self._weights = index.disjoint_weights(self._event_type, lambda each: 1 / sqrt(self._matches(each) + 1))
+        self._known = {}
+        self.version += 1
+
+    def track(self, predicates: Iterable[Predicate]) -> None:
+        """There is nothing to count."""
+
+    def of(self, predicate: Predicate) -> float:
+        """The characteristic of a predicate, from 0 to 1."""
+        if self._seen != self._subscriptions.version:
+            self.refresh()
+        found = self._known.get(predicate)
+        if found is None:
+            found = self._known[predicate] = self._weights(predicate) / self._total if self._total else 0.0
+        return found
+
+    def estimate(self, formula: Formula, memory: dict[int, Selectivity] | None = None) -> Selectivity:
+        """The three characteristics of a formula; `memory` shares those of nodes, by identity."""
+        memory = {} if memory is None else memory
+        for node in formula.nodes():
+            if id(node) not in memory:
+                operands = [memory[id(operand)] for operand in node.operands]
+                share = 0.0 if node.predicate is None else self.of(node.predicate)
+                memory[id(node)] = _combined(node, operands) if operands else Selectivity(share, share, share)
+        return memory[id(formula)]
+
+
+def _combined(node: Formula, operands: list[Selectivity]) -> Selectivity:
+    """Of an inner node. What keeps apart from one operand of an AND keeps apart from all of it.
+
+    To be kept apart from "at least k of n", all but k - 1 operands must be: the least characteristic is that of
+    the operand that comes last among them. For AND that is the greatest one, for OR the least.
+    """
+    least = sorted((each.least for each in operands), reverse=True)[len(operands) - node.least]
+    average = 1 - prod(1 - each.average for each in operands)
+    return Selectivity(least, average, min(1.0, sum(each.most for each in operands)))

@@ -1,0 +1,383 @@
+"""Pruning a routing table: entries become more general, the cheapest loss first.
+
+A `Pruner` owns the entries that came from neighbours, never those of local subscribers, which stay exact and
+discard what is forwarded in vain. An entry only ever becomes more general, keeps its id, and is deregistered by
+that id alone, whatever became of it.
+
+Ranks are kept in a queue. They go stale as events and other entries are counted, if the measure looks at those;
+how much is done about that is the strategy: *strict* goes by the old rank; *static* ranks the first entry again
+and takes it if its rank has changed little; *dynamic* does so and takes it if it is still the first. An entry that
+is not taken goes back into the queue, up to a number of times, and is taken then. Efficiency and memory go by what
+never changes, so that strategies do not matter to them; what was counted when an entry was ranked decides ties.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+from math import inf
+from typing import Literal, NamedTuple, TypeAlias
+
+from tamis.language.formula import Formula
+from tamis.routing.measures import Facts, Measure, Rank
+from tamis.routing.ranking import Estimates, Ranked, Ranking, Replacing
+from tamis.routing.trees import Outline, leaf_counts, outline
+
+Strategy: TypeAlias = Literal["strict", "static", "dynamic"]
+
+RETRIES = 8
+"""How often an entry goes back into the queue before it is taken."""
+_SPARE = 64
+"""What may be left over in queue and log of entries that are gone, beside as many as there are of others."""
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A routing entry.
+
+    Attributes:
+        id: Of the subscription, unique.
+        original: As it was registered.
+        current: As it is now.
+        neighbour: Who sent it.
+        hops: Brokers on the way to its subscriber.
+        prunings: How many generalisations were made of it.
+    """
+
+    id: Hashable
+    original: Formula
+    current: Formula
+    neighbour: Hashable = None
+    hops: int = 1
+    prunings: int = 0
+    _outline: Outline = field(default=Outline(0, 0, 0), repr=False)
+    _facts: Facts | None = field(default=None, repr=False)
+    _next: Ranked | None = field(default=None, repr=False)
+    _version: int = field(default=-1, repr=False)
+    _recounts: int = field(default=-1, repr=False)
+    _turn: int = field(default=0, repr=False)
+    _retries: int = field(default=0, repr=False)
+
+
+class Totals(NamedTuple):
+    """The size of a table: leaves are associations of predicates with entries, bytes those of encoded trees."""
+
+    entries: int
+    leaves: int
+    original_leaves: int
+    bytes: int
+    original_bytes: int
+    prunings: int
+
+    @property
+    def removed(self) -> float:
+        """The share of associations that was removed, M."""
+        return 1.0 - self.leaves / self.original_leaves if self.original_leaves else 0.0
+
+
+class Pruner:
+    """The entries of a routing table for events of one type, and the order in which they are pruned.
+
+    >>> from tamis.language.condition import normalise
+    >>> from tamis.routing.measures import ACCURACY
+    >>> from tamis.routing.selectivity import SelectivityTable
+    >>> pruner = Pruner(ACCURACY, SelectivityTable())
+    >>> pruner.register(7, normalise("a = 1 AND b < 3"), neighbour="north")
+    >>> pruner.prune(count=1)
+    {7: Formula(a = 1)}
+    >>> pruner.totals.removed
+    0.5
+    """
+
+    def __init__(
+        self,
+        measure: Measure,
+        table: Estimates,
+        *,
+        strategy: Strategy = "strict",
+        tolerance: float = 0.0,
+        proportion: float = 0.0,
+        retries: int = RETRIES,
+        replacing: Replacing | None = None,
+        opaque_first: bool = True,
+    ) -> None:
+        """No entries yet.
+
+        Args:
+            measure: Ranks generalisations.
+            table: Selectivities of predicates; those of entries are tracked there.
+            strategy: What is done about ranks that have become stale.
+            tolerance: How much the first part of a rank may have changed (static), or be beyond that of the next
+                entry (dynamic).
+            proportion: The same as a share of the old rank, or of the next one; the more generous of both holds.
+            retries: How often an entry goes back into the queue before it is taken.
+            replacing: Gives wider predicates for entries in which nothing is left to prune; None to leave them.
+            opaque_first: Prune predicates first that call operators or read computed attributes.
+        """
+        if strategy not in ("strict", "static", "dynamic"):
+            msg = f"expected the strategy strict, static or dynamic, found {strategy!r}"
+            raise ValueError(msg)
+        self._ranking = Ranking(measure, table, replacing=replacing, opaque_first=opaque_first)
+        self._strategy = strategy
+        self._tolerance, self._proportion, self._retries = tolerance, proportion, retries
+        self._entries: dict[Hashable, Entry] = {}
+        self._queue: list[tuple[Rank, int, Entry]] = []
+        self._log: list[tuple[Entry, Formula]] = []
+        self._turns = 0
+        self._recounts = 0
+        self._undone = 0  # in the log, of entries that are gone
+        self._leaves = self._original_leaves = 0
+        self._bytes = self._original_bytes = 0
+
+    @property
+    def measure(self) -> Measure:
+        """What entries are ranked by."""
+        return self._ranking.measure
+
+    @property
+    def totals(self) -> Totals:
+        """The size of the table."""
+        return Totals(
+            len(self._entries),
+            self._leaves,
+            self._original_leaves,
+            self._bytes,
+            self._original_bytes,
+            len(self._log) - self._undone,
+        )
+
+    def __len__(self) -> int:
+        """Number of entries."""
+        return len(self._entries)
+
+    def __contains__(self, id_: object) -> bool:
+        """Is there an entry of this id?"""
+        return id_ in self._entries
+
+    def __getitem__(self, id_: Hashable) -> Entry:
+        """The entry of an id."""
+        return self._entries[id_]
+
+    def __iter__(self) -> Iterator[Entry]:
+        """All entries, in the order of registration."""
+        return iter(self._entries.values())
+
+    def count_local(self, formulas: Iterable[Formula]) -> None:
+        """Let the predicates of local subscriptions count as occurrences; they are never pruned."""
+        for formula in formulas:
+            self._recount(formula, 1)
+
+    def register(
+        self,
+        id_: Hashable,
+        formula: Formula,
+        *,
+        neighbour: Hashable = None,
+        hops: int = 1,
+        count: int | None = None,
+        threshold: float | None = None,
+    ) -> None:
+        """Add an entry that a neighbour sent.
+
+        Args:
+            id_: Of the subscription.
+            formula: As received; perhaps generalised by those before, this is the original here.
+            neighbour: Who sent it.
+            hops: Brokers on the way to its subscriber.
+            count: Generalise it at once, so many times at most.
+            threshold: Generalise it at once as long as the measure says no worse.
+
+        Raises:
+            ValueError: The id is registered.
+        """
+        if id_ in self._entries:
+            msg = f"subscription {id_!r}: expected an id that is not registered"
+            raise ValueError(msg)
+        entry = self._entries[id_] = Entry(id_, formula, formula, neighbour, hops)
+        self._ranking.table.track(formula.predicates())
+        entry._outline = outline(formula)
+        self._resize(entry._outline, 1)
+        self._resize_original(entry._outline, 1)
+        self._recount(formula, 1)
+        self._rank(entry)
+        limit = inf if threshold is None else self.measure.limit(threshold)
+        left = (0 if threshold is None else inf) if count is None else count
+        while entry.prunings < left and entry._next is not None and entry._next.is_within(limit):
+            self._prune(entry)
+        self._push(entry)
+
+    def deregister(self, id_: Hashable) -> Entry:
+        """Remove an entry, as it is; gives what was removed.
+
+        Raises:
+            KeyError: There is none.
+        """
+        entry = self._entries.pop(id_)
+        self._resize(entry._outline, -1)
+        self._resize_original(outline(entry.original), -1)
+        self._recount(entry.current, -1)
+        entry._turn = -1
+        self._undone += entry.prunings
+        self._tidy()
+        return entry
+
+    def prune(
+        self, *, count: int | None = None, threshold: float | None = None, until_bytes: int | None = None
+    ) -> dict[Hashable, Formula]:
+        """Generalise entries, the best first, until a bound is reached or nothing is left to generalise.
+
+        Args:
+            count: Generalisations, at most.
+            threshold: No entry may lose more (or save less, by the memory measure), in the unit of the measure.
+                What is opaque is not held back by it, unless `opaque_first` is off.
+            until_bytes: Stop when the trees of the table take no more.
+
+        Returns:
+            The entries that changed, as they are now.
+        """
+        limit = inf if threshold is None else self.measure.limit(threshold)
+        changed: dict[Hashable, Formula] = {}
+        left = inf if count is None else count
+        while left > 0 and (until_bytes is None or self._bytes > until_bytes):
+            entry = self._first(limit)
+            if entry is None:
+                break
+            self._prune(entry)
+            self._push(entry)
+            changed[entry.id] = entry.current
+            left -= 1
+        return changed
+
+    def undo(self, count: int) -> dict[Hashable, Formula]:
+        """Take back the last generalisations of entries that are still there; gives those entries as they are."""
+        changed: dict[Hashable, Formula] = {}
+        while count > 0 and self._log:
+            entry, before = self._log.pop()
+            if entry._turn < 0:
+                self._undone -= 1
+                continue
+            self._change(entry, before, outline(before))
+            entry.prunings -= 1
+            changed[entry.id] = before
+            count -= 1
+        for id_ in changed:
+            self._rank(self._entries[id_])
+            self._push(self._entries[id_])
+        return changed
+
+    def rebuild(self) -> None:
+        """Rank all entries again, by what is counted now."""
+        self._queue = []
+        for entry in self:
+            self._rank(entry)
+            self._push(entry)
+
+    # --- the queue -----------------------------------------------------------------------------------------
+
+    def _push(self, entry: Entry) -> None:
+        self._turns += 1
+        entry._turn = self._turns
+        if entry._next is not None:
+            heapq.heappush(self._queue, (entry._next.rank, entry._turn, entry))
+
+    def _head(self) -> Ranked | None:
+        """What comes first in the queue, after those are dropped that were ranked again or deregistered."""
+        while self._queue:
+            _, turn, entry = self._queue[0]
+            if entry._turn == turn:
+                return entry._next
+            heapq.heappop(self._queue)
+        return None
+
+    def _first(self, limit: float) -> Entry | None:
+        """Take the entry out of the queue that is to be generalised; None if none is within the limit."""
+        while (head := self._head()) is not None:
+            if not head.is_within(limit):
+                return None
+            entry = heapq.heappop(self._queue)[2]
+            found = self._settled(entry, head)
+            if found is not None and found.is_within(limit):
+                return entry
+            self._push(entry)
+        return None
+
+    def _settled(self, entry: Entry, old: Ranked) -> Ranked | None:
+        """What is to be done with the entry that was the first by an old rank; None if it has to go back."""
+        if self._strategy == "strict" or self._is_fresh(entry):
+            return old
+        self._rank(entry)
+        new = entry._next
+        if new is None or entry._retries >= self._retries or self._is_good(new, old):
+            return new
+        entry._retries += 1
+        return None
+
+    def _is_good(self, new: Ranked, old: Ranked) -> bool:
+        if self._strategy == "static":
+            change = abs(new.rank[1] - old.rank[1])
+            return new.rank[0] == old.rank[0] and change <= self._slack(old)
+        head = self._head()
+        return head is None or new.rank[:2] <= (head.rank[0], head.rank[1] + self._slack(head))
+
+    def _slack(self, reference: Ranked) -> float:
+        return max(self._tolerance, self._proportion * abs(reference.rank[1]))
+
+    def _is_fresh(self, entry: Entry) -> bool:
+        """Is its rank what it would be now?"""
+        measure = self.measure
+        has_learned = measure.learns and entry._version != self._ranking.table.version
+        return not has_learned and not (measure.counts and entry._recounts != self._recounts)
+
+    def _rank(self, entry: Entry) -> None:
+        ranking = self._ranking
+        version = ranking.table.version
+        if entry._facts is None or entry._version != version:
+            entry._facts = ranking.facts(entry.original)
+        entry._next = ranking.best(entry._facts, entry.current, entry.hops)
+        entry._version, entry._recounts = version, self._recounts
+
+    def _tidy(self) -> None:
+        """Forget what is left of entries that are gone, before it is more than what is there."""
+        if len(self._queue) > _SPARE + 2 * len(self._entries):
+            self._queue = [each for each in self._queue if each[2]._turn == each[1]]
+            heapq.heapify(self._queue)
+        if self._undone > _SPARE + len(self._log) // 2:
+            self._log = [each for each in self._log if each[0]._turn >= 0]
+            self._undone = 0
+
+    # --- changes -------------------------------------------------------------------------------------------
+
+    def _prune(self, entry: Entry) -> None:
+        """Make the generalisation that was ranked, and rank the next."""
+        assert entry._next is not None, "it was ranked"
+        self._log.append((entry, entry.current))
+        self._change(entry, entry._next.result, entry._next.outline)
+        entry.prunings += 1
+        entry._retries = 0
+        self._rank(entry)
+
+    def _change(self, entry: Entry, formula: Formula, sizes: Outline) -> None:
+        self._resize(entry._outline, -1)
+        self._resize(sizes, 1)
+        self._recount(entry.current, -1)
+        self._recount(formula, 1)
+        entry.current, entry._outline = formula, sizes
+
+    def _resize(self, sizes: Outline, sign: int) -> None:
+        self._leaves += sign * sizes.leaves
+        self._bytes += sign * sizes.bytes
+
+    def _resize_original(self, sizes: Outline, sign: int) -> None:
+        self._original_leaves += sign * sizes.leaves
+        self._original_bytes += sign * sizes.bytes
+
+    def _recount(self, formula: Formula, sign: int) -> None:
+        if not self.measure.counts:
+            return
+        self._recounts += 1
+        counts = self._ranking.counts
+        for predicate, times in leaf_counts(formula).items():
+            counts[predicate] += sign * times
+            if not counts[predicate]:
+                del counts[predicate]

@@ -30,7 +30,6 @@ from tamis.workloads import generate
 
 PRICED: dict[str, tuple[str, ...]] = {
     "bitslice": ("event", "looked", "walked", "matches", "leaves"),
-    "bitset": ("event", "leaves", "matches"),
     "scan": ("event", "leaves"),
     "postings": ("event", "hits", "held", "leaves"),
     "hits": ("event", "hits", "held", "matches"),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tamis import Matcher
+from tamis import EventBatch, Matcher, Statistics
 from tamis.engines import ENGINES, choosing
 from tamis.engines.choosing import BATCH, COSTS, MAPPED, choose, estimates, features
 from tamis.engines.forest import Forest, forest_of
+from tamis.events.compute import BatchFrame
 from tamis.language.bulk import compile_conditions
 from tamis.workloads import generate
 
@@ -50,6 +51,20 @@ def test_estimates_are_in_order_and_grow_with_the_work() -> None:
     few, many = (estimates(features(forest("auction", count))) for count in (100, 3_000))
     assert list(few.values()) == sorted(few.values())
     assert all(many[name] >= few[name] for name in few)
+
+
+def test_nested_conditions_that_hold_often_are_not_for_bitslice() -> None:
+    data = generate(
+        "jewel", subscriptions=3_000, events=64, seed=3, operators="B", shared=0.5, matches=0.13, pool=300
+    )
+    nested = forest_of(compile_conditions(data.conditions, data.event_type))
+    statistics = Statistics()
+    statistics.observe(
+        BatchFrame(EventBatch.of(data.events, data.event_type)), [axis.attribute for axis in nested.axes]
+    )
+    assert features(nested, statistics)["walked"] > 1_000
+    assert choose(nested, statistics).engine in ("bitset", "postings")
+    assert features(forest("equality", 50))["walked"] == 0.0
 
 
 def test_few_subscriptions_are_kept_as_snapshots_keep_them() -> None:

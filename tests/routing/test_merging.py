@@ -69,4 +69,17 @@ def test_only_entries_of_one_neighbour_are_merged() -> None:
     pruner.register(2, formula_of("a = 2"), neighbour="south")
     with pytest.raises(ValueError, match="merger 'both'"):
         Merging(pruner).merge("both", [1, 2], count=1)
+    with pytest.raises(ValueError, match="merger 'one'"):
+        Merging(pruner).merge("one", [1], count=1)
     assert len(pruner) == 2
+
+
+def test_a_merger_goes_with_its_parts_only() -> None:
+    pruner = Pruner(ACCURACY, SelectivityTable())
+    for number in (1, 2):
+        pruner.register(number, formula_of(f"a = {number} AND b < 3"))
+    merging = Merging(pruner)
+    merging.merge("both", [1, 2], count=1)
+    with pytest.raises(KeyError):
+        merging.deregister("both")
+    assert "both" in pruner

@@ -36,17 +36,19 @@ class Merging:
 
         Args:
             id_: Of the merger; must not be that of another entry.
-            parts: Ids of entries of one neighbour.
+            parts: Ids of entries of one neighbour, at least two.
             count: How often the merger is generalised: its imperfection.
 
         Raises:
             KeyError: An entry is not there.
-            ValueError: They come from different neighbours, or the id is in use.
+            ValueError: They are too few or come from different neighbours, or the id is in use.
         """
         entries = {part: self._pruner[part] for part in parts}
         neighbours = {entry.neighbour for entry in entries.values()}
-        if len(neighbours) != 1 or id_ in self._pruner:
-            msg = f"merger {id_!r}: expected an id of its own, and entries of one neighbour, found {neighbours!r}"
+        if len(neighbours) != 1 or len(entries) < 2 or id_ in self._pruner:
+            msg = (
+                f"merger {id_!r}: expected an id of its own and entries of one neighbour, found {list(entries)!r}"
+            )
             raise ValueError(msg)
         for part in entries:
             self._pruner.deregister(part)
@@ -58,8 +60,10 @@ class Merging:
         """Remove an entry, merged or not; gives the merger, or the only one left of it, as it is now.
 
         Raises:
-            KeyError: There is none.
+            KeyError: There is none; a merger is none, it goes with its parts.
         """
+        if part in self._parts:
+            raise KeyError(part)
         if part not in self._mergers:
             self._pruner.deregister(part)
             return {}

@@ -39,7 +39,7 @@ tour: $(STAMP) ## A look at the command line, on the data in examples/
 
 .PHONY: test
 test: lint ## Everything: lint, all tests with Spark, documentation examples, each benchmark once
-	$(WITH_JAVA) TAMIS_REQUIRE_JAVA=1 $(PYTEST) -n 2 --dist loadgroup $(ARGS)
+	$(WITH_JAVA) TAMIS_REQUIRE_JAVA=1 $(PYTEST) -n 2 --dist loadgroup --durations 20 $(ARGS)
 
 .PHONY: check
 check: lint ## The quick loop: lint and the tests that need neither Java nor patience

@@ -42,6 +42,7 @@ BATCH = 1_024
 COSTS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
     "one": {
         "bitslice": {"event": 48.2, "looked": 0.00101, "matches": 0.0464, "leaves": 1.13e-05},
+        "bitset": {"event": 90.0, "looked": 0.1, "matches": 0.05},
         "scan": {"event": 1720.0, "leaves": 9.14},
         "postings": {"event": 60.2, "leaves": 0.000792},
         "hits": {"event": 69.8, "hits": 0.00351, "held": 0.0287, "matches": 33.1},

@@ -11,6 +11,8 @@ PYTEST := $(PY) -m pytest
 
 # PySpark trusts these from the environment: only the one in $(VENV) will do.
 unexport SPARK_HOME PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON PYTHONPATH PYTHONHOME
+# Every worker of Spark and of pytest would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Prefix of what runs Spark: asked every time, so that a JDK that has come or gone is noticed.
 WITH_JAVA = JAVA_HOME="$$($(PY) scripts/java_home.py)"; export JAVA_HOME;

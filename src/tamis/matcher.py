@@ -28,7 +28,6 @@ from tamis.events.event_type import EventType
 from tamis.explain import Explanation, explain
 from tamis.language.bulk import FormulaColumn, compile_conditions, compiled_alone
 from tamis.language.condition import Condition, compile_condition
-from tamis.language.expression import Call
 from tamis.language.formula import Formula
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.operators.finding import operators_called
@@ -301,11 +300,7 @@ class Matcher:
         """Why an event satisfies a subscription, or why not."""
         subscription = self.subscription(id)
         batch = event if isinstance(event, EventBatch) else EventBatch.of(event, self.event_type)
-        settlers = [segment.settler for segment in self._collection.flush().segments]
-
-        def sharing(call: Call) -> int:
-            return sum(settler.users(call) for settler in settlers if settler is not None)
-
+        sharing = self._collection.state.users
         return explain(self._compile(subscription.condition), batch, subscription_id=id, sharing=sharing)
 
     def stats(self) -> dict[str, Any]:

@@ -20,7 +20,6 @@ import numpy.typing as npt
 from tamis.language.codec import Reader, Writer
 from tamis.language.expression import Constant, Typed, calls_in, to_syntax
 from tamis.language.printing import to_text
-from tamis.operators.meters import meters
 from tamis.predicates.base import Frame
 from tamis.values.column import Column, Value
 from tamis.values.order import order_key
@@ -188,8 +187,7 @@ class Statistics:
                 }
                 for attribute, known in self._attributes.items()
             ]
-        measured = {name: found.cost for name, found in meters().items() if found.cost is not None}
-        return {"attributes": attributes, "expressions": writer.document(), "costs": {**self.costs, **measured}}
+        return {"attributes": attributes, "expressions": writer.document(), "costs": self.costs}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Statistics:

@@ -147,9 +147,17 @@ def walk(expression: Typed) -> Iterator[Typed]:
         stack.extend(reversed(parts(node)))
 
 
-@lru_cache(maxsize=1 << 16)
 def calls_in(expression: Typed) -> tuple[Call, ...]:
     """The distinct calls of operators in an expression, outer ones first."""
+    # Nearly all attributes are plain, and hashing one costs more than looking at it.
+    inner = (
+        expression.arguments[0] if isinstance(expression, Apply) and expression.function == "read" else expression
+    )
+    return () if isinstance(inner, Path) else _calls_in(expression)
+
+
+@lru_cache(maxsize=1 << 16)
+def _calls_in(expression: Typed) -> tuple[Call, ...]:
     return tuple(dict.fromkeys(part for part in walk(expression) if isinstance(part, Call)))
 
 

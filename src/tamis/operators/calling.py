@@ -67,25 +67,25 @@ def _relaxed(formula: Formula) -> Formula:
 
 def separated(forest: Forest) -> tuple[Forest, tuple[npt.NDArray[np.int64], Forest] | None]:
     """The relaxed formulas of all slots, and the rests of those that call, by slot; None if none does."""
-    calling = [bool(calls_in(axis.attribute)) for axis in forest.axes]
-    tests = [bool(calls_of(forest.tests[number])) for number in range(len(forest.tests))]
-    if not any(calling) and not any(tests):
+    axes = [bool(calls_in(axis.attribute)) for axis in forest.axes]
+    attributes = [bool(calls_in(attribute)) for attribute in forest.tests.attributes]
+    others = [bool(calls_of(predicate)) for predicate in forest.tests.others]
+    if not any([*axes, *attributes, *others]):
         return forest, None
     leaves = forest.leaves
     is_test = leaves.kinds == TEST
+    tests = np.concatenate([np.array([*attributes, False])[forest.tests.patterns.attributes], [*others, False]])
     calls = np.zeros(len(leaves.kinds), np.bool_)
-    calls[~is_test] = np.array([*calling, False])[leaves.axes[~is_test]]
-    calls[is_test] = np.array([*tests, False])[leaves.lows[is_test]]
+    calls[~is_test] = np.array([*axes, False])[leaves.axes[~is_test]]
+    calls[is_test] = tests.astype(np.bool_)[leaves.lows[is_test]]
     slots = np.flatnonzero(_reaching(forest, calls))
     halves = [split(forest[int(slot)]) for slot in slots]
     rests = forest_of([half.rest for half in halves if half.rest is not None])
-    others = np.setdiff1d(np.arange(len(forest)), slots)
-    joined = join_forests(
-        [(forest, others), (forest_of([half.relaxed for half in halves]), np.arange(len(slots)))]
-    )
+    plain = np.setdiff1d(np.arange(len(forest)), slots)
+    joined = join_forests([(forest, plain), (forest_of([half.relaxed for half in halves]), np.arange(len(slots)))])
     places = np.empty(len(forest), np.int64)
-    places[others] = np.arange(len(others))
-    places[slots] = len(others) + np.arange(len(slots))
+    places[plain] = np.arange(len(plain))
+    places[slots] = len(plain) + np.arange(len(slots))
     return join_forests([(joined, places)]), (slots, rests)
 
 

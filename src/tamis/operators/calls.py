@@ -71,8 +71,8 @@ class Calls:
         """The call's value in every row of a frame; it is made for events of which that is not known."""
         known = self._answers.get(shape_of(call))
         arguments: list[Column] = []
-        rows = frame.batch_rows
-        if known is None or not all((row, *_constants(call)) in known.places for row in rows.tolist()):
+        rows, constants = frame.batch_rows, _constants(call)
+        if known is None or not all((row, *constants) in known.places for row in rows.tolist()):
             arguments = [
                 constant_column(each.type, each.value, len(rows))
                 if isinstance(each, Constant)

@@ -61,14 +61,12 @@ class Family:
 
     Attributes:
         pattern: One of them.
-        units: Their numbers.
         axes: Their axes, one a unit.
         cells: The cells of these, one a unit.
         constants: Per argument its value in each unit, None if it is no constant.
     """
 
     pattern: Call
-    units: npt.NDArray[np.int32]
     axes: Sequence[Axis]
     cells: npt.NDArray[np.int64]
     constants: Sequence[Column | None]
@@ -79,6 +77,9 @@ class Manner(NamedTuple):
 
     statistics: Statistics | None = None
     strategy: str = "greedy"
+
+
+USUAL = Manner()
 
 
 class Settler:
@@ -121,7 +122,7 @@ class Settler:
     ) -> npt.NDArray[np.bool_]:
         """For each pair of a row and a formula, whether it holds."""
         began = time.perf_counter()
-        plan = self._prepared(manner.statistics)
+        plan = self._refreshed(manner.statistics)
         order = np.argsort(rows, kind="stable")
         rows, numbers = rows[order], numbers[order]
         distinct, inverse = np.unique(rows, return_inverse=True)
@@ -140,22 +141,27 @@ class Settler:
 
     def users(self, call: Call) -> int:
         """How many formulas make a call."""
-        plan = self._prepared(None)
+        plan = self._planned(None)
         firsts = plan.formulas.user_firsts
         return sum(int(firsts[at + 1] - firsts[at]) for at, unit in enumerate(plan.units) if call in unit.calls)
 
-    def _prepared(self, statistics: Statistics | None) -> Plan:
-        """The plan, made anew when enough was learned, and when the time for that is small."""
+    def _planned(self, statistics: Statistics | None) -> Plan:
+        """The plan as it is, or a new one."""
         if self._plan is None:
             plan = Plan(self.forest, statistics)
             self._families, self._family_of, self._place_of = _families(plan.units)
             self._plan = plan  # last, because several threads may come here
-        elif self._learned and self._refreshing <= _REFRESH_SHARE * self._seconds:
+        return self._plan
+
+    def _refreshed(self, statistics: Statistics | None) -> Plan:
+        """The plan, with what was learned, when the time for that is small."""
+        plan = self._planned(statistics)
+        if self._learned and self._refreshing <= _REFRESH_SHARE * self._seconds:
             began = time.perf_counter()
-            self._plan.refresh(statistics)
+            plan.refresh(statistics)
             self._refreshing += time.perf_counter() - began
             self._learned = 0
-        return self._plan
+        return plan
 
     def _searched(
         self,
@@ -185,7 +191,10 @@ class Settler:
             tell(formulas, weights, prices, largest, strategy, asked, units, state)
             active = np.unique(asked)
         for name, calling in plan.by_operator.items():
-            meter(name).count(saved=max(0, int(saved[calling].sum())))
+            counts = meter(name)
+            counts.count(saved=max(0, int(saved[calling].sum())))
+            if manner.statistics is not None and counts.cost is not None:
+                manner.statistics.costs[name] = counts.cost
         return state
 
     def _find_out(
@@ -239,12 +248,11 @@ class Settler:
                 coordinates[here] = family.axes[place].scale.coordinates(column.take(here))
         state.coordinates[rows, cells] = np.where(column.valid, coordinates, 0)
         state.status[rows, cells] = np.where(column.valid, VALUE, NULL)
-        if statistics is not None:
+        if len(family.axes) == 1:
+            self._learn(family.axes[0].attribute, column, statistics)
+        else:
             for at in range(0, len(rows), max(1, len(rows) // _LEARNED)):
-                same = np.flatnonzero(places == places[at]) if len(family.units) == 1 else np.array([at])
-                self._learn(family.axes[places[at]].attribute, column.take(same), statistics)
-                if len(family.units) == 1:
-                    break
+                self._learn(family.axes[places[at]].attribute, column.take(np.array([at])), statistics)
 
     def _learn(self, attribute: Typed, column: Column, statistics: Statistics | None) -> None:
         if statistics is not None:
@@ -258,7 +266,7 @@ def made_calls(formula: Formula, batch: EventBatch, row: int, calls: Iterable[Ca
     relaxed, rest = split(formula)
     if rest is not None and relaxed.mask(frame)[0]:
         first = np.zeros(1, np.int32)
-        Settler(np.zeros(1, np.int64), forest_of([rest])).holds(frame, first, first, Manner())
+        Settler(np.zeros(1, np.int64), forest_of([rest])).holds(frame, first, first, USUAL)
     return {call for call in calls if frame.calls.is_made(call, row)}
 
 
@@ -294,7 +302,6 @@ def _families(units: Sequence[Unit]) -> tuple[list[Family], npt.NDArray[np.int32
         families.append(
             Family(
                 calls[0],
-                np.array(numbers, np.int32),
                 [axis[0] for axis in axes if axis is not None],
                 np.array([axis[1] for axis in axes if axis is not None], np.int64),
                 [_constants(calls, place) for place in range(len(calls[0].arguments))],

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tamis.events.batch import EventBatch
 from tamis.events.compute import BatchFrame
-from tamis.operators.settling import Manner
+from tamis.operators.settling import USUAL, Manner
 from tamis.schedule.rows import Places, rows_of
 from tamis.schedule.scheduler import Done, Schedule, Scheduler
 from tamis.segments.collection import State
@@ -58,7 +58,7 @@ def scheduled(
     schedule: Schedule,
     width: int | None,
     pool: Executor | None,
-    manner: Manner = Manner(),  # noqa: B008
+    manner: Manner = USUAL,
 ) -> Iterator[Done[T]]:
     """What `finish` makes of the rows and the pairs of each part of a batch."""
 

@@ -19,9 +19,10 @@ import pyarrow.compute as pc
 from tamis.engines.base import Index, Matches, Stats
 from tamis.engines.forest import Forest, ForestBuilder, forest_of
 from tamis.engines.forest.join import join_forests
+from tamis.language.expression import Call
 from tamis.language.formula import Formula
-from tamis.operators.calling import separated, split
-from tamis.operators.settling import Manner, Settler
+from tamis.operators.calling import calls_of, separated, split
+from tamis.operators.settling import USUAL, Manner, Settler
 from tamis.predicates.base import Frame
 from tamis.segments.columns import Columns
 from tamis.segments.live import NEVER, LiveSegment
@@ -69,7 +70,7 @@ class State(NamedTuple):
         """Those that wait."""
         return (waiting for waiting in self.head[: self.waiting] if waiting.died > self.version)
 
-    def match(self, frame: Frame, manner: Manner = Manner()) -> Pairs:  # noqa: B008
+    def match(self, frame: Frame, manner: Manner = USUAL) -> Pairs:
         """All pairs; operators are called in that manner."""
         lots: list[tuple[Records | list[Waiting], Matches]] = [
             (segment.records, segment.match(frame, self.version, manner)) for segment in self.segments
@@ -77,6 +78,13 @@ class State(NamedTuple):
         if self.waiting:
             lots.append((self.head, self._asked(frame, manner)))
         return Pairs(frame.rows, lots)
+
+    def users(self, call: Call) -> int:
+        """How many subscriptions make a call of an operator."""
+        settlers = [segment.settler for segment in self.segments if segment.settler is not None]
+        waiting = [each.rest for each in self.heads() if each.rest is not None]
+        calling = sum(any(call in calls_of(leaf) for leaf in rest.predicates()) for rest in waiting)
+        return calling + sum(settler.users(call) for settler in settlers)
 
     def estimate(self, frame: Frame) -> Places:
         """The expected work of each row; the head takes the same for all."""

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from tamis.engines.base import Estimating, Index, Matches
 from tamis.engines.forest import Forest
 from tamis.engines.guess import Guess
-from tamis.operators.settling import Manner, Settler
+from tamis.operators.settling import USUAL, Manner, Settler
 from tamis.predicates.base import Frame
 from tamis.segments.records import Records
 from tamis.snapshot.segment import Segment
@@ -102,7 +102,7 @@ class LiveSegment:
         held = self._guess.estimate(frame)
         return held + self.index.estimate(frame) if isinstance(self.index, Estimating) else held
 
-    def match(self, frame: Frame, version: int, manner: Manner = Manner()) -> Matches:  # noqa: B008
+    def match(self, frame: Frame, version: int, manner: Manner = USUAL) -> Matches:
         """The pairs of a version; operators are called in that manner."""
         found = self.index.match(frame)
         died = self._died

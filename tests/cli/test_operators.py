@@ -122,7 +122,10 @@ def test_commands_load_the_operators_of_a_module(run: Run, write: Write) -> None
     given = ("--operators", "cli_given")
     assert run("lint", "s.jsonl", *given).code == 0
     assert run("match", *files, *given).json == [{"event_id": "y", "subscription_id": "big"}]
-    assert run("explain", *files, "--id", "big", "--event", "y", "--json", *given).json[0]["matched"] is True
+    explained = run("explain", *files, "--id", "big", "--event", "y", *given)
+    assert explained.out.splitlines()[-1].startswith("call cli_given(n) = 10, ")
+    (answer,) = run("explain", *files, "--id", "big", "--event", "y", "--json", *given).json
+    assert (answer["matched"], answer["calls"][0]["value"]) == (True, "10")
     assert run("test", "t.yaml", *given).code == 0
     assert run("show", "cli_given(n) = 2", *given).code == 0
     assert run("subs", *given, "add", "big", "cli_given(n) > 4").code == 0

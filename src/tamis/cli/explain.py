@@ -34,8 +34,8 @@ def explain(
 ) -> None:
     """Explain why an event satisfies a subscription, or why not.
 
-    Prints one sentence, then every part of the condition with its verdict and the values that it read. If an
-    event has NAME as its id, it is that one, else the one in row NAME, counted from 0.
+    Prints one sentence, then every part of the condition with its verdict and the values that it read, then the
+    calls of operators. If an event has NAME as its id, it is that one, else the one in row NAME, counted from 0.
 
     \b
     Examples:
@@ -80,6 +80,8 @@ def explain(
             screen = Screen()
             screen.say(explanation.reason, style="bold")
             screen.print(explanation_tree(explanation))
+            for call in explanation.calls:
+                screen.say(str(call))
 
 
 def _entry(entries: list[Entry], id: str, file: str) -> Entry:

@@ -7,7 +7,7 @@ import time
 import traceback
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 BREAK_AFTER = 10
 """Failures in a row after which an operator is left alone."""
@@ -16,6 +16,8 @@ BREAK_SECONDS = 30.0
 _FAILURES_KEPT = 5
 _HALF_LIFE = 1 << 12
 """Calls after which older ones count half for what a call costs."""
+COUNTS = ("calls", "runs", "seconds", "cached", "saved", "failures", "timeouts", "skipped")
+"""What is counted of an operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,23 @@ class Failure:
     arguments: str
     error: str
     traceback: str
+
+
+class Recent(NamedTuple):
+    """Calls and the seconds that they took, of late."""
+
+    calls: float = 0.0
+    seconds: float = 0.0
+
+    def after(self, calls: int, seconds: float) -> Recent:
+        """With more calls; those of before fade."""
+        fade = 0.5 if self.calls > _HALF_LIFE else 1.0
+        return Recent(self.calls * fade + calls, self.seconds * fade + seconds)
+
+    @property
+    def cost(self) -> float | None:
+        """Seconds of a call; None if there was none."""
+        return self.seconds / self.calls if self.calls else None
 
 
 @dataclass(slots=True)
@@ -53,7 +72,7 @@ class Meter:
     timeouts: int = 0
     skipped: int = 0
     lately: deque[Failure] = field(default_factory=lambda: deque(maxlen=_FAILURES_KEPT))
-    _recent: tuple[float, float] = (0.0, 0.0)
+    _recent: Recent = field(default_factory=Recent)
     _in_a_row: int = 0
     _open_until: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -65,8 +84,7 @@ class Meter:
     @property
     def cost(self) -> float | None:
         """Seconds for one event, of late; None if it was never called."""
-        calls, seconds = self._recent
-        return seconds / calls if calls else None
+        return self._recent.cost
 
     def ran(self, calls: int, seconds: float) -> None:
         """It was run for some events, and answered."""
@@ -90,9 +108,7 @@ class Meter:
         self.calls += calls
         self.runs += 1
         self.seconds += seconds
-        before, spent = self._recent
-        fade = 0.5 if before > _HALF_LIFE else 1.0
-        self._recent = before * fade + calls, spent * fade + seconds
+        self._recent = self._recent.after(calls, seconds)
 
     def count(self, *, cached: int = 0, saved: int = 0, skipped: int = 0) -> None:
         """Calls that were not made."""
@@ -104,16 +120,7 @@ class Meter:
     def figures(self) -> dict[str, Any]:
         """All counts by name."""
         with self._lock:
-            return {
-                "calls": self.calls,
-                "runs": self.runs,
-                "seconds": self.seconds,
-                "cached": self.cached,
-                "saved": self.saved,
-                "failures": self.failures,
-                "timeouts": self.timeouts,
-                "skipped": self.skipped,
-            }
+            return {name: getattr(self, name) for name in COUNTS}
 
 
 _METERS: dict[str, Meter] = {}

@@ -15,15 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from tamis.language.codec import CodecError
-from tamis.operators.meters import meters
+from tamis.operators.meters import COUNTS, Recent, meters
 from tamis.statistics import Statistics
 
 _log = logging.getLogger(__name__)
 _KEPT = 5
 """Failures that are told of an operator."""
-_HALF_LIFE = 1 << 12
-"""Calls after which older ones count half for what a call costs."""
-_COUNTS = ("calls", "runs", "seconds", "cached", "saved", "failures", "timeouts", "skipped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +78,7 @@ class OperatorReport:
                 FailedCall(float(each["at"]), str(each["arguments"]), str(each["error"]))
                 for each in content["lately"]
             )
-            counts: dict[str, Any] = {name: int(content[name]) for name in _COUNTS if name != "seconds"}
+            counts: dict[str, Any] = {name: int(content[name]) for name in COUNTS if name != "seconds"}
             counts["seconds"] = float(content["seconds"])
             return cls(str(content["operator"]), is_open=bool(content["is_open"]), lately=lately, **counts)
         except (AttributeError, KeyError, TypeError) as error:
@@ -127,7 +124,7 @@ def summed(reports: Iterable[OperatorReport]) -> tuple[OperatorReport, ...]:
 
 
 def _sum(one: OperatorReport, other: OperatorReport) -> OperatorReport:
-    counts: dict[str, Any] = {name: getattr(one, name) + getattr(other, name) for name in _COUNTS}
+    counts: dict[str, Any] = {name: getattr(one, name) + getattr(other, name) for name in COUNTS}
     lately = tuple(sorted({*one.lately, *other.lately}, key=lambda each: each.at)[-_KEPT:])
     return replace(one, is_open=one.is_open or other.is_open, lately=lately, **counts)
 
@@ -143,7 +140,7 @@ class Ledger:
         """What the file holds; a file that cannot be read is told of and written anew, as only time is lost."""
         self.file = Path(file)
         self._totals: tuple[OperatorReport, ...] = ()
-        self._recent: dict[str, tuple[float, float]] = {}
+        self._recent: dict[str, Recent] = {}
         self._learned: dict[str, Statistics] = {}
         try:
             self._read(json.loads(self.file.read_bytes()))
@@ -164,9 +161,8 @@ class Ledger:
             replace(each, is_open=is_open.get(each.operator, False)) for each in summed((*self._totals, *new))
         )
         for each in new:
-            calls, seconds = self._recent.get(each.operator, (0.0, 0.0))
-            fade = 0.5 if calls > _HALF_LIFE else 1.0
-            self._recent[each.operator] = calls * fade + each.calls, seconds * fade + each.seconds
+            before = self._recent.get(each.operator, Recent())
+            self._recent[each.operator] = before.after(each.calls, each.seconds)
         self._write()
 
     def reports(self) -> tuple[OperatorReport, ...]:
@@ -175,7 +171,7 @@ class Ledger:
 
     def costs(self) -> dict[str, float]:
         """Seconds for one event, of late, of each operator that was called."""
-        return {name: seconds / calls for name, (calls, seconds) in self._recent.items() if calls}
+        return {name: recent.cost for name, recent in self._recent.items() if recent.cost is not None}
 
     def learned(self) -> dict[str, str]:
         """What is known of the values of calls, by event type, as JSON."""
@@ -185,7 +181,7 @@ class Ledger:
         learned = content.get("learned", {})
         self._learned = {str(name): Statistics.from_json(each) for name, each in learned.items()}
         totals = tuple(OperatorReport.from_dict(each) for each in content["operators"])
-        recent = {str(name): (float(calls), float(spent)) for name, (calls, spent) in content["recent"].items()}
+        recent = {str(name): Recent(*map(float, known)) for name, known in content["recent"].items()}
         self._totals, self._recent = totals, recent
 
     def _write(self) -> None:

@@ -1,8 +1,8 @@
 """What runs in Spark's Python workers: events in, pairs out, as Arrow batches.
 
 A worker reads nothing but the snapshot that its task names, and the operators that its conditions call, and writes
-nothing. A process opens a version once,
-for all the tasks that it gets: a task is a small value with the place of the snapshot, never the subscriptions.
+nothing. A process opens a version once, for all the tasks that it gets: a task is a small value with the place of
+the snapshot, never the subscriptions.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from tamis.errors import EventTypeError
 from tamis.events.arrow import python_column
 from tamis.events.arrow_out import arrow_array
 from tamis.events.schemas import suggestion
-from tamis.operators.library.support import needed, refuse, table_of
+from tamis.operators.library.support import needed, read_tables, refuse
 from tamis.operators.registry import Operator, OperatorError
 from tamis.values.types import STRING, Type, is_integral, parse_type
 
@@ -41,7 +41,7 @@ def operators(*, url: str, tables: Mapping[str, Mapping[str, Any]]) -> list[Oper
             there.
     """
     sqlalchemy = needed("sqlalchemy", "store")
-    specs = _read(tables)
+    specs = read_tables("tables", tables, _spec)
     database = _Database(sqlalchemy, url)
     made = {name: _Lookup(database, spec) for name, spec in specs.items()}
     return [
@@ -152,19 +152,6 @@ class _Lookup:
             values[found] = None if found in values else value
         answers = [values.get(each) for each in key.to_pylist()]
         return arrow_array(python_column(answers, self._returns, "UTC"))
-
-
-def _read(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, _Spec]:
-    """The settings of each operator."""
-    found: dict[str, _Spec] = {}
-    problems: list[str] = []
-    for name, given in table_of("tables", tables).items():
-        spec, wrong = _spec(table_of(f"tables.{name}", given))
-        problems += [f"{name}: {problem}" for problem in wrong]
-        if spec is not None:
-            found[name] = spec
-    refuse("tables", problems)
-    return found
 
 
 def _spec(given: Mapping[str, Any]) -> tuple[_Spec | None, list[str]]:

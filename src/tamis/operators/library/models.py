@@ -22,7 +22,7 @@ import pyarrow as pa
 from tamis.errors import EventTypeError
 from tamis.events.arrow_out import arrow_type
 from tamis.events.schemas import suggestion
-from tamis.operators.library.support import needed, refuse, table_of
+from tamis.operators.library.support import needed, read_tables, refuse
 from tamis.operators.registry import Operator, OperatorError
 from tamis.values.types import BOOLEAN, DOUBLE, STRING, Type, is_numeric, parse_type
 
@@ -53,7 +53,7 @@ def operators(*, models: Mapping[str, Mapping[str, Any]]) -> list[Operator]:
     Raises:
         OperatorError: A package is not installed, or a model cannot be loaded or does not answer as it should.
     """
-    specs = _read(models)
+    specs = read_tables("models", models, _spec)
     made = {name: _Model(name, spec) for name, spec in specs.items()}
     return [
         Operator(
@@ -220,19 +220,6 @@ class _SkopsRunner:
 
 
 # --- settings --------------------------------------------------------------------------------------------------
-
-
-def _read(models: Mapping[str, Mapping[str, Any]]) -> dict[str, _Spec]:
-    """The settings of each operator."""
-    found: dict[str, _Spec] = {}
-    problems: list[str] = []
-    for name, given in table_of("models", models).items():
-        spec, wrong = _spec(table_of(f"models.{name}", given))
-        problems += [f"{name}: {problem}" for problem in wrong]
-        if spec is not None:
-            found[name] = spec
-    refuse("models", problems)
-    return found
 
 
 def _spec(given: Mapping[str, Any]) -> tuple[_Spec | None, list[str]]:

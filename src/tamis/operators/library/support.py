@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,8 @@ from tamis.events.schemas import suggestion
 from tamis.operators.registry import OperatorError
 
 _SHOWN_PROBLEMS = 20
+
+T = TypeVar("T")
 
 
 def needed(module: str, extra: str) -> Any:
@@ -97,3 +99,22 @@ def table_of(subject: str, given: object) -> Mapping[str, Any]:
         msg = f"{subject}: expected a table of names, found {given!r}"
         raise OperatorError(msg)
     return given
+
+
+def read_tables(
+    subject: str, given: object, read: Callable[[Mapping[str, Any]], tuple[T | None, list[str]]]
+) -> dict[str, T]:
+    """What `read` makes of each table of a setting, by name; it also gives what is wrong with it.
+
+    Raises:
+        OperatorError: Something is; with all problems.
+    """
+    found: dict[str, T] = {}
+    problems: list[str] = []
+    for name, table in table_of(subject, given).items():
+        value, wrong = read(table_of(f"{subject}.{name}", table))
+        problems += [f"{name}: {problem}" for problem in wrong]
+        if value is not None:
+            found[name] = value
+    refuse(subject, problems)
+    return found

@@ -88,6 +88,13 @@ def _operators_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _routing_arguments(parser: argparse.ArgumentParser) -> None:
+    _sizes(parser)
+    parser.add_argument(
+        "--part", action="append", default=[], metavar="P", help="only this experiment; may be repeated"
+    )
+
+
 def _spark_arguments(parser: argparse.ArgumentParser) -> None:
     _sizes(parser)
     parser.add_argument("--size", type=int, metavar="N", help="subscriptions")
@@ -146,6 +153,12 @@ def _operators(given: argparse.Namespace) -> Report:
     return operators.run(size_of(given), given.part)
 
 
+def _routing(given: argparse.Namespace) -> Report:
+    from benchmarks import routing
+
+    return routing.run(size_of(given), given.part)
+
+
 def _coefficients(given: argparse.Namespace) -> Report:
     from benchmarks import coefficients
 
@@ -185,6 +198,7 @@ COMMANDS: dict[str, Command] = {
     "buckets": Command("PUBSUB against BE-Tree and counting, as in its paper", _buckets_arguments, _buckets),
     "batchsearch": Command("BatchSearch in an R-tree, and schedules", _batchsearch_arguments, _batchsearch),
     "operators": Command("calls of costly predicates that conditions share", _operators_arguments, _operators),
+    "routing": Command("broker networks: pruned, covered, with advertisements", _routing_arguments, _routing),
     "spark": Command("Spark against the engine alone and against plain Spark", _spark_arguments, _spark),
     "coefficients": Command("what features of subscriptions cost each engine", _parse_arguments, _coefficients),
     "compare": Command("two revisions against each other", _compare_arguments, _compare),

@@ -11,7 +11,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -97,7 +97,7 @@ def run(size: Size, subscriptions: int | None = None, events: int | None = None,
     sizes = scale.subscriptions if subscriptions is None else (subscriptions,)
     count = scale.events if events is None else events
     with tempfile.TemporaryDirectory(prefix="tamis-spark-") as folder, Processes(CORES) as processes:
-        with _session(outcome) as spark:
+        with session(outcome.progress) as spark:
             for place, each in enumerate(sizes):
                 outcome.progress(f"generating and publishing {each} subscriptions, {count} events")
                 data = data_of(each, count, Path(folder) / f"contest-{each}")
@@ -227,8 +227,8 @@ def _up_to(sizes: Sequence[int], most: int) -> tuple[int, ...]:
 
 
 @contextmanager
-def _session(outcome: _Outcome) -> Iterator[SparkSession]:
-    """The session that runs already, or one of our own."""
+def session(progress: Callable[[str], None]) -> Iterator[SparkSession]:
+    """The session that runs already, or one of our own; `progress` is told what goes on."""
     from pyspark.sql import SparkSession
 
     running = SparkSession.getActiveSession()
@@ -237,13 +237,13 @@ def _session(outcome: _Outcome) -> Iterator[SparkSession]:
         return
     from scripts import java_home
 
-    outcome.progress("starting Spark")
+    progress("starting Spark")
     os.environ.update(
         JAVA_HOME=str(java_home.choose(os.environ, install=False)),
         PYSPARK_PYTHON=sys.executable,
         SPARK_LOCAL_IP="127.0.0.1",
     )
-    session = (
+    made = (
         SparkSession.builder.master(f"local[{CORES}]")
         .appName("tamis benchmark")
         .config("spark.driver.bindAddress", "127.0.0.1")
@@ -256,6 +256,6 @@ def _session(outcome: _Outcome) -> Iterator[SparkSession]:
         .getOrCreate()
     )
     try:
-        yield session
+        yield made
     finally:
-        session.stop()
+        made.stop()

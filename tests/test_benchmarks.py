@@ -41,6 +41,14 @@ def test_runs_at_its_smallest(name: str, capsys: pytest.CaptureFixture[str], tmp
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
+def test_routing_runs_at_its_smallest(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    outcome = _runs(["routing", "--smallest"], capsys, tmp_path)
+    assert "spark: bytes of routed against plain shards" in outcome["figures"]
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_spark_runs_at_its_smallest(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     outcome = _runs(["spark", "--smallest", "--sweep"], capsys, tmp_path)
     figures = outcome["figures"]

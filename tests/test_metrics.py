@@ -67,7 +67,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 @pytest.mark.slow
 def test_scraped_over_http(metrics: Metrics) -> None:
-    metrics.observe(report(3, dead=2, overflow=5, repeated=1))
+    metrics.observe(report(3, dead=2, overflow=5, repeated=1, shards=4, visits=1_500, useful_visits=300))
     metrics.observe(report(4, events=10, seconds=1.5, lag_seconds=2.5, version=8, backlog=0))
     port = metrics.serve(0)
     found = samples(scrape(port))
@@ -78,6 +78,8 @@ def test_scraped_over_http(metrics: Metrics) -> None:
         "tamis_repeated_total": 1,
         "tamis_overflow_total": 5,
         "tamis_dead_letters_total": 2,
+        "tamis_visits_total": 1_500,
+        "tamis_useful_visits_total": 300,
         "tamis_batch_seconds_count": 2,
         "tamis_batch_seconds_sum": 2.0,
         "tamis_backlog_events": 0,
@@ -153,7 +155,7 @@ def test_every_metric_is_in_the_table(metrics: Metrics) -> None:
     names = {
         name for name in names if not name.endswith("_created")
     }  # when a counter began, by Prometheus's custom
-    assert len(names) == 24
+    assert len(names) == 26
     assert [name for name in names if f"| `{name}` |" not in table] == []
 
 

@@ -11,6 +11,8 @@ label `query`.
 | `tamis_repeated_total` | counter | matches left out because the event had been notified before |
 | `tamis_overflow_total` | counter | matches left out by quotas and cool-downs |
 | `tamis_dead_letters_total` | counter | bad events, set aside with a reason |
+| `tamis_visits_total` | counter | how often an event visited a shard |
+| `tamis_useful_visits_total` | counter | how often it found something there |
 | `tamis_batch_seconds` | histogram | time of a micro-batch |
 | `tamis_backlog_events` | gauge | events that wait; NaN if the source does not know |
 | `tamis_snapshot_version` | gauge | version of the snapshot that the last batch was matched with |
@@ -95,6 +97,8 @@ class Metrics:
         self._repeated = counter("repeated", "Matches left out because the event had been notified before")
         self._overflow = counter("overflow", "Matches left out by quotas and cool-downs")
         self._dead = counter("dead_letters", "Bad events, set aside with a reason")
+        self._visits = counter("visits", "How often an event visited a shard")
+        self._useful = counter("useful_visits", "How often an event found something in a shard")
         self._seconds = Histogram(
             "tamis_batch_seconds", "Time of a micro-batch", ["query"], registry=self.registry, buckets=_BUCKETS
         )
@@ -139,6 +143,8 @@ class Metrics:
             self._repeated.labels(query).inc(report.repeated)
             self._overflow.labels(query).inc(report.overflow)
             self._dead.labels(query).inc(report.dead)
+            self._visits.labels(query).inc(report.visits)
+            self._useful.labels(query).inc(report.useful_visits)
             self._seconds.labels(query).observe(report.seconds)
             for each in report.operators:
                 for name, metric in self._operators.items():

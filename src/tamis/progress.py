@@ -53,6 +53,9 @@ class BatchReport:
             store.
         busiest: The subscriptions with most matches in the batch, and how many each had.
         operators: What each operator did that was called.
+        shards: Over how many parts subscriptions were dealt.
+        visits: How often an event visited a shard; each event all of them, if nothing routed it.
+        useful_visits: How often it found something there: the least number of visits with that deal.
     """
 
     query: str
@@ -73,6 +76,9 @@ class BatchReport:
     lag_seconds: float | None
     busiest: tuple[tuple[str, int], ...] = ()
     operators: tuple[OperatorReport, ...] = ()
+    shards: int = 1
+    visits: int = 0
+    useful_visits: int = 0
 
     def __post_init__(self) -> None:
         """A time without a zone would mean another moment on another machine."""
@@ -84,6 +90,11 @@ class BatchReport:
     def events_per_second(self) -> float:
         """Events of the batch by its time; 0 for a batch that took none."""
         return self.events / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def saved_visits(self) -> float:
+        """The share of visits that routing saved, against every event in every shard."""
+        return 1.0 - self.visits / (self.events * self.shards) if self.events and self.visits else 0.0
 
     def to_json(self) -> str:
         """The report as one line of JSON."""
@@ -109,7 +120,8 @@ class BatchReport:
         if not isinstance(values, dict):
             msg = f"expected a JSON object, found {type(values).__name__}"
             raise ProgressError(msg)
-        values = {"operators": [], **values}  # reports were written before there were operators
+        # Reports were written before there were operators, and before events were routed.
+        values = {"operators": [], "shards": 1, "visits": 0, "useful_visits": 0, **values}
         read = {field.name: _field(values, field.name, str(field.type)) for field in fields(cls)}
         try:
             return cls(**read)

@@ -15,7 +15,20 @@ import tamis
 from tests.cli.conftest import EXAMPLES, Run
 
 COMMAND = [sys.executable, "-m", "tamis"]
-COMMANDS = ("match", "lint", "show", "explain", "test", "operators", "generate", "run", "demo", "snapshot", "subs")
+COMMANDS = (
+    "match",
+    "lint",
+    "show",
+    "explain",
+    "test",
+    "operators",
+    "generate",
+    "run",
+    "demo",
+    "route",
+    "snapshot",
+    "subs",
+)
 EXPLAIN = ["--subscriptions", "cameras.jsonl", "--events", "events.jsonl", "--event-type", "camera.json"]
 
 

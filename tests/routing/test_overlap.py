@@ -201,3 +201,12 @@ def test_a_graph_that_is_a_huge_tree() -> None:
     assert not index.overlaps("small", conjunction(normalise(f"x{number} = 2") for number in range(0, 200, 2)))
     index.remove("huge")
     assert index.associations("small") == 0
+
+
+def test_an_index_without_predicates_can_be_asked() -> None:
+    index = OverlapIndex()
+    asked = normalise("a = 1 AND b = 2 OR c = 3")
+    assert not index.overlaps("book", asked)
+    index.add("all", "book", normalise("TRUE"))
+    index.add("none", "book", normalise("FALSE"))
+    assert index.overlapping("book", asked) == ["all"]

@@ -30,6 +30,7 @@ from tamis.sinks.parquet import ParquetSink
 from tamis.sinks.sql import SqlSink
 from tamis.snapshot import Snapshots
 from tamis.spark import streaming
+from tamis.spark.event_reading import Reading
 from tamis.spark.stream_task import StreamTask
 from tamis.store import Store
 from tamis.store.writing import Writing
@@ -259,7 +260,7 @@ def live(life: Life) -> None:
                     str(folder / "subscriptions.db"),
                     Recording(sink),
                     checkpoint=folder / "checkpoints" / name,
-                    reading=streaming.Reading(json="value"),
+                    reading=Reading(json="value"),
                     trigger={"availableNow": True},
                     poll=timedelta(seconds=0.1),
                     retention=RETENTION,

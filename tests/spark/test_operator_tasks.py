@@ -17,6 +17,7 @@ from tamis.operators import Operator, OperatorError, install, uninstall
 from tamis.operators.finding import OperatorSettings
 from tamis.operators.meters import forget
 from tamis.operators.reporting import Ledger, OperatorReport
+from tamis.spark.event_reading import Reading
 from tamis.spark.live import LiveSubscriptions
 from tamis.spark.stream_task import CALLED, EVENTS, FOUND, LEARNED, StreamTask, learned_in, reports_in
 from tamis.spark.worker import Edition
@@ -56,7 +57,7 @@ def run(task: StreamTask) -> pa.Table:
 
 
 def test_a_task_tells_what_operators_did_in_it(edition: Edition) -> None:
-    task = StreamTask((edition,), "id")
+    task = StreamTask((edition,), Reading())
     for _ in range(2):
         found = run(task)
         (report,) = reports_in(found.filter(pc.equal(found["row_kind"], CALLED)))
@@ -66,12 +67,12 @@ def test_a_task_tells_what_operators_did_in_it(edition: Edition) -> None:
 
 
 def test_a_task_knows_what_calls_cost_elsewhere(edition: Edition) -> None:
-    run(StreamTask((edition,), "id", costs={"not_called_here": 0.25}))
+    run(StreamTask((edition,), Reading(), costs={"not_called_here": 0.25}))
     assert edition.matchers().only.statistics.costs["not_called_here"] == 0.25
 
 
 def test_what_calls_gave_goes_to_the_driver_and_to_other_tasks(edition: Edition, tmp_path: Path) -> None:
-    found = run(StreamTask((edition,), "id"))
+    found = run(StreamTask((edition,), Reading()))
     rows = found.filter(pc.equal(found["row_kind"], LEARNED))
     learned = learned_in(rows)
     ((attribute, known),) = learned["reading"]._attributes.items()
@@ -83,7 +84,7 @@ def test_what_calls_gave_goes_to_the_driver_and_to_other_tasks(edition: Edition,
     other = Matcher(TYPE)
     other.add("s", "halved_here(n) = 1")
     elsewhere = Edition(str(tmp_path / "other"), other.publish(tmp_path / "other"))
-    task = StreamTask((elsewhere,), "id", learned=again.learned())
+    task = StreamTask((elsewhere,), Reading(), learned=again.learned())
     pa.Table.from_batches(task(iter(EVENTS_OF_A_TASK.slice(5).to_batches())), FOUND)
     adopted = elsewhere.matchers().only.statistics.of(attribute)
     assert adopted is not None
@@ -92,7 +93,7 @@ def test_what_calls_gave_goes_to_the_driver_and_to_other_tasks(edition: Edition,
 
 def test_a_task_travels_with_names_and_settings_only(tmp_path: Path) -> None:
     settings = OperatorSettings(("alarms",), {"networks": {"networks": {"home": ["10.0.0.0/8"]}}}, ("/there",))
-    task = StreamTask((Edition(str(tmp_path), 1, operators=settings),), "id", costs={"a": 0.5})
+    task = StreamTask((Edition(str(tmp_path), 1, operators=settings),), Reading(), costs={"a": 0.5})
     again = pickle.loads(pickle.dumps(task))
     assert again == task
     assert hash(again.editions) == hash(task.editions)

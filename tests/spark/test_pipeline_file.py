@@ -15,11 +15,12 @@ from tamis.operators import OperatorError
 from tamis.operators.finding import OperatorSettings
 from tamis.operators.library import LIBRARY
 from tamis.quotas import Quota
+from tamis.routing.shards import Routing
 from tamis.sinks import SINKS
+from tamis.spark.event_reading import MOST_BYTES, Reading
 from tamis.spark.pipeline import Files, Kafka, Pipeline, PipelineError, Rate, Socket
 from tamis.spark.pipeline_file import load
 from tamis.spark.pipeline_operators import load_settings
-from tamis.spark.streaming import MOST_BYTES, Reading
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "how-to" / "run-a-pipeline.md").read_text("utf-8")
@@ -75,6 +76,7 @@ def test_everything_can_be_said(tmp_path: Path) -> None:
             spark='master = "yarn"\napp_name = "alerts"\npackages = ["a:b:1"]\nconf = { "spark.x" = true }',
             trigger='processing_time = "1 second"',
             metrics='port = 9100\nhost = "0.0.0.0"',
+            routing='budget = 5000\nmeasure = "accuracy"',
         )
     )
     assert pipeline.source == Files("parquet", "s3://b/in", 4)
@@ -85,6 +87,7 @@ def test_everything_can_be_said(tmp_path: Path) -> None:
     assert pipeline.spark.conf == {"spark.x": "true", "spark.jars.packages": "a:b:1"}
     assert pipeline.trigger == {"processingTime": "1000 milliseconds"}
     assert (pipeline.shards, pipeline.engine, pipeline.uses_kafka) == (3, "scan", False)
+    assert pipeline.routing == Routing(5_000, "accuracy")
 
 
 def test_each_source_has_its_own_keys(tmp_path: Path) -> None:
@@ -260,6 +263,7 @@ host = "0.0.0.0"
     ("tables", "expected"),
     [
         ({"events": None}, "events: is missing; expected a table"),
+        ({"routing": "budget = 5"}, "line 12: routing: has no meaning without shards"),
         ({"state": ""}, "line 10: state.checkpoint: is missing; expected a text"),
         ({"subscriptions": ""}, "line 5: subscriptions: expected one of store, changes, snapshot, found none"),
         (

@@ -13,6 +13,7 @@ from tamis.cli.generate import generate
 from tamis.cli.lint import lint
 from tamis.cli.match import match
 from tamis.cli.operators import operators
+from tamis.cli.route import route
 from tamis.cli.run import run
 from tamis.cli.show import show
 from tamis.cli.snapshot import snapshot
@@ -50,5 +51,6 @@ def _tamis(
 
 for _command in (match, lint, show, explain, test, operators, generate, run, demo):
     app.command()(_command)
+app.add_typer(route, name="route")
 app.add_typer(snapshot, name="snapshot")
 app.add_typer(subs, name="subs")

@@ -69,7 +69,7 @@ def explain(
             note(refusal_text(entry, None))
             raise typer.Exit(1)
         reading = open_events(events, type_, format, batch_rows=_BATCH_ROWS)
-        found = _find(reading, Names.of(event_id, type_), event)
+        found = find_event(reading, Names.of(event_id, type_), event)
         if found is None:
             fail(f"{source_name(events)}: there is no event {event!r}")
         batch, row = found
@@ -99,7 +99,7 @@ def _entry(entries: list[Entry], id: str, file: str) -> Entry:
     )
 
 
-def _find(reading: Reading, names: Names, event: str) -> tuple[EventBatch, int] | None:
+def find_event(reading: Reading, names: Names, event: str) -> tuple[EventBatch, int] | None:
     """The batch and row of the event: by its id, if any event has it, else by its row number."""
     by_number = None
     for batch in reading:

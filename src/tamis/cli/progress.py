@@ -115,6 +115,8 @@ class TerminalView:
         table.add_row("notifications", f"{totals['notifications']:,}", f"{share_text(share)} of events matched")
         table.add_row("subscriptions", f"version {last.version}", _lag(last))
         table.add_row("latency", duration_text(last.seconds), _parts(last))
+        if last.shards > 1:
+            table.add_row("shards", f"{last.shards}", _visits(last))
         for each in last.operators:
             style = "not dim yellow" if each.failures or each.is_open else ""
             table.add_row("operator", visible(each.operator), Text(visible(_calls(each)), style=style))
@@ -122,6 +124,12 @@ class TerminalView:
         if aside:
             table.add_row("set aside", "", Text(", ".join(aside), style="not dim yellow"))
         return table
+
+
+def _visits(report: BatchReport) -> str:
+    """How many shards an event visits, and what that saves."""
+    each = report.visits / report.events if report.events else 0.0
+    return f"{each:.2f} of {report.shards} shards an event, {share_text(report.saved_visits)} of visits saved"
 
 
 def batch_line(report: BatchReport) -> str:
@@ -134,6 +142,7 @@ def batch_line(report: BatchReport) -> str:
         f"{share_text(share)} matched",
         *([] if report.backlog is None else [f"backlog {report.backlog:,}"]),
         f"version {report.version}" + (f" ({lag})" if (lag := _lag(report)) else ""),
+        *([] if report.shards == 1 else [_visits(report)]),
         *(f"{value:,} {word}" for name, word in _SET_ASIDE.items() if (value := getattr(report, name))),
         *(f"{visible(each.operator)}: {_failures(each)}" for each in report.operators if each.failures),
     ]

@@ -220,7 +220,8 @@ def _plan(pipeline: Pipeline, found: Rehearsal) -> Iterator[tuple[str, str]]:
     yield "quota", _quota(pipeline)
     yield "checkpoint", pipeline.state.checkpoint
     yield "query", _resumed(found)
-    yield "Spark", pipeline.spark.master + (f", {pipeline.shards} shards" if pipeline.shards > 1 else "")
+    shards = f", {pipeline.shards} shards" if pipeline.shards > 1 else ""
+    yield "Spark", pipeline.spark.master + shards + (", events routed" if pipeline.routing else "")
     yield from _sample(found)
 
 

@@ -282,7 +282,7 @@ def _joined(node: Formula, operands: list[Matrix], width: int, most: int) -> Mat
         # With fewer than these, the operands that are left would not be enough.
         for count in range(node.least, max(0, node.least - left - 1), -1):
             if len(ways[count]) + len(ways[count - 1]) * len(operand) <= most:
-                longer = (ways[count - 1][:, None] | operand).reshape(-1, width)
+                longer = (ways[count - 1][:, None] | operand).reshape(len(ways[count - 1]) * len(operand), width)
                 ways[count] = np.concatenate([ways[count], longer])
             elif node.is_and:
                 ways[count] = ways[count - 1]  # without this operand

@@ -269,12 +269,12 @@ def leaf_counts(formula: Formula) -> Counter[Predicate]:
 
 def is_opaque(predicate: Predicate) -> bool:
     """Does it call an operator or read what must be computed? Such predicates are dear, and tell little."""
-    if not _is_plain(predicate.attribute):
+    if not is_plain(predicate.attribute):
         return True
     return isinstance(predicate, Quantified) and bool(calls_of(predicate))
 
 
-def _is_plain(attribute: Typed) -> bool:
+def is_plain(attribute: Typed) -> bool:
     """Is it an attribute of the event as it is, or as a schemaless one is read?"""
     if isinstance(attribute, Apply) and attribute.function == "read":
         return isinstance(attribute.arguments[0], Path)

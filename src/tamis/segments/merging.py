@@ -53,9 +53,16 @@ def merge(
 ) -> tuple[LiveSegment, list[npt.NDArray[np.int64]]]:
     """One segment with what is alive in a version, and per old segment the slots that it has of it, in order."""
     kept = [segment.living(version) for segment in segments]
+    return gathered(segments, kept, build), kept
+
+
+def gathered(
+    segments: Sequence[LiveSegment], kept: Sequence[npt.NDArray[np.int64]], build: Callable[[Forest], Index]
+) -> LiveSegment:
+    """One segment with the kept slots, which rise, of each of several."""
     forest = join_forests([(segment.forest, slots) for segment, slots in zip(segments, kept, strict=True)])
     records = joined(segment.records.taken(slots) for segment, slots in zip(segments, kept, strict=True))
-    return LiveSegment(forest, records, build(forest), _settler(segments, kept)), kept
+    return LiveSegment(forest, records, build(forest), _settler(segments, kept))
 
 
 def _settler(segments: Sequence[LiveSegment], kept: Sequence[npt.NDArray[np.int64]]) -> Settler | None:

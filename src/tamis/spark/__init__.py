@@ -9,11 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tamis.spark.event_reading import Reading
     from tamis.spark.generating import auction_events, auction_subscriptions
     from tamis.spark.learning import statistics
     from tamis.spark.matching import match
     from tamis.spark.preparing import Prepared, prepare
-    from tamis.spark.streaming import Reading, stream
+    from tamis.spark.streaming import stream
 
 __all__ = [
     "Prepared",
@@ -28,7 +29,7 @@ __all__ = [
 
 _HOME_OF = {
     "Prepared": "tamis.spark.preparing",
-    "Reading": "tamis.spark.streaming",
+    "Reading": "tamis.spark.event_reading",
     "auction_events": "tamis.spark.generating",
     "auction_subscriptions": "tamis.spark.generating",
     "match": "tamis.spark.matching",

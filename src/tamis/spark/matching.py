@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from tamis.errors import EventError, SubscriptionError
+from tamis.events.batch import EventBatch
 from tamis.events.event_type import EventType
 from tamis.operators.finding import OperatorSettings
+from tamis.routing.shards import Routing
 from tamis.schedule.scheduler import Schedule, check_schedule
 from tamis.spark.preparing import prepare
-from tamis.spark.shards import dealt, replicated
+from tamis.spark.routing import RouteTask
+from tamis.spark.shards import Sharding, sent
 from tamis.spark.worker import Edition, PairsTask
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ def match(
     event_type: str | None = None,
     snapshot: str | os.PathLike[str] | None = None,
     shards: int = 1,
+    routing: Routing | None = None,
     schedule: Schedule = "arrival",
     operators: OperatorSettings | Sequence[str] | None = None,
 ) -> DataFrame:
@@ -48,6 +52,8 @@ def match(
         event_type: The name of the event type, where a snapshot or a store has several.
         snapshot: Where to publish subscriptions that are not a snapshot yet, as driver and workers reach it.
         shards: Over how many parts subscriptions are dealt, when a worker cannot hold them all.
+        routing: Deal them by similarity, and send an event only to shards that may have something for it; every
+            event visits all shards without.
         schedule: In which order a worker works off the events of a batch: that of their "arrival", or
             "shortest-first", and then pairs leave it part by part.
         operators: Where the operators come from that conditions call: the names of modules that driver and workers
@@ -73,7 +79,7 @@ def match(
         subscriptions,
         EventType.from_spark(events.schema, time_zone=zone),
         snapshot=snapshot,
-        segments=shards if shards > 1 else None,
+        segments=shards if shards > 1 and routing is None else None,
         spark=spark,
         operators=operators,
     )
@@ -85,15 +91,17 @@ def match(
     matcher = matchers.only if event_type is None else matchers[event_type]
     needed = {event_id, *kept, *matcher.attributes()}
     read = events.select(*(quoted(name) for name in events.columns if name in needed))
-    editions = dealt(edition, shards)
+    plan = Sharding(shards, routing).plan(edition, lambda rows: _sample(read, matcher.event_type, rows))
+    name, is_grouped = matcher.event_type.name, output == "grouped"
+    route = None if plan.routes is None else RouteTask(plan.routes, event_type=name, keeps_all=is_grouped)
     schema = _schema(events, event_id, kept, output)
-    if output == "grouped" and len(editions) > 1:
-        task = PairsTask(editions, matcher.event_type.name, event_id, (*kept, _ROW), True, schedule)
-        copies = replicated(_numbered(read), len(editions), event_id)
+    if is_grouped and len(plan.editions) > 1:
+        task = PairsTask(plan.editions, name, event_id, (*kept, _ROW), True, schedule, route is not None)
+        copies = sent(_numbered(read), len(plan.editions), event_id, route)
         found = _regrouped(copies.mapInArrow(task, schema.add(_ROW, "long")), kept)
     else:
-        task = PairsTask(editions, matcher.event_type.name, event_id, kept, output == "grouped", schedule)
-        found = replicated(read, len(editions), event_id).mapInArrow(task, schema)
+        task = PairsTask(plan.editions, name, event_id, kept, is_grouped, schedule, route is not None)
+        found = sent(read, len(plan.editions), event_id, route).mapInArrow(task, schema)
     found.refused = ready.refused  # type: ignore[attr-defined]
     return found
 
@@ -121,6 +129,11 @@ def _schema(events: DataFrame, event_id: str, keep: Sequence[str], output: str) 
     ids = ArrayType(StringType()) if output == "grouped" else StringType()
     fields = [StructField("event_id", events.schema[event_id].dataType), StructField("subscription_id", ids)]
     return StructType(fields + [StructField(name, events.schema[name].dataType) for name in keep])
+
+
+def _sample(events: DataFrame, event_type: EventType, rows: int) -> list[EventBatch]:
+    """Some events, as they are read; none of a stream."""
+    return [] if events.isStreaming else [EventBatch.of(events.limit(rows).toArrow(), event_type)]
 
 
 def _numbered(events: DataFrame) -> DataFrame:

@@ -16,8 +16,9 @@ from tamis.events.event_type import EventType
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.operators.finding import INSTALLED, OperatorSettings
 from tamis.quotas import Quota
+from tamis.routing.shards import Routing
 from tamis.sinks import SINKS, Sink
-from tamis.spark.streaming import Reading
+from tamis.spark.event_reading import Reading
 
 
 class PipelineError(TamisError):
@@ -163,6 +164,7 @@ class Pipeline:
         trigger: The arguments of Spark's `trigger`.
         metrics: Where metrics are served; None for nowhere.
         shards: Over how many parts subscriptions are dealt.
+        routing: How they are dealt, if events are sent only where they may find something.
         engine: That matches.
         operators: Where operators come from.
         limits: Of conditions, with the operators that they may call.
@@ -184,6 +186,7 @@ class Pipeline:
     engine: str
     operators: OperatorSettings = INSTALLED
     limits: Limits = DEFAULT_LIMITS
+    routing: Routing | None = None
 
     @property
     def uses_kafka(self) -> bool:

@@ -22,7 +22,10 @@ from tamis.errors import TamisError
 from tamis.events.event_type import EventType
 from tamis.events.schemas import Problems, shown
 from tamis.quotas import Quota, QuotaError
+from tamis.routing.measures import MEASURES
+from tamis.routing.shards import COMMON, Routing
 from tamis.sinks import SINKS, SinkError
+from tamis.spark.event_reading import MOST_BYTES, Reading
 from tamis.spark.pipeline import (
     Files,
     Kafka,
@@ -38,7 +41,7 @@ from tamis.spark.pipeline import (
 )
 from tamis.spark.pipeline_operators import read_operators
 from tamis.spark.session import LOOPBACK
-from tamis.spark.streaming import MOST_BYTES, Reading, state_folder
+from tamis.spark.streaming import state_folder
 from tamis.spark.toml_tables import Table, located
 
 _FORMATS = ("json", "parquet", "kafka", "rate", "socket")
@@ -90,6 +93,7 @@ def _read(top: Table, file: Path) -> Pipeline:
         trigger=_trigger(top),
         metrics=_metrics(top),
         shards=top.number("shards", 1) or 1,
+        routing=_routing(top),
         engine=top.text("engine", "auto", choices=("auto", *ENGINES)) or "auto",
         operators=operators,
         limits=limits,
@@ -245,6 +249,21 @@ def _quota(top: Table) -> Quota | None:
         return Quota(matches, per, cool_down)
     except QuotaError:  # noted when it was read
         return None
+
+
+def _routing(top: Table) -> Routing | None:
+    table = top.table("routing")
+    if table is None:
+        return None
+    if top.content.get("shards", 1) == 1:
+        table.problems.add(table.path, "has no meaning without shards")
+    usual = Routing()
+    budget, sample = table.number("budget", usual.budget, least=0), table.number("sample", usual.sample, least=0)
+    measure = table.text("measure", usual.measure, choices=(COMMON, *MEASURES)) or usual.measure
+    table.end()
+    if min(budget or 0, sample or 0) < 0 or measure not in (COMMON, *MEASURES):  # noted when they were read
+        return None
+    return Routing(budget or 0, measure, sample=sample or 0)
 
 
 def _state(top: Table, subscriptions: Subscriptions) -> State:

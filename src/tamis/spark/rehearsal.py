@@ -212,17 +212,8 @@ def _copy(state: Path, target: Path) -> None:
 
 def _matched(pipeline: Pipeline, edition: Edition, events: pa.Table) -> Sample:
     """What a batch of these events would give."""
-    reading, quota = pipeline.reading, pipeline.quota
-    most = None if quota is None else quota.most
-    task = StreamTask(
-        (edition,),
-        reading.event_id,
-        reading.json,
-        reading.type_attribute,
-        reading.event_time,
-        reading.most_bytes,
-        most,
-    )
+    quota = pipeline.quota
+    task = StreamTask((edition,), pipeline.reading, None if quota is None else quota.most)
     found = pa.Table.from_batches(task(iter(events.to_batches())), FOUND)
     kinds = found["row_kind"].combine_chunks()
     pairs, dead = (found.filter(pc.equal(kinds, kind)) for kind in (PAIR, DEAD))

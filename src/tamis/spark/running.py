@@ -131,6 +131,7 @@ def start(pipeline: Pipeline, spark: SparkSession, *, views: Sequence[View] = ()
                 state=state.folder,
                 engine=pipeline.engine,
                 shards=pipeline.shards,
+                routing=pipeline.routing,
                 poll=pipeline.subscriptions.poll,
                 retention=state.retention,
                 views=[first, *views],

@@ -12,7 +12,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,16 +23,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.errors import TamisError
+from tamis.events.batch import EventBatch
+from tamis.events.event_type import EventType
+from tamis.matchers import Matchers
 from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, dead_letter_ids, notification_ids
 from tamis.operators.finding import INSTALLED, OperatorSettings
 from tamis.operators.reporting import Ledger, summed
 from tamis.places import absolute
 from tamis.progress import BatchReport, History, View, busiest
 from tamis.quotas import Quota, Quotas
+from tamis.routing.shards import Routing
 from tamis.sinks.base import Delivery, Sink
+from tamis.spark.event_reading import Reading
 from tamis.spark.live import LiveSubscriptions
 from tamis.spark.matching import check_columns
-from tamis.spark.shards import dealt, replicated
+from tamis.spark.routing import RouteTask
+from tamis.spark.shards import Plan, Sharding, sent
 from tamis.spark.stream_task import (
     CALLED,
     DEAD,
@@ -41,6 +47,8 @@ from tamis.spark.stream_task import (
     LEARNED,
     OVERFLOW,
     PAIR,
+    USEFUL,
+    VISITS,
     StreamTask,
     learned_in,
     reports_in,
@@ -51,38 +59,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-MOST_BYTES = 1 << 20
-"""Of an event that is a JSON text, unless told otherwise."""
 OPERATORS_FILE = "operators.json"
 """In the state: what operators did in all runs of the query, and what their calls cost."""
 _BUSIEST = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How events are read.
-
-    Attributes:
-        event_id: The attribute that names an event.
-        json: The column with events as JSON texts (`value` for Kafka, text files and sockets); None if attributes
-            are columns.
-        type_attribute: The attribute that names the event type; None if there is one type only.
-        event_time: The attribute that tells when an event happened, for notifications.
-        most_bytes: Longer JSON texts are dead letters.
-    """
-
-    event_id: str = "id"
-    json: str | None = None
-    type_attribute: str | None = None
-    event_time: str | None = None
-    most_bytes: int = MOST_BYTES
-
-    def columns(self) -> list[str]:
-        """The columns that must be there."""
-        if self.json is not None:
-            return [self.json]
-        named = (self.event_id, self.type_attribute, self.event_time)
-        return [name for name in named if name is not None]
 
 
 def stream(
@@ -98,6 +77,7 @@ def stream(
     state: str | os.PathLike[str] | None = None,
     engine: str = "auto",
     shards: int = 1,
+    routing: Routing | None = None,
     poll: timedelta = timedelta(seconds=1),
     retention: timedelta = timedelta(hours=1),
     views: Sequence[View] = (),
@@ -122,6 +102,8 @@ def stream(
             the checkpoint.
         engine: A name of `tamis.engines.ENGINES`, or "auto".
         shards: Over how many parts subscriptions are dealt, when a worker cannot hold them all.
+        routing: Deal them by similarity, and send an event only to shards that may have something for it; every
+            event visits all shards without.
         poll: How often the store is asked for changes.
         retention: For how long a version of the subscriptions that is no longer the newest stays, unless pinned.
         views: Who wants to see what each batch did.
@@ -165,7 +147,7 @@ def stream(
         History(place / "progress.jsonl"),
         views,
         engine,
-        shards,
+        Sharding(shards, routing, retention.total_seconds()),
         backlog,
         settings,
         Ledger(place / OPERATORS_FILE),
@@ -198,7 +180,7 @@ class Batches:
         history: Where reports are kept.
         views: Who sees them.
         engine: That matches.
-        shards: Over how many parts subscriptions are dealt.
+        sharding: Deals subscriptions to shards.
         backlog: Tells how many events wait, if Spark does not.
         operators: Where operators come from.
         ledger: Where is kept what they did, if anywhere.
@@ -212,7 +194,7 @@ class Batches:
     history: History
     views: Sequence[View]
     engine: str = "auto"
-    shards: int = 1
+    sharding: Sharding = field(default_factory=Sharding)
     backlog: Callable[[int], int | None] | None = None
     operators: OperatorSettings = INSTALLED
     ledger: Ledger | None = None
@@ -227,12 +209,12 @@ class Batches:
         version, at = self._pin(query, batch)
         store_version, lag = self.live.store_version(version), self.live.lag_seconds()
         context.setJobDescription(f"tamis: match batch {batch} with version {version} of the subscriptions")
-        found = self._match(events, version)
+        plan = self._plan(events, version)
+        found = self._match(events, plan)
         matched = time.perf_counter()
         pairs = _notifications(_of_kind(found, PAIR), version, at)
         dead = _dead_letters(_of_kind(found, DEAD), at)
-        over = _of_kind(found, OVERFLOW)
-        overflow = pc.sum(over["count"]).as_py() or 0
+        overflow = _counted(found, OVERFLOW)
         kept = pairs
         if self.quotas is not None:
             kept, more = self.quotas.apply(query, batch, at, pairs)
@@ -241,7 +223,7 @@ class Batches:
         context.setJobDescription(f"tamis: commit batch {batch}")
         committed = self.sink.commit(Delivery(query, batch, at, version, kept, dead))
         ended = time.perf_counter()
-        count = pc.sum(_of_kind(found, EVENTS)["count"]).as_py() or 0
+        count, visits, useful = (_counted(found, kind) for kind in (EVENTS, VISITS, USEFUL))
         called = summed(reports_in(_of_kind(found, CALLED)))
         report = BatchReport(
             query=query,
@@ -262,6 +244,9 @@ class Batches:
             lag_seconds=lag,
             busiest=_busiest(pairs),
             operators=called,
+            shards=len(plan.editions),
+            visits=visits,
+            useful_visits=useful,
         )
         if self.ledger is not None:
             self.ledger.add(called, learned_in(_of_kind(found, LEARNED)))
@@ -293,23 +278,29 @@ class Batches:
                 snapshots.unpin(other)
         return version, pins[holder].created
 
-    def _match(self, events: DataFrame, version: int) -> pa.Table:
+    def _plan(self, events: DataFrame, version: int) -> Plan:
         edition = Edition(self.live.url, version, self.engine, operators=self.operators)
-        editions = dealt(edition, self.shards)
+        return self.sharding.plan(edition, lambda rows: self._sample(events, version, rows))
+
+    def _sample(self, events: DataFrame, version: int, rows: int) -> list[EventBatch]:
+        """Some events of a batch, as they are read."""
+        described = self.live.snapshots.manifest(version).event_types.values()
+        matchers = Matchers(EventType.of(dict(each)) for each in described)
+        return [read.batch for read in self.reading.read(matchers, events.limit(rows).toArrow(), [])]
+
+    def _match(self, events: DataFrame, plan: Plan) -> pa.Table:
         reading = self.reading
         task = StreamTask(
-            editions,
-            reading.event_id,
-            reading.json,
-            reading.type_attribute,
-            reading.event_time,
-            reading.most_bytes,
+            plan.editions,
+            reading,
             None if self.quotas is None else self.quotas.quota.most,
             None if self.ledger is None else self.ledger.costs(),
             None if self.ledger is None else self.ledger.learned(),
+            plan.routes is not None,
         )
+        route = None if plan.routes is None else RouteTask(plan.routes, reading)
         spread = reading.event_id if reading.json is None else reading.json
-        return replicated(events, len(editions), spread).mapInArrow(task, FOUND_SQL).toArrow()
+        return sent(events, len(plan.editions), spread, route).mapInArrow(task, FOUND_SQL).toArrow()
 
 
 def _holder(query: str, batch: int) -> str:
@@ -318,6 +309,11 @@ def _holder(query: str, batch: int) -> str:
 
 def _of_kind(found: pa.Table, kind: int) -> pa.Table:
     return found.filter(pc.equal(found["row_kind"], kind))
+
+
+def _counted(found: pa.Table, kind: int) -> int:
+    """The sum of the numbers in rows of a kind."""
+    return int(pc.sum(_of_kind(found, kind)["count"]).as_py() or 0)
 
 
 def _notifications(pairs: pa.Table, version: int, at: datetime) -> pa.Table:

@@ -24,10 +24,13 @@ from tamis.schedule.scheduler import Schedule
 
 BATCH_ROWS = 8_192
 """Events that are matched at once, if Spark's own batches are smaller."""
-_KEPT = 2
-"""Versions that a process keeps open: the newest, and the one that a late task may still need."""
+_KEPT = 4
+"""Editions that a process keeps open: of the newest version and of the one that a late task may still need, its
+shard and the routing table."""
 SHARD = "tamis shard"
 """The column that tells the shard that a copy of an event is for."""
+COUNTED = "tamis counted"
+"""The column that is NULL for an event, and a number of events in a row that tells of them."""
 
 
 class _Opened(NamedTuple):
@@ -101,6 +104,16 @@ def by_shard(editions: Sequence[Edition], events: pa.Table) -> Iterator[tuple[Ed
         yield editions[shard], events.filter(pc.equal(events[SHARD], shard)).drop_columns([SHARD])
 
 
+def counted_in(table: pa.Table) -> int:
+    """How many events the rows of a `RouteTask` tell of."""
+    return int(pc.sum(table[COUNTED]).as_py() or 0)
+
+
+def events_in(table: pa.Table) -> pa.Table:
+    """The events among the rows of a `RouteTask`."""
+    return table.filter(pc.is_null(table[COUNTED])).drop_columns([COUNTED])
+
+
 @dataclass(frozen=True, slots=True)
 class PairsTask:
     """Finds the pairs of events that are columns.
@@ -112,6 +125,7 @@ class PairsTask:
         keep: Columns of events to carry along.
         grouped: One row an event, with the ids of its subscriptions as an array, instead of one row a pair.
         schedule: In which order the events of a batch are worked off.
+        is_routed: Were events sent by a `RouteTask`?
     """
 
     editions: tuple[Edition, ...]
@@ -120,11 +134,13 @@ class PairsTask:
     keep: tuple[str, ...] = ()
     grouped: bool = False
     schedule: Schedule = "arrival"
+    is_routed: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """What Spark calls for a partition."""
         for several in regrouped(batches):
-            for edition, events in by_shard(self.editions, several):
+            for edition, given in by_shard(self.editions, several):
+                events = events_in(given) if self.is_routed else given
                 yield from self._pairs(edition.matchers()[self.event_type], events)
 
     def _pairs(self, matcher: Matcher, events: pa.Table) -> Iterator[pa.RecordBatch]:

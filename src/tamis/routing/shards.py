@@ -1,0 +1,345 @@
+"""A snapshot dealt to shards, with the entries that lead events to them.
+
+Every segment of a version is cut up: each shard gets the subscriptions that were dealt to it, exact as they are,
+and the routing table gets generalised copies of them, each with its shard. An event visits the shards that an
+entry sends it to, and is matched there with the exact subscriptions; so a deal may cost visits, and never a match.
+What was dealt is published as a snapshot of its own, beside the one that it is of: workers map it like any other.
+
+A segment is dealt once. Versions that share it share what was made of it; only what has died in it since is told
+anew. Entries of subscriptions that are gone stay until their segment is merged into another: an event may visit a
+shard in vain for their sake.
+"""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.engines import ENGINES
+from tamis.engines.base import Index
+from tamis.engines.choosing import MAPPED
+from tamis.engines.forest import Forest, forest_of
+from tamis.errors import SnapshotError, TamisError
+from tamis.events.batch import EventBatch
+from tamis.events.compute import BatchFrame
+from tamis.language.formula import Formula
+from tamis.routing.common import Generalised, generalised_to, pruned_to
+from tamis.routing.dealing import SLACK, Dealer
+from tamis.routing.entries import DIGITS, entry_part
+from tamis.routing.gates import gates_of
+from tamis.routing.measures import MEASURES
+from tamis.routing.selectivity import SelectivityTable
+from tamis.routing.trees import size
+from tamis.segments.files import opened, stored
+from tamis.segments.live import LiveSegment
+from tamis.segments.merging import gathered
+from tamis.snapshot import Manifest, Part, Snapshots
+from tamis.statistics import Statistics
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+Shorts: TypeAlias = npt.NDArray[np.int32]
+
+BUDGET = 1 << 20
+"""Bytes of all entries."""
+COMMON = "common"
+SAMPLE_ROWS = 4_096
+"""Events of a type that a deal looks at."""
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """How subscriptions are dealt, and how exact the entries are that lead events to them.
+
+    Attributes:
+        budget: Bytes that all entries may take: subscriptions are generalised until they take no more, or nothing
+            is left to generalise. The more, the fewer visits are in vain, and the longer it takes to route.
+        measure: What is generalised first: "common" deletes whole attributes, those first that tell subscriptions
+            apart and events hardly, and is quick; the names of `tamis.routing.measures.MEASURES` prune step by
+            step.
+        by_similarity: Deal similar subscriptions together; if not, by their ids, as if at random.
+        slack: The share by which a shard may have more subscriptions than the average.
+        sample: Events of a type that a deal looks at; 0 to go by conditions and statistics alone.
+    """
+
+    budget: int = BUDGET
+    measure: str = COMMON
+    by_similarity: bool = True
+    slack: float = SLACK
+    sample: int = SAMPLE_ROWS
+
+    def __post_init__(self) -> None:
+        """Check what can be checked."""
+        if self.measure not in (COMMON, *MEASURES):
+            msg = f"there is no measure {self.measure!r}; known are {', '.join((COMMON, *MEASURES))}"
+            raise TamisError(msg)
+        if self.budget < 0 or self.slack < 0 or self.sample < 0:
+            msg = f"expected a budget, a slack and a sample of 0 or more, found {self}"
+            raise TamisError(msg)
+
+
+class Dealt(NamedTuple):
+    """A version that was dealt.
+
+    Attributes:
+        url: The snapshot with the shards, as workers reach it.
+        version: Of it.
+        of: The version that was dealt.
+        shards: The names of the segments of each shard; a shard may have none.
+        routes: The names of those with the entries that lead there.
+    """
+
+    url: str
+    version: int
+    of: int
+    shards: tuple[frozenset[str], ...]
+    routes: frozenset[str]
+
+
+def dealt_in(manifest: Manifest, url: str) -> Dealt:
+    """The deal that a version of a snapshot holds.
+
+    Raises:
+        SnapshotError: It was not dealt.
+    """
+    try:
+        found = manifest.extra["dealt"]
+        shards = tuple(frozenset(names) for names in found["shards"])
+        return Dealt(url, manifest.version, int(found["of"]), shards, frozenset(found["routes"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise SnapshotError(url, "its subscriptions were not dealt to shards", "foreign") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a deal amounts to.
+
+    Attributes:
+        url: The snapshot with the shards.
+        version: Of it.
+        of: The version that was dealt.
+        subscriptions: How many each shard has.
+        entries: How many lead there.
+        entry_bytes: Of their trees.
+    """
+
+    url: str
+    version: int
+    of: int
+    subscriptions: list[int]
+    entries: int
+    entry_bytes: int
+
+
+def summary(dealt: Dealt) -> Summary:
+    """What a deal amounts to; reads the entries."""
+    snapshots = Snapshots(dealt.url)
+    living = {entry.segment: entry.slots - entry.dead for entry in snapshots.manifest(dealt.version).entries}
+    tables = [opened(snapshots.segment(name), MAPPED, building(None)).forest for name in sorted(dealt.routes)]
+    return Summary(
+        dealt.url,
+        dealt.version,
+        dealt.of,
+        [sum(living[name] for name in names) for names in dealt.shards],
+        sum(map(len, tables)),
+        sum(size(formula) for table in tables for formula in table),
+    )
+
+
+class _Cut(NamedTuple):
+    """What became of a segment: the slots that each shard has of it, their segments, and its entries."""
+
+    event_type: str
+    slots: dict[int, Ints]
+    parts: dict[int, Part]
+    routes: Part | None
+
+    def dead_in(self, shard: int, dead: Ints) -> Shorts:
+        """Which slots of a shard's part are dead, given those of the whole."""
+        return np.flatnonzero(np.isin(self.slots[shard], dead)).astype(np.int32)
+
+
+class Deals:
+    """Deals the versions of a snapshot to shards; may be asked by several threads."""
+
+    def __init__(self, url: str, shards: int, routing: Routing | None = None, place: str | None = None) -> None:
+        """Nothing is dealt yet.
+
+        Args:
+            url: The snapshot, as workers reach it.
+            shards: How many there are.
+            routing: How to deal.
+            place: Where to publish what was dealt; by default beside the snapshot.
+        """
+        if not 1 <= shards < 10**DIGITS:
+            msg = f"expected from 1 to {10**DIGITS - 1} shards, found {shards}"
+            raise TamisError(msg)
+        self.url = place or f"{url.rstrip('/')}.shards"
+        self.shards = shards
+        self.routing = routing or Routing()
+        self._base, self._target = Snapshots(url), Snapshots(self.url)
+        self._dealers: dict[str, Dealer] = {}
+        self._samples: dict[str, EventBatch] = {}
+        self._cuts: dict[str, _Cut] = {}
+        self._last: Dealt | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def wants_sample(self) -> bool:
+        """Would the next deal be better for some events? Only before the first one."""
+        return self.routing.by_similarity and self.routing.sample > 0 and not self._cuts and not self._samples
+
+    def observe(self, batches: Iterable[EventBatch]) -> None:
+        """Some events, by which similarity is told; the first batch of a type counts."""
+        with self._lock:
+            for batch in batches:
+                if batch.rows:
+                    self._samples.setdefault(batch.event_type.name, batch)
+
+    def deal(self, version: int) -> Dealt:
+        """A version dealt to shards; what was dealt before is taken from there.
+
+        Raises:
+            SnapshotError: There is no such version, or what was dealt cannot be written.
+        """
+        with self._lock:
+            if self._last is None or self._last.of != version:
+                self._last = self._dealt(self._base.manifest(version))
+            return self._last
+
+    def forget(self, retention_seconds: float) -> None:
+        """Collect what was dealt of versions that nobody can need any more."""
+        with self._lock:
+            self._target.forget(keep_versions=2, older_than_seconds=retention_seconds)
+
+    def _dealt(self, manifest: Manifest) -> Dealt:
+        known = {} if manifest.statistics is None else self._base.statistics(manifest.version) or {}
+        statistics = {name: Statistics.from_json(each) for name, each in known.items()}
+        self._keep({entry.segment for entry in manifest.entries})
+        parts: dict[str, Part] = {}
+        shards: list[set[str]] = [set() for _ in range(self.shards)]
+        routes: set[str] = set()
+        for entry in manifest.entries:
+            if entry.segment not in self._cuts:
+                segment = opened(self._base.segment(entry.segment), MAPPED, building(None))
+                learned = statistics.get(entry.event_type)
+                share = entry.slots / sum(
+                    each.slots for each in manifest.entries if each.event_type == entry.event_type
+                )
+                self._cuts[entry.segment] = self._cut(segment, entry.event_type, learned, share)
+            cut = self._cuts[entry.segment]
+            dead = np.asarray(self._base.tombstones(entry), np.int64)
+            for shard, part in cut.parts.items():
+                buried = Part(part.segment, part.slots, cut.dead_in(shard, dead), entry.event_type)
+                parts[part.segment.name] = buried
+                shards[shard].add(part.segment.name)
+            if cut.routes is not None:
+                parts[cut.routes.segment.name] = cut.routes
+                routes.add(cut.routes.segment.name)
+        dealt = {"of": manifest.version, "shards": [sorted(each) for each in shards], "routes": sorted(routes)}
+        made = self._publish(list(parts.values()), manifest, {"dealt": dealt}, known or None)
+        return dealt_in(made, self.url)
+
+    def _keep(self, names: set[str]) -> None:
+        """Forget what became of other segments."""
+        for name in [name for name in self._cuts if name not in names]:
+            cut = self._cuts.pop(name)
+            if cut.event_type in self._dealers:
+                loads = [len(cut.slots.get(shard, ())) for shard in range(self.shards)]
+                self._dealers[cut.event_type].release(np.array(loads, np.int64))
+
+    def _publish(
+        self, parts: Sequence[Part], of: Manifest, extra: Mapping[str, Any], statistics: Mapping[str, Any] | None
+    ) -> Manifest:
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                return self._target.publish(
+                    parts,
+                    parent=self._target.latest(),
+                    event_types=of.event_types,
+                    extra=extra,
+                    statistics=statistics,
+                )
+            except SnapshotError as error:
+                if error.kind != "conflict" or attempt == _ATTEMPTS:
+                    raise
+        raise AssertionError
+
+    def _cut(self, segment: LiveSegment, event_type: str, statistics: Statistics | None, share: float) -> _Cut:
+        """Deal the subscriptions of a segment, dead ones included: an older version may have them alive.
+
+        Args:
+            segment: To be dealt.
+            event_type: Its name.
+            statistics: What is known of events.
+            share: Of all subscriptions of its type, and of the budget.
+        """
+        general = self._generalised(segment.forest, event_type, statistics, share)
+        if self.routing.by_similarity:
+            total = int(len(segment) / share)
+            owners = self._by_similarity(general, event_type, statistics, total)
+        else:
+            owners = (_hashes(segment.records.ids) % np.uint64(self.shards)).astype(np.int32)
+        build = building(statistics)
+        slots = {shard: np.flatnonzero(owners == shard) for shard in np.unique(owners).tolist()}
+        parts = {
+            shard: Part(stored(gathered([segment], [here], build)), len(here), event_type=event_type)
+            for shard, here in slots.items()
+        }
+        routes = entry_part(general, owners, segment.records.ids, event_type, build)
+        return _Cut(event_type, slots, parts, routes)
+
+    def _generalised(
+        self, forest: Forest, event_type: str, statistics: Statistics | None, share: float
+    ) -> Generalised:
+        budget = int(self.routing.budget * share)
+        if self.routing.measure == COMMON:
+            return generalised_to(forest, budget, statistics)
+        measure = MEASURES[self.routing.measure]
+        return pruned_to(forest, budget, measure, SelectivityTable(statistics), self._samples.get(event_type))
+
+    def _by_similarity(
+        self, general: Generalised, event_type: str, statistics: Statistics | None, total: int
+    ) -> Shorts:
+        """The shard of every subscription, of `total` in all segments of its type."""
+        dealer = self._dealers.setdefault(event_type, Dealer(self.shards, self.routing.slack))
+        gates = gates_of(forest_of(general.formulas), statistics)
+        sampled, rows = self._sampled(general.formulas, event_type)
+        owners = np.empty(len(general.of), np.int32)
+        order = np.argsort(general.of, kind="stable")
+        firsts = np.cumsum(general.counts) - general.counts
+        for entry, shard, count in dealer.deal(gates, general.counts, sampled, rows, total):
+            owners[order[firsts[entry] : firsts[entry] + count]] = shard
+            firsts[entry] += count
+        return owners
+
+    def _sampled(self, formulas: Sequence[Formula], event_type: str) -> tuple[list[Ints], int]:
+        """The rows of the sample that satisfy each formula, and how many rows there are."""
+        batch = self._samples.get(event_type)
+        if batch is None:
+            return [np.empty(0, np.int64)] * len(formulas), 0
+        rows, slots = ENGINES[MAPPED].build(formulas).match(BatchFrame(batch))
+        order = np.argsort(slots, kind="stable")
+        ends = np.cumsum(np.bincount(slots, minlength=len(formulas)))
+        return np.split(rows[order].astype(np.int64), ends[:-1]), batch.rows
+
+
+def building(statistics: Statistics | None) -> Callable[[Forest], Index]:
+    """What builds the index of a segment."""
+
+    def build(forest: Forest) -> Index:
+        return ENGINES[MAPPED].build(forest, statistics)
+
+    return build
+
+
+def _hashes(ids: pa.LargeStringArray) -> npt.NDArray[np.uint64]:
+    """Numbers of ids that are the same everywhere."""
+    return np.fromiter((zlib.crc32(id.encode()) for id in ids.to_pylist()), np.uint64, len(ids))

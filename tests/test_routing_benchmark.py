@@ -11,6 +11,8 @@ from tamis.routing.cutoff import CutOff
 from tamis.routing.measures import ACCURACY
 from tamis.routing.topology import line
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def data() -> Auctions:

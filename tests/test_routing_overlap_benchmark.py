@@ -46,6 +46,8 @@ BOOK = EventType.from_dict(
     }
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def given() -> Auctions:

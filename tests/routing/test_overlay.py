@@ -81,6 +81,8 @@ class World:
             made = self.overlay.prune(count=self.random.randint(1, 4))
             if self.random.random() < 0.3:
                 self.overlay.undo(made)
+            if self.advertises:
+                self.overlay.prune_advertisements(count=1)
         else:
             condition, rows = self.drawn(2)
             self.overlay.subscribe(f"s{self.numbers}", condition.formula, broker)
@@ -122,6 +124,7 @@ class World:
         return self.overlay.report()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forwarding", ["subscriptions", "advertisements"])
 @pytest.mark.parametrize("place", range(len(SETTINGS)), ids=list(SETTINGS))
 def test_clients_get_what_the_reference_says(place: int, forwarding: str) -> None:
@@ -430,3 +433,18 @@ def test_what_was_counted_since_the_reset_can_be_asked_for_alone() -> None:
     assert overlay.work == overlay.report().work == {"held": 2, "hits": 2, "candidates": 2, "matches": 2}
     overlay.reset()
     assert overlay.messages == overlay.work == {}
+
+
+def test_pruned_advertisements_let_more_subscriptions_through_and_lose_none() -> None:
+    overlay = Overlay(line(2), SMALL, forwarding="advertisements")
+    overlay.advertise("a", compile_condition("a = 1 AND b = 'ab'", SMALL).formula, 0)
+    overlay.subscribe("far", compile_condition("a = 2", SMALL).formula, 1)
+    assert overlay.report().messages["subscriptions"] == 0
+    assert overlay.prune_advertisements() == [0.0, 0.5]
+    overlay.subscribe("kept apart no more", compile_condition("b = 'abc' AND a = 2", SMALL).formula, 1)
+    overlay.subscribe("wanted", compile_condition("a = 1", SMALL).formula, 1)
+    assert 1 <= overlay.report().messages["subscriptions"] <= 2
+    batch = EventBatch.of([{"a": 1, "b": "ab"}], SMALL)
+    assert overlay.publish(batch, 0) == [(0, "wanted")]
+    overlay.withdraw("a")
+    assert overlay.report().non_local == 0

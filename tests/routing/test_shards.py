@@ -93,6 +93,7 @@ def auction(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, int, Matcher
     return url, matcher.publish(url), matcher, sample, EventBatch.of(data.events.slice(500), data.event_type)
 
 
+@pytest.mark.slow
 def test_similar_subscriptions_together_save_visits(
     auction: tuple[str, int, Matcher, EventBatch, EventBatch], tmp_path: Path
 ) -> None:

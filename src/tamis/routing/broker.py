@@ -19,13 +19,14 @@ from tamis.engines.counting import Counting
 from tamis.engines.hits import Hits, HitsIndex
 from tamis.events.event_type import EventType
 from tamis.language.formula import Formula
-from tamis.predicates.base import Frame
+from tamis.predicates.base import Frame, Predicate
 from tamis.routing.advertisements import Advertisement, Advertisements
 from tamis.routing.covering import CoveringPruner, TermId
 from tamis.routing.measures import ACCURACY, Facts, Measure, distance
 from tamis.routing.overlap import OverlapIndex
 from tamis.routing.pruning import Entry, Pruner, Strategy, Totals
 from tamis.routing.ranking import Estimates, Ranked, Ranking, generalised
+from tamis.routing.selectivity import SelectivityTable
 from tamis.routing.trees import terms
 
 Rows: TypeAlias = npt.NDArray[np.int64]
@@ -174,7 +175,10 @@ class Broker:
         self._entries = _Entries(settings, self._filter)
         self._ranking = settings.ranking or Ranking(settings.measure, settings.table)
         self._subscriptions = OverlapIndex()
-        self._advertised = {neighbour: Advertisements(self._subscriptions) for neighbour in self.neighbours}
+        matches = settings.table.held if isinstance(settings.table, SelectivityTable) else _never
+        self._advertised = {
+            neighbour: Advertisements(self._subscriptions, matches) for neighbour in self.neighbours
+        }
 
     @property
     def changes(self) -> int:
@@ -207,6 +211,20 @@ class Broker:
         before = pruner.totals.prunings
         self._filter.replace(pruner.prune(count=count, threshold=threshold))
         return pruner.totals.prunings - before
+
+    def prune_advertisements(self, *, count: int | None = None, threshold: float | None = None) -> float:
+        """Generalise the advertisements of neighbours, see `Advertisements.prune`; gives the share removed, M.
+
+        What was sent stays sent: a subscription that overlaps only now would find nothing.
+        """
+        name = self._settings.event_type.name
+        totals = []
+        for advertised in self._advertised.values():
+            advertised.rank(name)
+            advertised.prune(name, count=count, threshold=threshold)
+            totals.append(advertised.totals(name))
+        before = sum(each.original_leaves for each in totals)
+        return 1.0 - sum(each.leaves for each in totals) / before if before else 0.0
 
     def undo(self, count: int) -> None:
         """Take back the last generalisations."""
@@ -293,6 +311,10 @@ class Broker:
         vain = [id_ for id_ in advertised.withdraw(message.id) if id_ in sent]
         sent.difference_update(vain)
         return flood + [(sender, Retract(id_)) for id_ in vain]
+
+
+def _never(_: Predicate) -> float:
+    return 0.0
 
 
 class _Known(NamedTuple):

@@ -308,6 +308,14 @@ class Overlay:
             made[number] = self._brokers[number].prune(count=count, threshold=threshold)
         return made
 
+    def prune_advertisements(self, *, count: int | None = None, threshold: float | None = None) -> list[float]:
+        """Generalise the advertisements that brokers have of each neighbour, see `Advertisements.prune`.
+
+        Returns:
+            The share of leaves that each broker has removed so far.
+        """
+        return [broker.prune_advertisements(count=count, threshold=threshold) for broker in self._brokers]
+
     def undo(self, counts: Sequence[int]) -> None:
         """Take back the last generalisations: so many of each broker, as `prune` gave them."""
         for broker, count in zip(self._brokers, counts, strict=True):

@@ -126,6 +126,11 @@ class SelectivityTable:
             found = self._guesses[predicate] = self._guessed(predicate)
         return found
 
+    def held(self, predicate: Predicate) -> float:
+        """In how many of the events that were counted a predicate held; 0 if it was not counted."""
+        tally = self._tally(predicate)
+        return 0.0 if tally is None else tally.held
+
     def estimate(self, formula: Formula, memory: dict[int, Selectivity] | None = None) -> Selectivity:
         """The share of events that a formula holds in.
 

@@ -158,6 +158,15 @@ class Statistics:
                 key=lambda each: str(each["attribute"]),
             )
 
+    def describe_calls(self) -> dict[str, list[dict[str, Any]]]:
+        """As `describe`, what calls of operators gave, by the name of the operator."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        with self._lock:
+            for attribute, known in self._attributes.items():
+                for name in sorted({call.operator for call in calls_in(attribute)}):
+                    found.setdefault(name, []).append(_described(attribute, known))
+        return found
+
     def _learn(self, attribute: Typed, events: int, values: list[Value]) -> None:
         known = self._attributes.setdefault(attribute, AttributeStatistics())
         if known.events > _HALF_LIFE:

@@ -71,15 +71,23 @@ def test_what_was_learned_is_read_from_the_state_of_a_pipeline(run: Run, write: 
     write("cli_learned.py", MODULE.format(name="cli_learned"))
     failed = FailedCall(1.5, "7", "LookupError: no")
     report = OperatorReport("cli_learned", calls=4_000, seconds=2.0, failures=3, lately=(failed,))
-    Ledger(tmp_path / "operators.json").add([report])
+    assert run("operators", "--module", "cli_learned").code == 0
+    type_ = EventType.of({"name": "event", "attributes": {"n": "bigint"}})
+    matcher = Matcher(type_)
+    matcher.add("one", "cli_learned(n) > 3")
+    matcher.match_batch([{"n": number} for number in range(21)])
+    Ledger(tmp_path / "operators.json").add([report], {"event": matcher.statistics.of_calls(5)})
     given = ("operators", "--module", "cli_learned", "--statistics", "operators.json")
     (found,) = [each for each in run(*given, "--json").json if each["operator"] == "cli_learned"]
     assert (found["declared_cost"], found["learned_cost"]) == (0.002, 0.0005)
     assert (found["calls"], found["failures"]) == (4_000, 3)
     assert found["lately"] == [{"at": 1.5, "arguments": "7", "error": "LookupError: no"}]
     rows = [" ".join(line.split()) for line in run(*given).out.splitlines()]
-    assert rows[0] == "signature cost learned calls failures description"
-    assert "cli_learned(bigint) bigint 2 ms 0.5 ms 4,000 3 Twice a number." in rows
+    assert rows[0] == "signature cost learned calls failures gave description"
+    assert "cli_learned(bigint) bigint 2 ms 0.5 ms 4,000 3 about 20L Twice a number." in rows
+    (answer,) = found["answers"]
+    assert (answer["attribute"], answer["quartiles"][0]) == ("cli_learned(n)", "0L")
+    assert answer["presence"] > 0.9
 
 
 def test_what_was_learned_is_read_from_a_snapshot(run: Run, write: Write, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -11,6 +11,8 @@ from tamis.cli.options import Json
 if TYPE_CHECKING:
     from tamis.operators import Operator
     from tamis.operators.reporting import OperatorReport
+
+_SHOWN = 3
 
 
 def operators(
@@ -42,8 +44,8 @@ def operators(
 ) -> None:
     """List the operators that conditions may call.
 
-    Those of installed packages are found by themselves. With --statistics each has what a call took, and, if it
-    is the file of a pipeline, how many calls there were and how many failed.
+    Those of installed packages are found by themselves. With --statistics each has what a call took and gave, and,
+    if it is the file of a pipeline, how many calls there were and how many failed.
 
     \b
     Examples:
@@ -60,8 +62,8 @@ def operators(
 
     with reported_errors():
         load_given(module or [], _library(library or []))
-        costs, reports = ({}, {}) if statistics is None else _known(statistics)
-        rows = [_row(OPERATORS[name], costs.get(name), reports.get(name)) for name in sorted(OPERATORS)]
+        known = _Known({}, {}, {}) if statistics is None else _known(statistics)
+        rows = [_row(OPERATORS[name], known) for name in sorted(OPERATORS)]
     if json:
         lines = JsonLines()
         for row in rows:
@@ -91,34 +93,66 @@ def _library(given: list[str]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _known(place: str) -> tuple[dict[str, float], dict[str, OperatorReport]]:
-    """What calls cost, and what operators did as far as it is known."""
+class _Known(NamedTuple):
+    """By operator: what a call costs, what it did as far as that is known, and what its calls gave."""
+
+    costs: dict[str, float]
+    reports: dict[str, OperatorReport]
+    answers: dict[str, list[dict[str, Any]]]
+
+
+def _known(place: str) -> _Known:
+    import json
     from pathlib import Path
 
     from tamis.operators.reporting import Ledger
     from tamis.snapshot import Snapshots
+    from tamis.statistics import Statistics
 
+    found = _Known({}, {}, {})
     if Path(place).is_file():
         ledger = Ledger(place)
-        return ledger.costs(), {each.operator: each for each in ledger.reports()}
-    costs: dict[str, float] = {}
-    snapshots = Snapshots(place)
-    for document in (snapshots.statistics(snapshots.manifest().version) or {}).values():
-        costs.update(document.get("costs", {}))
-    return costs, {}
+        found.costs.update(ledger.costs())
+        found.reports.update({each.operator: each for each in ledger.reports()})
+        documents = [json.loads(text) for text in ledger.learned().values()]
+    else:
+        snapshots = Snapshots(place)
+        documents = [*(snapshots.statistics(snapshots.manifest().version) or {}).values()]
+    for document in documents:
+        statistics = Statistics.from_json(document)
+        found.costs.update({} if found.reports else statistics.costs)
+        for name, answers in statistics.describe_calls().items():
+            found.answers.setdefault(name, []).extend(answers)
+    return found
 
 
-def _row(operator: Operator, cost: float | None, report: OperatorReport | None) -> dict[str, Any]:
+def _row(operator: Operator, known: _Known) -> dict[str, Any]:
+    report = known.reports.get(operator.name)
     return {
         "operator": operator.name,
         "signature": operator.signature,
         "description": operator.description,
         "declared_cost": operator.cost,
-        "learned_cost": cost,
+        "learned_cost": known.costs.get(operator.name),
         "calls": None if report is None else report.calls,
         "failures": None if report is None else report.failures,
         "lately": [] if report is None else report.to_dict()["lately"],
+        "answers": known.answers.get(operator.name, []),
     }
+
+
+def _given(answers: list[dict[str, Any]]) -> str:
+    """What calls gave, in a few words: how often TRUE, or the middle of values; of several calls the range."""
+    if not answers:
+        return ""
+    if all(set(each["quartiles"]) <= {"TRUE", "FALSE"} for each in answers):
+        shares = [each["frequent"].get("TRUE", float("TRUE" in each["quartiles"])) for each in answers]
+        least, most = f"{min(shares):.0%}", f"{max(shares):.0%}"
+        return f"true {least}" if least == most else f"true {least} to {most}"
+    quartiles = [each["quartiles"] for each in answers if each["quartiles"]]
+    middles = [*dict.fromkeys(each[len(each) // 2] for each in quartiles)]
+    more = ", ..." if len(middles) > _SHOWN else ""
+    return f"about {', '.join(middles[:_SHOWN])}{more}" if middles else ""
 
 
 def _print(rows: list[dict[str, Any]], *, known: bool) -> None:
@@ -132,11 +166,11 @@ def _print(rows: list[dict[str, Any]], *, known: bool) -> None:
     def shown(value: float | None, text: Any) -> str:
         return "" if value is None else text(value)
 
-    titles = ["signature", "cost", *(["learned", "calls", "failures"] if known else []), "description"]
+    titles = ["signature", "cost", *(["learned", "calls", "failures", "gave"] if known else []), "description"]
     table = []
     for row in rows:
         counts = [shown(row[name], "{:,}".format) for name in ("calls", "failures")]
-        learned = [shown(row["learned_cost"], duration_text), *counts]
+        learned = [shown(row["learned_cost"], duration_text), *counts, _given(row["answers"])]
         cost = shown(row["declared_cost"], duration_text)
         table.append([row["signature"], cost, *(learned if known else []), row["description"]])
     print_table(titles, table)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import threading
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -161,6 +161,15 @@ class _Cut(NamedTuple):
     parts: dict[int, Part]
     routes: Part | None
 
+    def mapped(self, target: Snapshots) -> _Cut:
+        """The same with segments as they are published, so that nothing stays in memory."""
+
+        def found(part: Part) -> Part:
+            return replace(part, segment=target.segment(part.segment.name))
+
+        routes = None if self.routes is None else found(self.routes)
+        return self._replace(parts={shard: found(part) for shard, part in self.parts.items()}, routes=routes)
+
     def dead_in(self, shard: int, dead: Ints) -> Shorts:
         """Which slots of a shard's part are dead, given those of the whole."""
         return np.flatnonzero(np.isin(self.slots[shard], dead)).astype(np.int32)
@@ -245,6 +254,7 @@ class Deals:
                 routes.add(cut.routes.segment.name)
         dealt = {"of": manifest.version, "shards": [sorted(each) for each in shards], "routes": sorted(routes)}
         made = self._publish(list(parts.values()), manifest, {"dealt": dealt}, known or None)
+        self._cuts = {name: cut.mapped(self._target) for name, cut in self._cuts.items()}
         return dealt_in(made, self.url)
 
     def _keep(self, names: set[str]) -> None:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tamis.events.batch import EventBatch
-from tamis.routing.shards import Deals, Routing
+from tamis.routing.shards import Deals, Dealt, Routing
 from tamis.snapshot import Manifest, Snapshots
 from tamis.spark.routing import RouteTask
 from tamis.spark.worker import COUNTED, SHARD, Edition
@@ -38,13 +38,14 @@ class Sharding:
     """
 
     def __init__(
-        self, shards: int = 1, routing: Routing | None = None, retention_seconds: float = 3_600.0
+        self, shards: int = 1, routing: Routing | None = None, retention_seconds: float | None = None
     ) -> None:
-        """Nothing is dealt yet; what was dealt and is no longer the newest stays for so long."""
+        """Nothing is dealt yet; what was dealt and is no longer the newest stays for so long, or for ever."""
         self.shards = shards
         self.routing = routing
         self._retention_seconds = retention_seconds
         self._deals: dict[str, Deals] = {}
+        self._newest: Dealt | None = None
 
     def plan(self, edition: Edition, sample: Callable[[int], Iterable[EventBatch]]) -> Plan:
         """A version on its shards.
@@ -59,7 +60,9 @@ class Sharding:
         if deals.wants_sample:
             deals.observe(sample(self.routing.sample))
         found = deals.deal(edition.version)
-        deals.forget(self._retention_seconds)
+        if self._retention_seconds is not None and found != self._newest:
+            deals.forget(self._retention_seconds)
+            self._newest = found
         part = replace(edition, url=found.url, version=found.version)
         shards = tuple(replace(part, segments=names) for names in found.shards)
         return Plan(shards, replace(part, segments=found.routes))

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis import EventBatch, Matcher
+from tamis import EventBatch, EventType, Matcher
 from tamis.engines.forest import forest_of
 from tamis.errors import SnapshotError, TamisError
 from tamis.language.condition import normalise
@@ -18,7 +18,7 @@ from tamis.routing.dealing import Dealer
 from tamis.routing.entries import shards_of
 from tamis.routing.gates import gates_of
 from tamis.routing.measures import MEASURES
-from tamis.routing.shards import Deals, Dealt, Routing, dealt_in
+from tamis.routing.shards import Deals, Dealt, Routing, dealt_in, summary
 from tamis.snapshot import Snapshots
 from tamis.workloads import generate
 from tests.worlds import world
@@ -30,6 +30,8 @@ WAYS = {
     "by id": Routing(by_similarity=False),
     "without a sample": Routing(sample=0),
     "no slack": Routing(slack=0.0, budget=0),
+    "by tenant": Routing(by_tenant=True),
+    "by tenant, no slack": Routing(by_tenant=True, slack=0.0),
 }
 
 
@@ -54,7 +56,7 @@ def expected(matcher: Matcher, batch: EventBatch) -> set[tuple[int, str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "way"), [*zip(["typed", "schemaless"] * 3, WAYS, strict=True)])
+@pytest.mark.parametrize(("name", "way"), [*zip(["typed", "schemaless"] * 4, WAYS, strict=True)])
 def test_nothing_is_lost_while_subscriptions_come_and_go(name: str, way: str, tmp_path: Path) -> None:
     random_ = random.Random(f"{name} {way}")
     here = world(name)
@@ -66,7 +68,8 @@ def test_nothing_is_lost_while_subscriptions_come_and_go(name: str, way: str, tm
     versions: dict[int, set[tuple[int, str]]] = {}
     conditions = iter(here.accepted(random_, 150))
     for step in range(3):
-        matcher.add_many([(f"{step}-{number}", next(conditions).text) for number in range(50)])
+        rows = [(f"{step}-{number}", next(conditions).text, "abc"[min(2, number % 9)]) for number in range(50)]
+        matcher.add_many([{"id": id, "condition": text, "owner": owner} for id, text, owner in rows])
         gone = [each.id for each in matcher if random_.random() < 0.15]
         matcher.remove_many(gone)
         if step == 1:
@@ -105,6 +108,29 @@ def test_similar_subscriptions_together_save_visits(
         pairs, visits[label] = found(deals.deal(version), batch)
         assert pairs == expected(matcher, batch)
     assert visits["similar"] <= visits["by id"] / 2 <= 16 * batch.rows / 4
+
+
+def test_the_events_of_a_tenant_visit_its_shards_only(tmp_path: Path) -> None:
+    tenants = [f"tenant{number}" for number in range(12)]
+    matchers = Matchers([EventType(tenant) for tenant in tenants])
+    for place, tenant in enumerate(tenants):
+        matchers[tenant].add_many(
+            [{"id": f"{tenant}/{n}", "condition": f"a > {n}", "owner": tenant} for n in range(10 + 5 * place)]
+        )
+    version = matchers.publish(tmp_path / "s").version
+    visits = {}
+    for label, routing in (("by tenant", Routing(by_tenant=True)), ("similar", Routing())):
+        dealt = Deals(str(tmp_path / "s"), 6, routing, str(tmp_path / label)).deal(version)
+        visits[label] = 0
+        for tenant in tenants:
+            batch = EventBatch.of([{"a": 3}, {"a": 100}], EventType(tenant))
+            pairs, count = found(dealt, batch)
+            assert pairs == expected(matchers[tenant], batch)
+            visits[label] += count
+    # A tenant that fits into what is left of a shard has one, the others two.
+    assert visits["by tenant"] <= 2 * 2 * len(tenants) < visits["similar"]
+    loads = summary(dealt).subscriptions
+    assert sum(loads) == sum(len(matchers[tenant]) for tenant in tenants)
 
 
 def test_a_larger_budget_saves_visits(

@@ -44,6 +44,9 @@ def deal(
         str | None, typer.Option("--measure", metavar="NAME", help="What is generalised first; see the docs.")
     ] = None,
     by_id: Annotated[bool, typer.Option("--by-id", help="Deal by id, as if at random, to compare.")] = False,
+    by_tenant: Annotated[
+        bool, typer.Option("--by-tenant", help="Keep the subscriptions of an owner in as few shards as hold them.")
+    ] = False,
     into: Annotated[
         str | None, typer.Option("--into", metavar="URL", help="Where to publish; by default URL.shards.")
     ] = None,
@@ -68,7 +71,7 @@ def deal(
     from tamis.snapshot import Snapshots
 
     with reported_errors():
-        given = {"budget": budget, "measure": measure, "by_similarity": not by_id}
+        given = {"budget": budget, "measure": measure, "by_similarity": not by_id, "by_tenant": by_tenant}
         routing = Routing(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
         deals = Deals(url, shards, routing, into)
         manifest = Snapshots(url).manifest()

@@ -45,12 +45,18 @@ class Dealer:
         loads: How many subscriptions each shard has.
     """
 
-    def __init__(self, shards: int, slack: float = SLACK) -> None:
-        """Empty shards, which may have `slack` more than the average."""
+    def __init__(self, shards: int, slack: float = SLACK, loads: Ints | None = None) -> None:
+        """Empty shards, which may have `slack` more than the average.
+
+        Args:
+            shards: How many.
+            slack: The share by which one may have more than the average.
+            loads: Counted here, if other dealers fill the same shards.
+        """
         if shards < 1 or slack < 0:
             msg = f"expected at least one shard and a slack of 0 or more, found {shards} and {slack}"
             raise ValueError(msg)
-        self.loads = np.zeros(shards, np.int64)
+        self.loads = np.zeros(shards, np.int64) if loads is None else loads
         self._slack = slack
         self._known: dict[Predicate, npt.NDArray[np.bool_]] = {}
         self._visited = np.zeros((shards, 0), np.bool_)
@@ -61,7 +67,13 @@ class Dealer:
         self.loads -= loads
 
     def deal(
-        self, gates: Gates, counts: Ints, sampled: Sequence[Ints], rows: int, total: int | None = None
+        self,
+        gates: Gates,
+        counts: Ints,
+        sampled: Sequence[Ints],
+        rows: int,
+        total: int | None = None,
+        allowed: npt.NDArray[np.bool_] | None = None,
     ) -> list[Portion]:
         """Deal the subscriptions of some entries, those first that most events satisfy.
 
@@ -71,10 +83,13 @@ class Dealer:
             sampled: The rows of a sample that satisfy each entry.
             rows: How many rows the sample has; always the same one.
             total: How many subscriptions all shards are going to have; by default what they have then.
+            allowed: The shards that may have them, with room for all; by default each.
         """
         if not self._visited.shape[1]:
             self._visited = np.zeros((len(self.loads), rows), np.bool_)
-        room = self._room(max(total or 0, int(self.loads.sum() + counts.sum())))
+        room = self.room(max(total or 0, int(self.loads.sum() + counts.sum())))
+        if allowed is not None:
+            room[~allowed] = 0
         portions: list[Portion] = []
         for entry in self._order(gates, sampled, rows):
             left, gate = int(counts[entry]), int(gates.of[entry])
@@ -88,8 +103,8 @@ class Dealer:
                 portions.append(Portion(entry, shard, some))
         return portions
 
-    def _room(self, total: int) -> Ints:
-        """How many more each shard may have."""
+    def room(self, total: int) -> Ints:
+        """How many more each shard may have, if there are so many in all."""
         most = int(np.ceil(total / len(self.loads) * (1.0 + self._slack)))
         room = np.maximum(0, most - self.loads)
         return np.asarray(room, np.int64)

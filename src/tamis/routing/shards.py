@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import threading
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
@@ -36,6 +37,7 @@ from tamis.routing.entries import DIGITS, entry_part
 from tamis.routing.gates import gates_of
 from tamis.routing.measures import MEASURES
 from tamis.routing.selectivity import SelectivityTable
+from tamis.routing.tenancy import Homes, by_tenant
 from tamis.routing.trees import size
 from tamis.segments.files import opened, stored
 from tamis.segments.live import LiveSegment
@@ -65,6 +67,8 @@ class Routing:
             apart and events hardly, and is quick; the names of `tamis.routing.measures.MEASURES` prune step by
             step.
         by_similarity: Deal similar subscriptions together; if not, by their ids, as if at random.
+        by_tenant: Keep the subscriptions of an owner in as few shards as hold them, by similarity within these:
+            for owners whose events are theirs alone, as the tenants of a service.
         slack: The share by which a shard may have more subscriptions than the average.
         sample: Events of a type that a deal looks at; 0 to go by conditions and statistics alone.
     """
@@ -74,6 +78,7 @@ class Routing:
     by_similarity: bool = True
     slack: float = SLACK
     sample: int = SAMPLE_ROWS
+    by_tenant: bool = False
 
     def __post_init__(self) -> None:
         """Check what can be checked."""
@@ -195,6 +200,8 @@ class Deals:
         self.routing = routing or Routing()
         self._base, self._target = Snapshots(url), Snapshots(self.url)
         self._dealers: dict[str, Dealer] = {}
+        self._loads = np.zeros(shards, np.int64)
+        self._homes = Homes(shards)
         self._samples: dict[str, EventBatch] = {}
         self._cuts: dict[str, _Cut] = {}
         self._last: Dealt | None = None
@@ -232,6 +239,9 @@ class Deals:
         known = {} if manifest.statistics is None else self._base.statistics(manifest.version) or {}
         statistics = {name: Statistics.from_json(each) for name, each in known.items()}
         self._keep({entry.segment for entry in manifest.entries})
+        totals: Counter[str] = Counter()
+        for entry in manifest.entries:
+            totals[entry.event_type] += entry.slots
         parts: dict[str, Part] = {}
         shards: list[set[str]] = [set() for _ in range(self.shards)]
         routes: set[str] = set()
@@ -239,10 +249,9 @@ class Deals:
             if entry.segment not in self._cuts:
                 segment = opened(self._base.segment(entry.segment), MAPPED, building(None))
                 learned = statistics.get(entry.event_type)
-                share = entry.slots / sum(
-                    each.slots for each in manifest.entries if each.event_type == entry.event_type
-                )
-                self._cuts[entry.segment] = self._cut(segment, entry.event_type, learned, share)
+                share = entry.slots / totals[entry.event_type]
+                total = totals.total() if self.routing.by_tenant else totals[entry.event_type]
+                self._cuts[entry.segment] = self._cut(segment, entry.event_type, learned, share, total)
             cut = self._cuts[entry.segment]
             dead = np.asarray(self._base.tombstones(entry), np.int64)
             for shard, part in cut.parts.items():
@@ -282,7 +291,9 @@ class Deals:
                     raise
         raise AssertionError
 
-    def _cut(self, segment: LiveSegment, event_type: str, statistics: Statistics | None, share: float) -> _Cut:
+    def _cut(
+        self, segment: LiveSegment, event_type: str, statistics: Statistics | None, share: float, total: int
+    ) -> _Cut:
         """Deal the subscriptions of a segment, dead ones included: an older version may have them alive.
 
         Args:
@@ -290,11 +301,11 @@ class Deals:
             event_type: Its name.
             statistics: What is known of events.
             share: Of all subscriptions of its type, and of the budget.
+            total: How many subscriptions fill the shards that its own go to.
         """
         general = self._generalised(segment.forest, event_type, statistics, share)
         if self.routing.by_similarity:
-            total = int(len(segment) / share)
-            owners = self._by_similarity(general, event_type, statistics, total)
+            owners = self._by_similarity(general, segment.records.owners, event_type, statistics, total)
         else:
             owners = (_hashes(segment.records.ids) % np.uint64(self.shards)).astype(np.int32)
         build = building(statistics)
@@ -316,19 +327,36 @@ class Deals:
         return pruned_to(forest, budget, measure, SelectivityTable(statistics), self._samples.get(event_type))
 
     def _by_similarity(
-        self, general: Generalised, event_type: str, statistics: Statistics | None, total: int
+        self,
+        general: Generalised,
+        tenants: pa.LargeStringArray,
+        event_type: str,
+        statistics: Statistics | None,
+        total: int,
     ) -> Shorts:
-        """The shard of every subscription, of `total` in all segments of its type."""
-        dealer = self._dealers.setdefault(event_type, Dealer(self.shards, self.routing.slack))
+        """The shard of every subscription, of `total` that fill the same shards."""
+        dealer = self._dealer(event_type)
         gates = gates_of(forest_of(general.formulas), statistics)
         sampled, rows = self._sampled(general.formulas, event_type)
         owners = np.empty(len(general.of), np.int32)
-        order = np.argsort(general.of, kind="stable")
-        firsts = np.cumsum(general.counts) - general.counts
-        for entry, shard, count in dealer.deal(gates, general.counts, sampled, rows, total):
-            owners[order[firsts[entry] : firsts[entry] + count]] = shard
-            firsts[entry] += count
+        everybody = [(None, np.arange(len(general.of)))]
+        for tenant, places in by_tenant(tenants) if self.routing.by_tenant else everybody:
+            of = general.of[places]
+            counts = np.bincount(of, minlength=len(general.counts)).astype(np.int64)
+            home = self._homes.of(tenant, len(places), dealer.room(total)) if self.routing.by_tenant else None
+            ordered = places[np.argsort(of, kind="stable")]
+            firsts = np.cumsum(counts) - counts
+            for entry, shard, count in dealer.deal(gates, counts, sampled, rows, total, home):
+                owners[ordered[firsts[entry] : firsts[entry] + count]] = shard
+                firsts[entry] += count
         return owners
+
+    def _dealer(self, event_type: str) -> Dealer:
+        """That of an event type: its predicates are its own, the shards are everybody's if tenants have homes."""
+        if event_type not in self._dealers:
+            loads = self._loads if self.routing.by_tenant else None
+            self._dealers[event_type] = Dealer(self.shards, self.routing.slack, loads)
+        return self._dealers[event_type]
 
     def _sampled(self, formulas: Sequence[Formula], event_type: str) -> tuple[list[Ints], int]:
         """The rows of the sample that satisfy each formula, and how many rows there are."""

@@ -260,10 +260,11 @@ def _routing(top: Table) -> Routing | None:
     usual = Routing()
     budget, sample = table.number("budget", usual.budget, least=0), table.number("sample", usual.sample, least=0)
     measure = table.text("measure", usual.measure, choices=(COMMON, *MEASURES)) or usual.measure
+    by_tenant = table.flag("by_tenant")
     table.end()
     if min(budget or 0, sample or 0) < 0 or measure not in (COMMON, *MEASURES):  # noted when they were read
         return None
-    return Routing(budget or 0, measure, sample=sample or 0)
+    return Routing(budget or 0, measure, sample=sample or 0, by_tenant=by_tenant)
 
 
 def _state(top: Table, subscriptions: Subscriptions) -> State:

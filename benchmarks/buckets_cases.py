@@ -72,7 +72,8 @@ class Extent:
         mixed: Subscriptions with attributes of several types.
         dimensions: Attributes that there are.
         capacities: Of buckets.
-        matches: Shares of subscriptions that an event satisfies.
+        matches: Shares of subscriptions that an event satisfies, where capacities are swept.
+        shares: The same, where everybody takes part.
         middles: Shares of ranges that span the middle of the values.
         ranges: Numbers of ranges on one attribute, of which a structure is made.
         links: Numbers of structures that are looked up by bucket and attribute.
@@ -86,6 +87,7 @@ class Extent:
     dimensions: tuple[int, ...]
     capacities: tuple[int, ...]
     matches: tuple[float, ...]
+    shares: tuple[float, ...]
     middles: tuple[float, ...]
     ranges: tuple[int, ...]
     links: tuple[int, ...]
@@ -105,6 +107,7 @@ EXTENTS: dict[Size, Extent] = {
         dimensions=(80, 120),
         capacities=(1, 5),
         matches=(0.05,),
+        shares=(0.05,),
         middles=(0.5,),
         ranges=(30, 60),
         links=(30, 60),
@@ -118,6 +121,7 @@ EXTENTS: dict[Size, Extent] = {
         dimensions=(100, 1_500),
         capacities=(1, 10, 100, 1_000, CAPACITY),
         matches=(0.001, 0.15),
+        shares=(0.0001, 0.01),
         middles=(0.0, 1.0),
         ranges=(1_000, 10_000),
         links=(1_000, 10_000),
@@ -131,6 +135,7 @@ EXTENTS: dict[Size, Extent] = {
         dimensions=(100, 200, 400, 700, 1_000, 1_500),
         capacities=(1, 10, 50, 500, 1_000, CAPACITY, 50_000),
         matches=(0.0001, 0.01, 0.05, 0.15),
+        shares=(0.0001, 0.001, 0.01),
         middles=(0.0, 0.25, 0.5, 0.75, 1.0),
         ranges=(1_000, 10_000, 100_000, JUDGED),
         links=(1_000, 10_000, 100_000, JUDGED),

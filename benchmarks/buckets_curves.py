@@ -81,6 +81,15 @@ def _sweep_dimensions(bench: Bench) -> None:
         _overall(bench, f"P12, P13, {choice}, by dimensions", curves)
 
 
+def _sweep_shares(bench: Bench) -> None:
+    """The fewer pairs there are, the less of the time goes into what all contestants have to do alike."""
+    curves: dict[float, Points] = {}
+    for share in bench.extent.shares:
+        points = curves[share] = bench.points(begen("uniform", matches=share), bench.extent.swept, EVERYBODY)
+        _against(bench, f"P2 to P5, uniform, matches {share:g}", points)
+    bench.draw("begen uniform, by share of matches", curves, EVERYBODY)
+
+
 def _against(bench: Bench, title: str, points: Points) -> None:
     """Both structures against the other systems, as a share of time and as a ratio."""
     for own in (IT, RBPST):
@@ -124,5 +133,6 @@ def _judge(bench: Bench, choice: str, curves: Mapping[float, Points]) -> None:
 CURVES = {
     "capacity": Part("time by size of buckets and by share of matches (4.1)", _capacities),
     "subscriptions": Part("time by number of subscriptions (4.2)", _subscriptions),
+    "matches": Part("time by share of matches", _sweep_shares),
     "dimensions": Part("time by number of attributes (4.3)", _sweep_dimensions),
 }

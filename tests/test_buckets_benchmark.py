@@ -37,6 +37,7 @@ def test_full_runs_have_the_sizes_of_the_paper() -> None:
     assert (min(full.dimensions), max(full.dimensions)) == (100, 1_500)
     assert (min(full.capacities), max(full.capacities)) == (1, 50_000)
     assert (min(full.matches), max(full.matches)) == (0.0001, 0.15)
+    assert (min(full.shares), max(full.shares)) == (0.0001, 0.01)
 
 
 def test_cases_have_labels_of_their_own() -> None:
@@ -91,7 +92,7 @@ def test_the_sum_that_made_steps_is_found() -> None:
 
 def test_a_part_that_there_is_not() -> None:
     with pytest.raises(
-        SystemExit, match="there is no part P99; known are capacity, subscriptions, dimensions, P6"
+        SystemExit, match="there is no part P99; known are capacity, subscriptions, matches, dimensions, P6"
     ):
         run("smallest", ["P99"])
     assert {f"P{number}" for number in (6, 7, 14, 15, 16, 17, 18)} <= set(PARTS)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
-from typing import get_args
+from typing import Any, get_args
 
+import numba
 import numpy as np
 import pytest
 
 from tamis.engines.buckets import Buckets, Order, Structure, StructureError
+from tamis.engines.dynamic.bags import numbers_in
 from tamis.engines.dynamic.normal_form import TermIndex
 from tamis.events import EventBatch, EventType
 from tamis.language.condition import compile_condition
@@ -65,6 +67,36 @@ def test_an_attribute_that_is_missing_is_no_match() -> None:
     event = {"item": "camera", "colour": "red", "price": 199, "manufacturer": "Sony", "zoom": 5}
     without = {name: value for name, value in event.items() if name != "zoom"}
     assert pairs(index, EventBatch.of([event, event | {"price": 399}, without])) == [(0, 0)]
+
+
+@numba.njit
+def _places(own: Any, boxes: Any) -> list[int]:
+    """Where the sides of terms begin, bucket by bucket, then those of terms without sides."""
+    store = own.structures.store
+    found = [
+        store.entries[place].first
+        for bucket in store.buckets[: store.made]
+        for place in range(bucket.head, bucket.head + bucket.count)
+    ]
+    for term in numbers_in(own.always, 0):
+        found.append(boxes.firsts[term])
+    return found
+
+
+@pytest.mark.parametrize("capacity", [1, 30, 2_000])
+def test_boxes_stand_in_the_order_in_which_buckets_are_looked_through(capacity: int) -> None:
+    random_ = random.Random(5)
+    texts = [
+        " AND ".join(
+            f"x{random_.randrange(6)} BETWEEN {random_.randrange(9)} AND {random_.randrange(9, 20)}" for _ in "abc"
+        )
+        for _ in range(300)
+    ]
+    formulas = [compile_condition(text).formula for text in [*texts, "TRUE", "x1 IS NULL"]]
+    file: Any = Buckets(capacity, "rbpst-hull").build(formulas)._file
+    places = _places(file._own, file._boxes)
+    assert len(places) == len(formulas)
+    assert places == sorted(set(places))
 
 
 def rare_and_frequent() -> tuple[list[str], EventBatch]:

@@ -62,7 +62,7 @@ class BoxFile(TermFile):
             rank_axes(self._boxes, self._ranks())
             self._ranked = count
             self._clear(predicates)
-            self._put(self._laid_out())
+            self._put_all(self._laid_out())
         else:
             self._put(terms)
 
@@ -107,6 +107,10 @@ class BoxFile(TermFile):
     @abstractmethod
     def _clear(self, predicates: PredicateIndex) -> None:
         """Forget all that is filed; what follows may have another order of axes and other coordinates."""
+
+    def _put_all(self, terms: Shorts) -> None:
+        """File terms, which are all that there are, where nothing is filed."""
+        self._put(terms)
 
     @abstractmethod
     def _put(self, terms: Shorts) -> None:

@@ -16,6 +16,9 @@ Bytes: TypeAlias = npt.NDArray[np.uint8]
 Ints: TypeAlias = npt.NDArray[np.int64]
 Shorts: TypeAlias = npt.NDArray[np.int32]
 
+ABSENT = np.iinfo(np.int64).min
+"""What `empty_view` and `hide_row` write for a value that is not there; one that is there may be the same."""
+
 
 class Rows(NamedTuple):
     """The values of row r are those from `firsts[r]` to `firsts[r + 1]`.
@@ -67,7 +70,7 @@ def rows_of(boxes: Boxes, event: Event) -> Rows:
 def empty_view(boxes: Boxes, predicates: Predicates) -> View:
     """Room for a row in which nothing has a value."""
     axes, tests = max(len(boxes.uses) - 1, len(predicates.null_owners.counts)), len(predicates.test_owners)
-    return np.zeros(axes, np.int64), np.zeros(axes, np.uint8), np.zeros(tests, np.uint8)
+    return np.full(axes, ABSENT, np.int64), np.zeros(axes, np.uint8), np.zeros(tests, np.uint8)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -85,10 +88,10 @@ def show_row(rows: Rows, row: int, view: View) -> None:
 @numba.njit(cache=True, nogil=True)
 def hide_row(rows: Rows, row: int, view: View) -> None:
     """Make a view empty that shows this row."""
-    _, there, tested = view
+    values, there, tested = view
     for at in range(rows.firsts[row], rows.firsts[row + 1]):
         if rows.axes[at] >= 0:
-            there[rows.axes[at]] = 0
+            values[rows.axes[at]], there[rows.axes[at]] = ABSENT, 0
     for at in range(rows.test_firsts[row], rows.test_firsts[row + 1]):
         tested[rows.tests[at]] = 0
 

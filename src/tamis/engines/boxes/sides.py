@@ -43,7 +43,7 @@ SIDE = 3
 AXIS, LOW, HIGH = 0, 1, 2
 # Before the sides of a term are its head and its number. A head has the slot in its low 32 bits, then how many
 # sides there are, whether there are other predicates, and the flags of the term: all that a match needs to know.
-_HEAD, _TERM = -2, -1
+HEAD, _TERM = -2, -1
 _LENGTH_BITS, _OTHERS_BIT, _FLAG_BITS = 32, 40, 48
 _LONGEST = 256
 
@@ -103,9 +103,9 @@ def _place_for(boxes: Boxes, length: int) -> int:
     """A place for so many sides, and what is before them."""
     if boxes.free[length] >= 0:
         first = boxes.free[length]
-        boxes.free[length] = boxes.cells[first + _HEAD]
+        boxes.free[length] = boxes.cells[first + HEAD]
         return int(first)
-    first = boxes.used - _HEAD
+    first = boxes.used - HEAD
     boxes.used = first + SIDE * length
     if boxes.used > len(boxes.cells):
         boxes.cells = grown(boxes.cells, boxes.used + boxes.used // 2)
@@ -194,7 +194,7 @@ def insert_boxes(
         for side in range(length):
             boxes.uses[sides[SIDE * side + AXIS] + 1] += 1
         _sort_sides(boxes.ranks, boxes.cells, first, length)
-        boxes.cells[first + _HEAD] = (
+        boxes.cells[first + HEAD] = (
             np.int64(slot)
             | np.int64(length) << _LENGTH_BITS
             | np.int64(others > 0) << _OTHERS_BIT
@@ -241,7 +241,7 @@ def free_boxes(boxes: Boxes, predicates: Predicates, terms: Shorts) -> None:
         first, length = boxes.firsts[term], boxes.lengths[term]
         for side in range(length):
             boxes.uses[boxes.cells[first + SIDE * side + AXIS] + 1] -= 1
-        boxes.cells[first + _HEAD] = boxes.free[length]
+        boxes.cells[first + HEAD] = boxes.free[length]
         boxes.free[length] = first
         free_term(boxes.terms, term)
 
@@ -297,7 +297,7 @@ def lay_out(boxes: Boxes, terms: Shorts) -> None:
     for term in terms:
         length = boxes.lengths[term]
         first = _place_for(boxes, length)
-        for cell in range(_HEAD, SIDE * length):
+        for cell in range(HEAD, SIDE * length):
             boxes.cells[first + cell] = old[boxes.firsts[term] + cell]
         boxes.firsts[term] = first
 
@@ -336,32 +336,46 @@ def _predicate_holds(predicates: Predicates, number: int, view: View) -> bool:
 
 
 @numba.njit(cache=True, nogil=True)
+def others_hold(boxes: Boxes, predicates: Predicates, first: int, view: View) -> bool:
+    """Does a row satisfy what the term whose sides begin at a cell asks besides?"""
+    for number in numbers_in(boxes.terms.predicates, boxes.cells[first + _TERM]):
+        if not _predicate_holds(predicates, number, view):
+            return False
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def has_others(head: int) -> bool:
+    """Does the term with this head ask for more than its sides?"""
+    return (head >> _OTHERS_BIT) & 1 != 0
+
+
+@numba.njit(cache=True, nogil=True)
+def sides_in(head: int) -> int:
+    """How many sides the term with this head has."""
+    return (head >> _LENGTH_BITS) & 0xFF
+
+
+@numba.njit(cache=True, nogil=True)
 def holds_at(boxes: Boxes, predicates: Predicates, first: int, view: View) -> bool:
     """Does a row satisfy the term whose sides begin at a cell?"""
     values, there, tested = view
     cells = boxes.cells
-    head = cells[first + _HEAD]
-    end = first + SIDE * ((head >> _LENGTH_BITS) & 0xFF)
-    at = first
-    while at < end:
+    head = cells[first + HEAD]
+    for at in range(first, first + SIDE * sides_in(head), SIDE):
         axis = cells[at + AXIS]
         if axis < 0:
             if tested[cells[at + LOW]] == 0:
                 return False
         elif there[axis] == 0 or values[axis] < cells[at + LOW] or values[axis] > cells[at + HIGH]:
             return False
-        at += SIDE
-    if (head >> _OTHERS_BIT) & 1:
-        for number in numbers_in(boxes.terms.predicates, cells[first + _TERM]):
-            if not _predicate_holds(predicates, number, view):
-                return False
-    return True
+    return not has_others(head) or others_hold(boxes, predicates, first, view)
 
 
 @numba.njit(cache=True, nogil=True)
 def head_at(boxes: Boxes, first: int) -> int:
     """The head of the term whose sides begin at a cell: what an engine gives for a term that holds."""
-    return boxes.cells[first + _HEAD]
+    return boxes.cells[first + HEAD]
 
 
 @numba.njit(cache=True, nogil=True)

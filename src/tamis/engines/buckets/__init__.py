@@ -19,6 +19,7 @@ from tamis.engines.boxes.rows import Rows
 from tamis.engines.boxes.sides import TESTS, points_on, uses_of
 from tamis.engines.buckets.filing import (
     Organisation,
+    lay_out_filed,
     match_terms,
     organisation_bytes,
     organisation_counts,
@@ -131,6 +132,10 @@ class BucketFile(BoxFile):
         if chosen == "auto":
             chosen = "hash" if uses and points >= _MOSTLY * uses else _RANGES
         return KINDS[chosen]
+
+    def _put_all(self, terms: Shorts) -> None:
+        super()._put_all(terms)
+        lay_out_filed(self._own, self._boxes)
 
     def _put(self, terms: Shorts) -> None:
         self._choose(terms)

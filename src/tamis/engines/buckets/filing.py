@@ -15,7 +15,7 @@ import numpy.typing as npt
 from numba.experimental import structref
 
 from tamis.engines.boxes.rows import Rows, empty_view, hide_row, show_row
-from tamis.engines.boxes.sides import AXIS, HIGH, LOW, SIDE, Boxes, head_at, holds_at, term_at
+from tamis.engines.boxes.sides import AXIS, HIGH, LOW, SIDE, Boxes, head_at, holds_at, lay_out, term_at
 from tamis.engines.buckets import interval_tree
 from tamis.engines.buckets.priority_tree import point_bytes
 from tamis.engines.buckets.store import (
@@ -70,6 +70,7 @@ class Organisation(structref.StructRefProxy):  # type: ignore[misc]
     always: bag 0 has the terms without sides.
     waiting, homes, count: terms to be placed in structures, and how many.
     work: int64[6].
+    room: how many pairs the last batch had, and so may the next.
     """
 
     structures: Structures
@@ -79,6 +80,7 @@ class Organisation(structref.StructRefProxy):  # type: ignore[misc]
     homes: Shorts
     count: int
     work: Ints
+    room: int
 
 
 @numba.njit(cache=True, nogil=True)
@@ -86,7 +88,7 @@ def organisation_of(capacity: int, is_sorted: int, kinds: Bytes) -> Organisation
     """Of no terms; `kinds` are those of axes, that of tests first."""
     none = np.empty(16, np.int32)
     return Organisation(
-        structures_of(is_sorted, kinds), capacity, bags_of(1), none, none.copy(), 0, np.zeros(6, np.int64)
+        structures_of(is_sorted, kinds), capacity, bags_of(1), none, none.copy(), 0, np.zeros(6, np.int64), 1024
     )
 
 
@@ -342,6 +344,27 @@ def put_terms(own: Organisation, boxes: Boxes, terms: Shorts) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
+def lay_out_filed(own: Organisation, boxes: Boxes) -> None:
+    """Put the boxes of all terms, all being filed, into the order in which buckets are looked through."""
+    store = own.structures.store
+    terms = np.empty(boxes.terms.count, np.int32)
+    count = 0
+    for bucket in store.buckets[: store.made]:
+        for place in range(bucket.head, bucket.head + bucket.count):
+            terms[count] = term_at(boxes, store.entries[place].first)
+            count += 1
+    for term in numbers_in(own.always, 0):
+        terms[count] = term
+        count += 1
+    lay_out(boxes, terms)
+    count = 0
+    for bucket in store.buckets[: store.made]:
+        for place in range(bucket.head, bucket.head + bucket.count):
+            store.entries[place].first = boxes.firsts[terms[count]]
+            count += 1
+
+
+@numba.njit(cache=True, nogil=True)
 def take_terms(own: Organisation, boxes: Boxes, terms: Shorts) -> None:
     """Take out terms that are filed."""
     all_ = own.structures
@@ -362,19 +385,20 @@ def match_terms(own: Organisation, boxes: Boxes, predicates: Predicates, rows: R
     all_ = own.structures
     store, work = all_.store, own.work
     view = empty_view(boxes, predicates)
-    found = np.empty(boxes.terms.count + 1, np.int64)
     out = np.empty(store.made + 1, np.int32)
     ways, starts = np.empty(store.made + 1, np.int32), np.empty(store.made + 1, np.int64)
-    found_rows, heads = np.empty(1024, np.int32), np.empty(1024, np.int64)
     always = numbers_in(own.always, 0)
+    found_rows, heads = np.empty(own.room, np.int32), np.empty(own.room, np.int64)
     used = 0
     for row in range(len(rows.firsts) - 1):
         show_row(rows, row, view)
-        count = 0
+        before = used
+        if used + len(always) > len(heads):
+            heads = grown(heads, 2 * (used + len(always)))
         for term in always:
             if holds_at(boxes, predicates, boxes.firsts[term], view):
-                found[count] = head_at(boxes, boxes.firsts[term])
-                count += 1
+                heads[used] = head_at(boxes, boxes.firsts[term])
+                used += 1
         end = rows.firsts[row + 1]
         tests = rows.tests[rows.test_firsts[row] : rows.test_firsts[row + 1]]
         ways[0], starts[0], ahead = HEADER, rows.firsts[row], 1
@@ -391,17 +415,17 @@ def match_terms(own: Organisation, boxes: Boxes, predicates: Predicates, rows: R
                 work[BUCKETS] += buckets
                 for place in range(buckets):
                     below = out[place]
+                    if used + store.buckets[below].count > len(heads):
+                        heads = grown(heads, 2 * (used + store.buckets[below].count))
                     part = at + 1, end
-                    count = look_through(store, below, boxes, predicates, rows, part, view, found, count, work)
+                    used = look_through(store, below, boxes, predicates, rows, part, view, heads, used, work)
                     if store.buckets[below].children:
                         ways[ahead], starts[ahead] = below, at + 1
                         ahead += 1
         hide_row(rows, row, view)
-        work[FOUND] += count
-        if used + count > len(found_rows):
-            length = 2 * (used + count)
-            found_rows, heads = grown(found_rows, length), grown(heads, length)
-        for at in range(count):
-            found_rows[used], heads[used] = row, found[at]
-            used += 1
-    return found_rows[:used].copy(), heads[:used].copy()
+        work[FOUND] += used - before
+        if used > len(found_rows):
+            found_rows = grown(found_rows, 2 * used)
+        found_rows[before:used] = row
+    own.room = used + used // 8 + 1024
+    return found_rows[:used], heads[:used]

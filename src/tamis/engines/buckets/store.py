@@ -15,8 +15,20 @@ import numpy as np
 import numpy.typing as npt
 from numba.experimental import structref
 
-from tamis.engines.boxes.rows import Rows
-from tamis.engines.boxes.sides import TESTS, Boxes, View, head_at, holds_at
+from tamis.engines.boxes.rows import ABSENT, Rows
+from tamis.engines.boxes.sides import (
+    AXIS,
+    HEAD,
+    HIGH,
+    LOW,
+    SIDE,
+    TESTS,
+    Boxes,
+    View,
+    has_others,
+    others_hold,
+    sides_in,
+)
 from tamis.engines.dynamic.predicates import Predicates
 from tamis.engines.grouping import grown
 from tamis.engines.structs import struct
@@ -202,6 +214,25 @@ def remove_term(store: Store, number: int, boxes: Boxes, term: int, side: tuple[
 
 
 @numba.njit(cache=True, nogil=True)
+def _sides_hold(cells: Ints, first: int, head: int, view: View) -> bool:
+    """Does a row satisfy all sides of the term with this head?
+
+    A value that is absent is less than nearly every low end, so that whether it is there is seldom asked.
+    """
+    values, there, tested = view
+    for at in range(first, first + SIDE * sides_in(head), SIDE):
+        axis = cells[at + AXIS]
+        if axis == TESTS:
+            if tested[cells[at + LOW]] == 0:
+                return False
+            continue
+        value = values[axis]
+        if value < cells[at + LOW] or value > cells[at + HIGH] or (value == ABSENT and there[axis] == 0):
+            return False
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
 def look_through(
     store: Store,
     number: int,
@@ -223,14 +254,15 @@ def look_through(
         predicates: Of the index.
         rows: Of the batch.
         part: Of the row, the values on axes that may be those of entries: from the first up to the last.
-        view: Of the row.
+        view: Of the row, empty where it shows nothing.
         found: Where they go, behind the first `count`.
         count: How many are there already.
         work: Entries looked at and boxes looked at are added to the first two.
     """
-    bucket, entries = store.buckets[number], store.entries
+    bucket, entries, cells = store.buckets[number], store.entries, boxes.cells
     values, there, tested = view
     head, end = bucket.head, bucket.head + bucket.count
+    candidates = 0
     if store.is_sorted == 0 or bucket.count < _GLANCE * (part[1] - part[0]):
         work[0] += bucket.count
         for at in range(head, end):
@@ -241,38 +273,41 @@ def look_through(
                     continue
             elif axis != NONE and (there[axis] == 0 or values[axis] < entry.low or values[axis] > entry.high):
                 continue
-            work[1] += 1
-            if holds_at(boxes, predicates, entry.first, view):
-                found[count] = head_at(boxes, entry.first)
+            candidates += 1
+            term = cells[entry.first + HEAD]
+            if _sides_hold(cells, entry.first, term, view) and (
+                not has_others(term) or others_hold(boxes, predicates, entry.first, view)
+            ):
+                found[count] = term
                 count += 1
+        work[1] += candidates
         return count
-    for place in range(part[0], part[1]):
-        axis, value = rows.axes[place], rows.values[place]
+    for place in range(part[0], part[1] + 1):
+        is_last = place == part[1]
+        axis, value = (NONE, 0) if is_last else (np.int64(rows.axes[place]), rows.values[place])
         at = _place_for(store, head, bucket.count, axis, np.iinfo(np.int64).min)
         start = at
         while at < end and entries[at].axis == axis:
             entry = entries[at]
-            if axis == TESTS:
-                holds = tested[entry.low] != 0
-            else:
-                if entry.low > value:
-                    break
-                holds = entry.high >= value
-            if holds:
-                work[1] += 1
-                if holds_at(boxes, predicates, entry.first, view):
-                    found[count] = head_at(boxes, entry.first)
-                    count += 1
             at += 1
+            if axis == TESTS:
+                if tested[entry.low] == 0:
+                    continue
+            elif not is_last:
+                if entry.low > value:
+                    at -= 1
+                    break
+                if entry.high < value:
+                    continue
+            candidates += 1
+            term = cells[entry.first + HEAD]
+            if _sides_hold(cells, entry.first, term, view) and (
+                not has_others(term) or others_hold(boxes, predicates, entry.first, view)
+            ):
+                found[count] = term
+                count += 1
         work[0] += at - start
-    at = _place_for(store, head, bucket.count, NONE, np.iinfo(np.int64).min)
-    work[0] += end - at
-    while at < end:
-        work[1] += 1
-        if holds_at(boxes, predicates, entries[at].first, view):
-            found[count] = head_at(boxes, entries[at].first)
-            count += 1
-        at += 1
+    work[1] += candidates
     return count
 
 

@@ -93,6 +93,14 @@ def _routing_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--part", action="append", default=[], metavar="P", help="only this experiment; may be repeated"
     )
+    parser.add_argument(
+        "--size",
+        type=int,
+        action="append",
+        default=[],
+        metavar="N",
+        help="subscriptions of the part accuracy; may be repeated",
+    )
 
 
 def _spark_arguments(parser: argparse.ArgumentParser) -> None:
@@ -156,7 +164,7 @@ def _operators(given: argparse.Namespace) -> Report:
 def _routing(given: argparse.Namespace) -> Report:
     from benchmarks import routing
 
-    return routing.run(size_of(given), given.part)
+    return routing.run(size_of(given), given.part, given.size)
 
 
 def _coefficients(given: argparse.Namespace) -> Report:

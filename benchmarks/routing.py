@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from benchmarks.report import Bar, Figures, Report, Size, print_bars
+from benchmarks.routing_accuracy import accuracy
 from benchmarks.routing_cover import cover, deregistration
 from benchmarks.routing_cutoff import cutoff
 from benchmarks.routing_network import Found, progress
@@ -17,13 +18,18 @@ from benchmarks.routing_plain import plain
 from benchmarks.routing_pruned import conjunctive, measures, scale
 
 
-def parts() -> dict[str, Callable[[Size], Found]]:
-    """All parts by name."""
+def parts(sizes: Sequence[int] = ()) -> dict[str, Callable[[Size], Found]]:
+    """All parts by name; `sizes` are numbers of subscriptions for `accuracy`."""
     from benchmarks import routing_overlap, routing_shards
 
+    def grown(size: Size) -> Found:
+        return accuracy(size, sizes)
+
+    grown.__doc__ = accuracy.__doc__
     return {
         "plain": plain,
         "measures": measures,
+        "accuracy": grown,
         "conjunctive": conjunctive,
         "scale": scale,
         "cover": cover,
@@ -34,14 +40,15 @@ def parts() -> dict[str, Callable[[Size], Found]]:
     }
 
 
-def run(size: Size, names: Sequence[str] = ()) -> Report:
+def run(size: Size, names: Sequence[str] = (), sizes: Sequence[int] = ()) -> Report:
     """Measure.
 
     Args:
         size: How much; bars are judged at full size only.
         names: Of parts; all by default.
+        sizes: Numbers of subscriptions of the part `accuracy`, instead of those that go with the size.
     """
-    known = parts()
+    known = parts(sizes)
     unknown = [name for name in names if name not in known]
     if unknown:
         msg = f"there is no part {', '.join(unknown)}; known are {', '.join(known)}"

@@ -63,7 +63,7 @@ def measures(size: Size) -> Found:
     for name, path in paths.items():
         figures |= {f"{name}, {what}": value for what, value in told(path).items()}
     figures |= _leaders(paths)
-    bars = _judged(paths["accuracy"], "accuracy")
+    bars = judged(paths["accuracy"], "accuracy")
     good = {f"uniform, {name}": paths[name] for name in ("accuracy", "occurrence")}
     for operands in DISTRIBUTIONS[1 : 1 + scale.otherwise]:
         data = auctions(scale.varied, scale.events, operands=operands)
@@ -112,7 +112,7 @@ def _nearest(path: Path, share: float) -> int:
     return min(range(len(path.shares)), key=lambda place: abs(path.shares[place] - share))
 
 
-def _judged(path: Path, name: str) -> dict[str, Bar]:
+def judged(path: Path, name: str) -> dict[str, Bar]:
     """What pruning gains at the cut-off, and what it costs."""
     place = path.cut_off
     rise = path.loads[place] - path.loads[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks import routing
+from benchmarks.routing_accuracy import accuracy
 from benchmarks.routing_cutoff import follow
 from benchmarks.routing_network import Auctions, Network, auctions, counted, knee, name_of, pruned
 from tamis.routing.cutoff import CutOff
@@ -79,3 +80,9 @@ def test_the_network_stops_where_nothing_is_left(data: Auctions) -> None:
 def test_parts_are_known_by_name() -> None:
     with pytest.raises(SystemExit, match="there is no part nonsense"):
         routing.run("smallest", ["nonsense"])
+
+
+def test_sizes_given_replace_those_of_the_network_pruned_by_accuracy() -> None:
+    figures, bars, _ = accuracy("smallest", (15, 25))
+    assert {name.split(",")[0] for name in figures} == {"size", "15 subscriptions", "25 subscriptions"}
+    assert [bar.at_most for bar in bars.values()] == [False, True] * 2

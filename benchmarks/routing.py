@@ -17,19 +17,18 @@ from benchmarks.routing_network import Found, progress
 from benchmarks.routing_plain import plain
 from benchmarks.routing_pruned import conjunctive, measures, scale
 
+SIZED = ("accuracy", "overlap", "advertisements", "both")
+"""Parts that take numbers of subscriptions; all but the first go by the greatest of them."""
 
-def parts(sizes: Sequence[int] = ()) -> dict[str, Callable[[Size], Found]]:
-    """All parts by name; `sizes` are numbers of subscriptions for `accuracy`."""
+
+def parts() -> dict[str, Callable[..., Found]]:
+    """All parts by name; they take a size, and those of `SIZED` numbers of subscriptions, too."""
     from benchmarks import routing_overlap, routing_shards
 
-    def grown(size: Size) -> Found:
-        return accuracy(size, sizes)
-
-    grown.__doc__ = accuracy.__doc__
     return {
         "plain": plain,
         "measures": measures,
-        "accuracy": grown,
+        "accuracy": accuracy,
         "conjunctive": conjunctive,
         "scale": scale,
         "cover": cover,
@@ -46,9 +45,9 @@ def run(size: Size, names: Sequence[str] = (), sizes: Sequence[int] = ()) -> Rep
     Args:
         size: How much; bars are judged at full size only.
         names: Of parts; all by default.
-        sizes: Numbers of subscriptions of the part `accuracy`, instead of those that go with the size.
+        sizes: Numbers of subscriptions of the parts in `SIZED`, instead of those that go with the size.
     """
-    known = parts(sizes)
+    known = parts()
     unknown = [name for name in names if name not in known]
     if unknown:
         msg = f"there is no part {', '.join(unknown)}; known are {', '.join(known)}"
@@ -61,7 +60,7 @@ def run(size: Size, names: Sequence[str] = (), sizes: Sequence[int] = ()) -> Rep
             continue
         progress(name)
         print(f"\n{name}: {(measure.__doc__ or '').splitlines()[0]}")
-        found, judged, drawn = measure(size)
+        found, judged, drawn = measure(size, sizes) if name in SIZED else measure(size)
         for what, value in found.items():
             figures[f"{name}: {what}"] = value
             print(f"  {what}: {value}")

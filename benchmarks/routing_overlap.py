@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from benchmarks.report import Size
 from benchmarks.routing_overlap_data import Found
 from benchmarks.routing_overlap_policies import policies
 from benchmarks.routing_overlap_problems import bytes_by_class, overlap
 from benchmarks.routing_overlap_pruning import advertisements, both
 
 
-def parts() -> dict[str, Callable[[Size], Found]]:
+def parts() -> dict[str, Callable[..., Found]]:
     """The parts by name; each gives figures, bars and drawings."""
     return {
         "overlap": overlap,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
 from statistics import median
@@ -104,6 +104,26 @@ SCALES: dict[Size, Scale] = {
         (1, 4, 16, 100),
     ),
 }
+
+
+def scale_of(size: Size, sizes: Sequence[int] = ()) -> Scale:
+    """How much is measured; with `sizes`, subscriptions and advertisements up to the greatest of them."""
+    scale = SCALES[size]
+    if not sizes:
+        return scale
+    most = max(sizes)
+
+    def each(counts: tuple[int, int]) -> tuple[int, int]:
+        subscriptions = min(most, counts[0])
+        return subscriptions, max(1, counts[1] * subscriptions // counts[0])
+
+    return replace(
+        scale,
+        sizes=(*(count for count in scale.sizes if count < most), most),
+        pruned=each(scale.pruned),
+        others=each(scale.others),
+        both=each(scale.both),
+    )
 
 
 def progress(text: str) -> None:

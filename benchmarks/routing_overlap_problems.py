@@ -25,6 +25,7 @@ from benchmarks.routing_overlap_data import (
     decision_problems,
     function_problems,
     progress,
+    scale_of,
     times,
 )
 from tamis.advice import Parameters, memory
@@ -40,9 +41,9 @@ Curves: TypeAlias = dict[str, list[float]]
 _PROBLEMS = ("function", "decision")
 
 
-def overlap(size: Size) -> Found:
+def overlap(size: Size, sizes: Sequence[int] = ()) -> Found:
     """Both problems, both contestants, by number of advertisements (B44 to B48)."""
-    scale = SCALES[size]
+    scale = scale_of(size, sizes)
     given = auctions(max(scale.clocked, scale.checked), scale.sizes[-1])
     asked = given.subscriptions[: scale.clocked]
     boolean, conjunctive = OverlapIndex([given.event_type]), ConjunctiveIndex([given.event_type])

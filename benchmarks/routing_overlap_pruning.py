@@ -20,7 +20,6 @@ import numpy as np
 from benchmarks.report import Bar, Figures, Size, number, table
 from benchmarks.routing_overlap_check import is_part
 from benchmarks.routing_overlap_data import (
-    SCALES,
     SEED,
     Answers,
     Auctions,
@@ -32,6 +31,7 @@ from benchmarks.routing_overlap_data import (
     filed,
     function_problems,
     progress,
+    scale_of,
 )
 from tamis.language.formula import Formula
 from tamis.routing.advertisements import Advertisement, Advertisements
@@ -105,9 +105,9 @@ def shares(steps: Sequence[Step]) -> list[tuple[float, float]]:
     return [(step.removed, step.answers.share) for step in steps]
 
 
-def advertisements(size: Size) -> Found:
+def advertisements(size: Size, sizes: Sequence[int] = ()) -> Found:
     """Steps of pruning for each distribution of operands (B50 to B53)."""
-    scale = SCALES[size]
+    scale = scale_of(size, sizes)
     figures: Figures = {}
     bars: dict[str, Bar] = {}
     drawings: list[str] = []
@@ -213,9 +213,9 @@ def levels(given: Auctions, wanted: Sequence[float]) -> list[Level]:
     return found
 
 
-def both(size: Size) -> Found:
+def both(size: Size, sizes: Sequence[int] = ()) -> Found:
     """Subscriptions pruned by accuracy, then advertisements (B54, B55)."""
-    scale = SCALES[size]
+    scale = scale_of(size, sizes)
     given = auctions(*scale.both, scale.events)
     progress(f"both: {len(given.subscriptions)} subscriptions, {len(given.advertisements)} advertisements")
     pruned_to = levels(given, LEVELS)

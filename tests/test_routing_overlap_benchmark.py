@@ -17,6 +17,7 @@ from benchmarks.routing_overlap_data import (
     auctions,
     filed,
     in_turn,
+    scale_of,
 )
 from benchmarks.routing_overlap_policies import (
     BROKERS,
@@ -208,6 +209,13 @@ def test_policies_that_deliver_other_events_are_noticed(given: Auctions) -> None
     check_delivered("same", one, one)
     with pytest.raises(SystemExit, match="less: 1 deliveries differ, of 1"):
         check_delivered("less", other, one)
+
+
+def test_a_size_is_the_most_of_everything_and_keeps_proportions() -> None:
+    assert scale_of("full") == SCALES["full"]
+    given = scale_of("full", (10_000, 40_000))
+    assert given.sizes == (20_000, 40_000)
+    assert (given.pruned, given.others, given.both) == ((40_000, 20_000), (6_000, 2_500), (20_000, 8_000))
 
 
 # --- parts -------------------------------------------------------------------------------------------------

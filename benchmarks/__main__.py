@@ -99,7 +99,7 @@ def _routing_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="N",
-        help="subscriptions of accuracy, overlap, advertisements, both; may be repeated",
+        help="subscriptions of most parts; may be repeated",
     )
 
 

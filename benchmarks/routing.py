@@ -17,8 +17,8 @@ from benchmarks.routing_network import Found, progress
 from benchmarks.routing_plain import plain
 from benchmarks.routing_pruned import conjunctive, measures, scale
 
-SIZED = ("accuracy", "overlap", "advertisements", "both")
-"""Parts that take numbers of subscriptions; all but the first go by the greatest of them."""
+SIZED = ("plain", "accuracy", "conjunctive", "cover", "deregistration", "overlap", "advertisements", "both")
+"""Parts that take numbers of subscriptions; those behind the third go by the greatest of them."""
 
 
 def parts() -> dict[str, Callable[..., Found]]:

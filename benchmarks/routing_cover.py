@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import random
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.report import Figures, Size, number, table
@@ -57,9 +58,11 @@ _SCALES: dict[Size, Scale] = {
 }
 
 
-def cover(size: Size) -> Found:
+def cover(size: Size, sizes: Sequence[int] = ()) -> Found:
     """Section 8.4: covering, pruning and both, by the share of entries that others cover; B38 to B42."""
     scale = _SCALES[size]
+    if sizes:
+        scale = replace(scale, subscriptions=max(sizes))
     figures: Figures = {
         "size": f"line of 5 brokers, {scale.subscriptions} subscriptions (thesis: 100000), pruned to the cut-off"
     }
@@ -116,9 +119,11 @@ def _flat(rows: list[tuple[str, ...]]) -> Figures:
     return figures
 
 
-def deregistration(size: Size) -> Found:
+def deregistration(size: Size, sizes: Sequence[int] = ()) -> Found:
     """Half of all subscriptions are ended at random, where nothing, something or what covers is gone; B43."""
     scale = _SCALES[size]
+    if sizes:
+        scale = replace(scale, ended=max(sizes))
     data = auctions(scale.ended, scale.events, auctions_per_book=5_000.0)
     figures: Figures = {"size": f"line of 5 brokers, {scale.ended} subscriptions, half of them ended"}
     rows = []

@@ -5,7 +5,8 @@ S. Bittner's thesis (2008), sections 8.2.1 and 8.2.2, claims B23 and B24.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.report import Figures, Size, number, table
@@ -50,9 +51,11 @@ _SCALES: dict[Size, Scale] = {
 }
 
 
-def plain(size: Size) -> Found:
+def plain(size: Size, sizes: Sequence[int] = ()) -> Found:
     """Section 8.2: nothing is pruned on a line of five brokers; B23 and B24."""
     scale = _SCALES[size]
+    if sizes:
+        scale = replace(scale, sizes=tuple(sorted(sizes)), varied=min(scale.varied, *sizes))
     figures: Figures = {"size": f"line of 5 brokers, up to {scale.sizes[-1]} subscriptions (thesis: 500000)"}
     series: dict[str, list[tuple[float, float]]] = {name: [] for name in _CONTESTANTS}
     rows = []

@@ -6,7 +6,7 @@ subscriptions; ranking an entry takes Python so long that there are fewer here, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from benchmarks.report import Bar, Figures, Size, number, table
@@ -122,12 +122,13 @@ def judged(path: Path, name: str) -> dict[str, Bar]:
     }
 
 
-def conjunctive(size: Size) -> Found:
+def conjunctive(size: Size, sizes: Sequence[int] = ()) -> Found:
     """Section 8.3.2: entries as they are and as ANDs, pruned by occurrence; B32 to B34."""
     scale = _SCALES[size]
-    figures: Figures = {"size": f"line of 5 brokers, {scale.forms} subscriptions (thesis: 100000 and 200000)"}
+    counts = tuple(sizes) or scale.forms
+    figures: Figures = {"size": f"line of 5 brokers, {counts} subscriptions (thesis: 100000 and 200000)"}
     drawings: list[str] = []
-    for count in scale.forms:
+    for count in counts:
         data = auctions(count, scale.events)
         boolean = pruned(Network(line(5), data, measure=OCCURRENCE), scale.steps)
         terms = Network(line(5), data, measure=OCCURRENCE, conjunctive=True, engine="counting")

@@ -86,3 +86,10 @@ def test_sizes_given_replace_those_of_the_network_pruned_by_accuracy() -> None:
     figures, bars, _ = accuracy("smallest", (15, 25))
     assert {name.split(",")[0] for name in figures} == {"size", "15 subscriptions", "25 subscriptions"}
     assert [bar.at_most for bar in bars.values()] == [False, True] * 2
+
+
+@pytest.mark.parametrize("name", ["plain", "conjunctive", "cover", "deregistration"])
+def test_a_part_takes_the_size_that_it_is_given(name: str) -> None:
+    assert name in routing.SIZED
+    figures, _, _ = routing.parts()[name]("smallest", (15,))
+    assert "15" in figures["size"]

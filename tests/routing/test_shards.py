@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tamis import EventBatch, EventType, Matcher
+from tamis.engines.choosing import MAPPED
 from tamis.engines.forest import forest_of
 from tamis.errors import SnapshotError, TamisError
 from tamis.language.condition import normalise
@@ -18,8 +19,11 @@ from tamis.routing.dealing import Dealer
 from tamis.routing.entries import shards_of
 from tamis.routing.gates import gates_of
 from tamis.routing.measures import MEASURES
-from tamis.routing.shards import Deals, Dealt, Routing, dealt_in, summary
-from tamis.snapshot import Snapshots
+from tamis.routing.shards import Deals, Dealt, Routing, building, dealt_in, summary
+from tamis.routing.trees import LEAF_BYTES
+from tamis.segments.files import opened, stored
+from tamis.segments.merging import gathered
+from tamis.snapshot import Part, Snapshots
 from tamis.workloads import generate
 from tests.worlds import world
 
@@ -222,3 +226,37 @@ def test_what_makes_no_sense_is_refused(make: object, message: str) -> None:
     assert callable(make)
     with pytest.raises(TamisError, match=message):
         make()
+
+
+def in_segments(url: str, version: int, count: int, target: str) -> int:
+    """Publish the one segment of a version again, in so many."""
+    manifest = Snapshots(url).manifest(version)
+    (entry,) = manifest.entries
+    whole = opened(Snapshots(url).segment(entry.segment), MAPPED, building(None))
+    kept = [np.arange(number, entry.slots, count) for number in range(count)]
+    parts = [
+        Part(stored(gathered([whole], [slots], building(None))), len(slots), event_type=entry.event_type)
+        for slots in kept
+    ]
+    return (
+        Snapshots(target)
+        .publish(parts, parent=None, event_types=manifest.event_types, extra={}, statistics=None)
+        .version
+    )
+
+
+def test_segments_that_are_new_together_share_the_budget(tmp_path: Path) -> None:
+    matcher = Matcher({"name": "book", "attributes": {"title": "string", "price": "int"}})
+    for place in range(400):
+        matcher.add(f"s{place}", f"title = 't{place % 50}' AND price < {place}")
+    batch = EventBatch.of([{"title": f"t{place}", "price": place} for place in range(80)], matcher.event_type)
+    one, several = str(tmp_path / "one"), str(tmp_path / "several")
+    version = matcher.publish(one)
+    routing = Routing(budget=50 * LEAF_BYTES)  # room for all titles once
+    visits = []
+    for url, at in ((one, version), (several, in_segments(one, version, 8, several))):
+        dealt = Deals(url, 5, routing).deal(at)
+        pairs, count = found(dealt, batch)
+        assert pairs == expected(matcher, batch)
+        visits.append(count)
+    assert visits == [50, 50]

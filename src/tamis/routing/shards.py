@@ -27,6 +27,7 @@ from tamis.engines import ENGINES
 from tamis.engines.base import Index
 from tamis.engines.choosing import MAPPED
 from tamis.engines.forest import Forest, forest_of
+from tamis.engines.forest.join import join_forests
 from tamis.errors import SnapshotError, TamisError
 from tamis.events.batch import EventBatch
 from tamis.events.compute import BatchFrame
@@ -159,7 +160,10 @@ def summary(dealt: Dealt) -> Summary:
 
 
 class _Cut(NamedTuple):
-    """What became of a segment: the slots that each shard has of it, their segments, and its entries."""
+    """What became of a segment: the slots that each shard has of it, their segments, and its entries.
+
+    Segments that were dealt together have the same entries.
+    """
 
     event_type: str
     slots: dict[int, Ints]
@@ -242,16 +246,20 @@ class Deals:
         totals: Counter[str] = Counter()
         for entry in manifest.entries:
             totals[entry.event_type] += entry.slots
+        new: dict[str, list[str]] = {}
+        for entry in manifest.entries:
+            if entry.segment not in self._cuts:
+                new.setdefault(entry.event_type, []).append(entry.segment)
+        for event_type, names in new.items():
+            total = totals.total() if self.routing.by_tenant else totals[event_type]
+            share = sum(entry.slots for entry in manifest.entries if entry.segment in names) / totals[event_type]
+            segments = [opened(self._base.segment(name), MAPPED, building(None)) for name in names]
+            cuts = self._cut(segments, event_type, statistics.get(event_type), share, total)
+            self._cuts.update(zip(names, cuts, strict=True))
         parts: dict[str, Part] = {}
         shards: list[set[str]] = [set() for _ in range(self.shards)]
         routes: set[str] = set()
         for entry in manifest.entries:
-            if entry.segment not in self._cuts:
-                segment = opened(self._base.segment(entry.segment), MAPPED, building(None))
-                learned = statistics.get(entry.event_type)
-                share = entry.slots / totals[entry.event_type]
-                total = totals.total() if self.routing.by_tenant else totals[entry.event_type]
-                self._cuts[entry.segment] = self._cut(segment, entry.event_type, learned, share, total)
             cut = self._cuts[entry.segment]
             dead = np.asarray(self._base.tombstones(entry), np.int64)
             for shard, part in cut.parts.items():
@@ -292,30 +300,47 @@ class Deals:
         raise AssertionError
 
     def _cut(
-        self, segment: LiveSegment, event_type: str, statistics: Statistics | None, share: float, total: int
-    ) -> _Cut:
-        """Deal the subscriptions of a segment, dead ones included: an older version may have them alive.
+        self,
+        segments: Sequence[LiveSegment],
+        event_type: str,
+        statistics: Statistics | None,
+        share: float,
+        total: int,
+    ) -> list[_Cut]:
+        """Deal the subscriptions of segments, dead ones included: an older version may have them alive.
+
+        They are generalised together, since what they have in common counts once; their entries are those of each.
 
         Args:
-            segment: To be dealt.
+            segments: To be dealt.
             event_type: Its name.
             statistics: What is known of events.
             share: Of all subscriptions of its type, and of the budget.
-            total: How many subscriptions fill the shards that its own go to.
+            total: How many subscriptions fill the shards that these go to.
         """
-        general = self._generalised(segment.forest, event_type, statistics, share)
+        counts = [len(segment.forest) for segment in segments]
+        forest = segments[0].forest
+        if len(segments) > 1:
+            every = [(segment.forest, np.arange(count)) for segment, count in zip(segments, counts, strict=True)]
+            forest = join_forests(every)
+        ids = pa.concat_arrays([segment.records.ids for segment in segments])
+        general = self._generalised(forest, event_type, statistics, share)
         if self.routing.by_similarity:
-            owners = self._by_similarity(general, segment.records.owners, event_type, statistics, total)
+            tenants = pa.concat_arrays([segment.records.owners for segment in segments])
+            owners = self._by_similarity(general, tenants, event_type, statistics, total)
         else:
-            owners = (_hashes(segment.records.ids) % np.uint64(self.shards)).astype(np.int32)
+            owners = (_hashes(ids) % np.uint64(self.shards)).astype(np.int32)
         build = building(statistics)
-        slots = {shard: np.flatnonzero(owners == shard) for shard in np.unique(owners).tolist()}
-        parts = {
-            shard: Part(stored(gathered([segment], [here], build)), len(here), event_type=event_type)
-            for shard, here in slots.items()
-        }
-        routes = entry_part(general, owners, segment.records.ids, event_type, build)
-        return _Cut(event_type, slots, parts, routes)
+        routes = entry_part(general, owners, ids, event_type, build)
+        cuts = []
+        for segment, here in zip(segments, np.split(owners, np.cumsum(counts)[:-1]), strict=True):
+            slots = {shard: np.flatnonzero(here == shard) for shard in np.unique(here).tolist()}
+            parts = {
+                shard: Part(stored(gathered([segment], [some], build)), len(some), event_type=event_type)
+                for shard, some in slots.items()
+            }
+            cuts.append(_Cut(event_type, slots, parts, routes))
+        return cuts
 
     def _generalised(
         self, forest: Forest, event_type: str, statistics: Statistics | None, share: float

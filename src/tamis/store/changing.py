@@ -13,7 +13,7 @@ from tamis.errors import ConditionError, SubscriptionError, TamisError
 from tamis.events.event_type import EventType
 from tamis.limits import Limits
 from tamis.store.records import DEFAULT_TYPE, FIELDS, Given, Kind, check_times, given, moment
-from tamis.store.tables import ACTIVE, WAITING, Row
+from tamis.store.tables import ACTIVE, PAUSED, WAITING, Row
 
 _WORTH_BULK = 100
 """Number of conditions from which the bulk compiler repays loading its kernels."""
@@ -108,7 +108,7 @@ def after_import(
     """
     if before is None or not before.living:
         revision = 1 if before is None else before.revision + 1
-        state = _state(subscription.valid_from, now)
+        state = state_at(subscription.valid_from, now)
         return Outcome("add", Row(subscription.id, revision, *subscription[1:], now, now, state, None))
     if not replace:
         msg = f"there is already a subscription {before.id!r}; use replace to change it"
@@ -148,7 +148,8 @@ def after_replacement(
 
 
 def _changed(before: Row, wanted: Given, now: int) -> Outcome | None:
-    after = before._replace(**wanted._asdict(), state=_state(wanted.valid_from, now))
+    state = PAUSED if before.state == PAUSED else state_at(wanted.valid_from, now)
+    after = before._replace(**wanted._asdict(), state=state)
     if (after.condition, after.event_type) != (before.condition, before.event_type):
         return Outcome("replace", after._replace(revision=before.revision + 1, refusal=None))
     if after._replace(state=before.state) == before:
@@ -156,7 +157,8 @@ def _changed(before: Row, wanted: Given, now: int) -> Outcome | None:
     return Outcome("edit", after)
 
 
-def _state(valid_from: int | None, now: int) -> str:
+def state_at(valid_from: int | None, now: int) -> str:
+    """Has its time come?"""
     return WAITING if valid_from is not None and valid_from > now else ACTIVE
 
 

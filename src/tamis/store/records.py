@@ -20,9 +20,20 @@ if TYPE_CHECKING:
     from tamis.matcher import Refusal
 
 Kind: TypeAlias = Literal[
-    "add", "replace", "edit", "renew", "remove", "start", "expire", "refuse", "accept", "type"
+    "add",
+    "replace",
+    "edit",
+    "renew",
+    "pause",
+    "resume",
+    "remove",
+    "start",
+    "expire",
+    "refuse",
+    "accept",
+    "type",
 ]
-State: TypeAlias = Literal["active", "waiting", "removed", "expired"]
+State: TypeAlias = Literal["active", "waiting", "paused", "removed", "expired"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 DEFAULT_TYPE = "event"
@@ -48,7 +59,7 @@ class Stored:
         expires: When it ends; None for never.
         created: When it was added.
         changed: When it was changed last.
-        state: "active", or "waiting" for `valid_from`.
+        state: "active", "waiting" for `valid_from`, or "paused".
         refusal: Why its event type, changed since, refuses the condition; None if it does not.
     """
 
@@ -83,8 +94,8 @@ class Change:
         version: Of the store, which the change belongs to.
         at: When it was made.
         kind: "add"; "replace": another condition or event type, so another revision; "edit": anything else;
-            "renew": when it expires; "remove"; "start", "expire": its time has come; "refuse", "accept": its event
-            type was changed.
+            "renew": when it expires; "pause", "resume"; "remove"; "start", "expire": its time has come; "refuse",
+            "accept": its event type was changed.
         id: Of the subscription.
         revision: After the change, as everything below.
         condition: Its text.
@@ -94,7 +105,7 @@ class Change:
         priority: Higher ones are reported first.
         valid_from: When it starts.
         expires: When it ends.
-        state: "active", "waiting", "removed" or "expired".
+        state: "active", "waiting", "paused", "removed" or "expired".
         refusal: Why its event type refuses the condition, if it does.
     """
 

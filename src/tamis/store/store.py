@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace as replaced
 from datetime import datetime
@@ -23,7 +23,7 @@ from tamis.errors import SubscriptionError
 from tamis.events.event_type import EventType
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.store import tables
-from tamis.store.changing import Compiled, after_import, after_replacement, compiled, condition_errors
+from tamis.store.changing import Compiled, after_import, after_replacement, compiled, condition_errors, state_at
 from tamis.store.database import Database
 from tamis.store.records import (
     DEFAULT_TYPE,
@@ -38,11 +38,13 @@ from tamis.store.records import (
     moment,
     now_us,
 )
-from tamis.store.tables import ACTIVE, EXPIRED, REMOVED, Row
+from tamis.store.tables import ACTIVE, EXPIRED, PAUSED, REMOVED, Row
 from tamis.store.view import CHANGES_SCHEMA, View
 from tamis.store.writing import Writing
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from tamis.matcher import Refusal
 
 
@@ -86,6 +88,10 @@ class Store:
         """What tells this store from all others."""
         return self._database.identity
 
+    def limited(self, limits: Limits) -> Store:
+        """The same store, for conditions with other limits."""
+        return self if limits == self.limits else Store(self._database, limits)
+
     # --- reading -----------------------------------------------------------------------------------------
 
     @contextmanager
@@ -125,6 +131,7 @@ class Store:
         event_type: str | None = None,
         label: str | None = None,
         prefix: str = "",
+        search: str = "",
         after: str = "",
         limit: int | None = None,
     ) -> builtins.list[Stored]:
@@ -135,12 +142,13 @@ class Store:
             event_type: To this one only.
             label: With this one only.
             prefix: Whose ids start so.
+            search: Whose id after the prefix, label or condition contains this, case of ASCII letters aside.
             after: Whose ids come after this one: the last of the page before.
             limit: At most so many.
         """
         with self.view() as view:
             options = {"owner": owner, "event_type": event_type, "label": label}
-            return [*view.listed(**options, prefix=prefix, after=after, limit=limit)]
+            return [*view.listed(**options, prefix=prefix, search=search, after=after, limit=limit)]
 
     def __len__(self) -> int:
         """Number of subscriptions."""
@@ -222,12 +230,20 @@ class Store:
             raise imported.refusals[0].error
         return imported.version
 
-    def add_many(self, rows: Iterable[Mapping[str, Any]] | pa.Table, *, replace: bool = False) -> Imported:
+    def add_many(
+        self,
+        rows: Iterable[Mapping[str, Any]] | pa.Table,
+        *,
+        replace: bool = False,
+        alongside: Callable[[Connection, builtins.list[str]], None] | None = None,
+    ) -> Imported:
         """Add many subscriptions in one version; those that are refused come back, the others are added.
 
         Args:
             rows: Mappings or an Arrow table with the fields of `add`, of which `id` and `condition` must be there.
             replace: Change subscriptions that are there already? Fields that no row has stay as they are.
+            alongside: Called within the transaction with its connection and the ids that are new, for whoever
+                keeps more about subscriptions in the same database.
         """
         from tamis.matcher import Refusal
 
@@ -239,6 +255,8 @@ class Store:
             if any(types.get(name) != event_type for name, event_type in done.types.items()):
                 done = compiled(records, types, self.limits, writing.now)
             counts = self._import(writing, done, present, replace=replace)
+            if alongside is not None:
+                alongside(writing.connection, writing.added())
         refusals = [
             Refusal(str(records[place].get("id") or ""), error) for place, error in sorted(done.errors.items())
         ]
@@ -278,6 +296,21 @@ class Store:
             check_times(id, before.valid_from, until, writing.now)
             if until != before.expires:
                 writing.change("renew", before._replace(expires=until))
+        return writing.version
+
+    def pause(self, id: str, *, paused: bool = True) -> int:
+        """Leave a subscription out of matching, or take it in again; gives the version.
+
+        It expires all the same. One that is paused already stays as it is.
+
+        Raises:
+            SubscriptionError: There is none of that id.
+        """
+        with self._writing() as writing:
+            before = _living(writing.view, id)
+            if paused != (before.state == PAUSED):
+                state = PAUSED if paused else state_at(before.valid_from, writing.now)
+                writing.change("pause" if paused else "resume", before._replace(state=state))
         return writing.version
 
     def remove(self, id: str) -> int:

@@ -14,8 +14,8 @@ from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, SmallIntege
 LAYOUT = 1
 """The arrangement of these tables; a store of a higher one was made by a newer tamis."""
 
-ACTIVE, WAITING, REMOVED, EXPIRED = "active", "waiting", "removed", "expired"
-LIVING = (ACTIVE, WAITING)
+ACTIVE, WAITING, PAUSED, REMOVED, EXPIRED = "active", "waiting", "paused", "removed", "expired"
+LIVING = (ACTIVE, WAITING, PAUSED)
 
 # By bytes in every database, so that pages of ids come in the same order.
 _ORDERED = Text().with_variant(Text(collation="C"), "postgresql")

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, func, or_, select
 
 from tamis.events.event_type import EventType
 from tamis.store import tables
@@ -72,9 +72,11 @@ class View:
         found = self._connection.execute(select(table.c.name, table.c.description).order_by(table.c.name))
         return {name: EventType.from_dict(json.loads(description)) for name, description in found}
 
-    def count(self) -> int:
-        """Number of subscriptions that are neither removed nor expired."""
+    def count(self, *, owner: str | None = None) -> int:
+        """Number of subscriptions that are neither removed nor expired, of one owner if given."""
         query = select(func.count()).where(_subscriptions.state.in_(LIVING))
+        if owner is not None:
+            query = query.where(_subscriptions.owner == owner)
         return self._connection.execute(query).scalar_one()
 
     def rows(self, ids: Sequence[str]) -> dict[str, Row]:
@@ -88,11 +90,12 @@ class View:
         event_type: str | None = None,
         label: str | None = None,
         prefix: str = "",
+        search: str = "",
         after: str = "",
         limit: int | None = None,
     ) -> Iterator[Stored]:
         """Subscriptions by id; see `Store.list`."""
-        if not all(is_storable(text) for text in (owner, event_type, label, prefix, after) if text):
+        if not all(is_storable(text) for text in (owner, event_type, label, prefix, search, after) if text):
             return
         query = select(*ROW_COLUMNS).where(_subscriptions.state.in_(LIVING)).order_by(_subscriptions.id)
         for column, value in (
@@ -106,6 +109,11 @@ class View:
             query = query.where(
                 _subscriptions.id >= prefix, func.substr(_subscriptions.id, 1, len(prefix)) == prefix
             )
+        if search:
+            wanted = search.lower()
+            name = func.substr(_subscriptions.id, len(prefix) + 1)
+            columns = (name, _subscriptions.label, _subscriptions.condition)
+            query = query.where(or_(*(func.lower(column).contains(wanted, autoescape=True) for column in columns)))
         if after:
             query = query.where(_subscriptions.id > after)
         if limit is not None:

@@ -22,7 +22,7 @@ class Writing:
         self.view = View(database, connection)
         self.now = now_us()
         self._database = database
-        self._connection = connection
+        self.connection = connection
         self._changes: list[tuple[Kind, Row]] = []
         self._types: list[tuple[object, ...]] = []
 
@@ -30,6 +30,10 @@ class Writing:
     def version(self) -> int:
         """Of the store, when this is committed."""
         return self.view.version + bool(self._changes or self._types)
+
+    def added(self) -> list[str]:
+        """The ids that are new so far."""
+        return [row.id for kind, row in self._changes if kind == "add"]
 
     def change(self, kind: Kind, row: Row) -> None:
         """Note the state of a subscription after a change; an id is changed once in a change set."""
@@ -39,8 +43,8 @@ class Writing:
         """Note an event type."""
         description = json.dumps(event_type.to_dict(), ensure_ascii=False)
         table, name = tables.event_types, event_type.name
-        self._connection.execute(table.delete().where(table.c.name == name))
-        self._connection.execute(table.insert().values(name=name, description=description))
+        self.connection.execute(table.delete().where(table.c.name == name))
+        self.connection.execute(table.insert().values(name=name, description=description))
         nothing = (None,) * 7
         self._types.append(("type", None, None, description, name, *nothing))
 
@@ -50,12 +54,12 @@ class Writing:
         if version == self.view.version:
             return
         if self._changes:
-            self._database.put(self._connection, [row for _, row in self._changes])
+            self._database.put(self.connection, [row for _, row in self._changes])
         entries = chain(self._types, ((kind, *row.logged()) for kind, row in self._changes))
         self._database.append(
-            self._connection,
+            self.connection,
             tables.changes,
             ((version, ordinal, self.now, *entry) for ordinal, entry in enumerate(entries)),
             len(self._types) + len(self._changes),
         )
-        self._connection.execute(tables.meta.update().values(version=version))
+        self.connection.execute(tables.meta.update().values(version=version))

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tamis.notifications import NOTIFICATIONS
-from tamis.quotas import KEPT_STATES, Quota, QuotaError, Quotas, first_per_subscription
+from tamis.quotas import KEPT_STATES, Quota, QuotaError, Quotas, by_group, first_per_subscription
 from tests.sinks.deliveries import START, notifications
 
 Pairs = list[tuple[int, int]]
@@ -26,6 +26,7 @@ quotas = st.builds(
     st.none() | st.integers(1, 4),
     st.integers(1, 8).map(lambda seconds: timedelta(seconds=seconds)),
     st.none() | st.integers(1, 5).map(lambda seconds: timedelta(seconds=seconds)),
+    st.dictionaries(st.sampled_from(["s0", "s1", "other"]), st.none() | st.integers(1, 3)),
 )
 batches = st.lists(
     st.tuples(st.integers(0, 4), st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2)), max_size=15)),
@@ -46,7 +47,8 @@ class Naive:
         pairs = set(zip(table["id"].to_pylist(), table["subscription_id"].to_pylist(), strict=True))
         window = int(when.timestamp() // self.quota.per.total_seconds())
         for id_, subscription in sorted(pairs):
-            is_full = self.quota.matches is not None and self.counts[window, subscription] >= self.quota.matches
+            most = self.quota.groups.get(subscription.partition("/")[0], self.quota.matches)
+            is_full = most is not None and self.counts[window, subscription] >= most
             last = self.last.get(subscription)
             is_hot = self.quota.cool_down is not None and last is not None and when - last < self.quota.cool_down
             if is_full or is_hot:
@@ -99,7 +101,7 @@ def test_cutting_in_the_workers_changes_nothing(pairs: Pairs, most: int, tasks: 
     parts = []
     for task in range(4):
         part = table.filter(pa.array([each == task for each in tasks[: len(pairs)]], pa.bool_()))
-        kept, overflow = first_per_subscription(part, most)
+        kept, overflow = first_per_subscription(part, Quota(most))
         distinct_ids = set(part["id"].to_pylist())
         assert sum(overflow.values()) == len(distinct_ids) - len(set(kept["id"].to_pylist()))
         cut = [name for name, count in Counter(kept["subscription_id"].to_pylist()).items() if name in overflow]
@@ -116,12 +118,12 @@ def test_cutting_keeps_the_order_and_other_columns() -> None:
     pairs = pa.table(
         {"event_id": list("abcdef"), "subscription_id": list("xyxyxz"), "revision": [1] * 6, "n": range(6)}
     )
-    kept, overflow = first_per_subscription(pairs, 2)
+    kept, overflow = first_per_subscription(pairs, Quota(2))
     assert overflow == {"x": 1}
     assert kept.column_names == pairs.column_names
     assert kept["n"].to_pylist() == sorted(kept["n"].to_pylist())
     assert set(kept["n"].to_pylist()) > {1, 3, 5}
-    assert first_per_subscription(pairs, 3) == (pairs, {})
+    assert first_per_subscription(pairs, Quota(3)) == (pairs, {})
 
 
 def test_each_query_has_a_state_of_its_own(tmp_path: Path) -> None:
@@ -152,15 +154,93 @@ def test_what_no_longer_matters_is_not_kept(tmp_path: Path) -> None:
 
 
 def test_no_batch_exceeds_most() -> None:
-    assert Quota().most is None
-    assert Quota(7).most == 7
-    assert Quota(7, cool_down=timedelta(seconds=1)).most == 1
+    names = pa.array(["s"])
+    assert Quota().most(names)[0] > 10**18
+    assert Quota(7).most(names)[0] == 7
+    assert Quota(7, cool_down=timedelta(seconds=1)).most(names)[0] == 1
+
+
+# --- groups ------------------------------------------------------------------------------------------------------
+
+
+def named(*subscriptions: str) -> pa.Table:
+    """A notification of an event of its own for each subscription."""
+    table = notifications([(number, 0) for number in range(len(subscriptions))], START)
+    return table.set_column(table.schema.get_field_index("subscription_id"), "subscription_id", [[*subscriptions]])
+
+
+def test_a_group_has_a_number_of_its_own_for_each_of_its_subscriptions(tmp_path: Path) -> None:
+    quota = Quota(3, timedelta(hours=1), groups={"acme": 1, "free": None})
+    given = named(*["acme/a"] * 5, *["acme/b"] * 5, *["free/a"] * 5, *["acmes/a"] * 5, *["acme"] * 5)
+    kept, overflow = Quotas(quota, tmp_path).apply("q", 0, START, given)
+    assert Counter(kept["subscription_id"].to_pylist()) == {
+        **{"acme/a": 1, "acme/b": 1, "acme": 1},
+        **{"free/a": 5, "acmes/a": 3},
+    }
+    assert overflow == {"acme/a": 4, "acme/b": 4, "acmes/a": 2, "acme": 4}
+
+
+def test_workers_cut_each_subscription_by_its_group() -> None:
+    pairs = pa.table(
+        {"event_id": list("abcdef"), "subscription_id": ["t/x"] * 3 + ["u/x"] * 3, "revision": [1] * 6}
+    )
+    kept, overflow = first_per_subscription(pairs, Quota(groups={"t": 2}))
+    assert Counter(kept["subscription_id"].to_pylist()) == {"t/x": 2, "u/x": 3}
+    assert overflow == {"t/x": 1}
+
+
+def test_nothing_is_remembered_of_a_group_without_a_limit(tmp_path: Path) -> None:
+    Quotas(Quota(groups={"t": 9}), tmp_path).apply("q", 0, START, named("t/a", "u/a"))
+    [state] = tmp_path.glob("*.arrow")
+    assert pa.ipc.open_file(state.read_bytes()).read_all()["subscription_id"].to_pylist() == ["t/a"]
+
+
+def test_overflow_is_summed_by_the_groups_of_a_quota() -> None:
+    counts = {"t/a": 2, "t/b": 3, "u/a": 5}
+    assert by_group(counts, Quota(1, groups={"t": 1})) == {"t": 5}
+
+
+def test_a_quota_that_changes_holds_from_the_next_batch_on(tmp_path: Path) -> None:
+    now = Quota(groups={"t": 2})
+    quotas = Quotas(lambda: now, tmp_path)
+    kept, _ = quotas.apply("q", 0, START, named(*["t/a"] * 9))
+    assert kept.num_rows == 2
+    now = Quota(groups={"t": 5})
+    kept, overflow = quotas.apply("q", 1, START, named(*["t/a"] * 9))
+    assert (kept.num_rows, overflow) == (3, {"t/a": 6}), "2 of 5 were used before"
+    now = Quota()
+    kept, overflow = quotas.apply("q", 2, START, named(*["t/a"] * 9))
+    assert (kept.num_rows, overflow) == (9, {})
+
+
+def test_a_batch_that_is_done_again_goes_by_the_quota_of_its_first_time(tmp_path: Path) -> None:
+    given = named(*["t/a"] * 9)
+    first = Quota(groups={"t": 2})
+    kept, _ = Quotas(lambda: first, tmp_path).apply("q", 0, START, given)
+    again = Quotas(lambda: Quota(groups={"t": 7}), tmp_path)
+    assert again.quota("q", 0) == first
+    assert again.apply("q", 0, START, given)[0].equals(kept)
+    assert again.quota("q", 1).groups == {"t": 7}
+
+
+@given(quotas)
+def test_a_quota_survives_json(quota: Quota) -> None:
+    assert Quota.from_json(quota.to_json()) == quota
+
+
+def test_a_quota_knows_whether_it_limits_anybody() -> None:
+    assert not Quota().is_limit
+    assert not Quota(groups={"t": None}).is_limit
+    assert Quota(groups={"t": 1}).is_limit
+    assert Quota(1).is_limit
+    assert Quota(cool_down=timedelta(seconds=1)).is_limit
 
 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
         ({"matches": 0}, "matches must be 1 or more, found 0"),
+        ({"groups": {"t": 0}}, "groups: 't' must be 1 or more, found 0"),
         ({"per": timedelta(0)}, "per must be longer than nothing, found 0:00:00"),
         ({"cool_down": timedelta(seconds=-1)}, "cool_down must be longer than nothing"),
     ],

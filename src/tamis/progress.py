@@ -56,6 +56,7 @@ class BatchReport:
         shards: Over how many parts subscriptions were dealt.
         visits: How often an event visited a shard; each event all of them, if nothing routed it.
         useful_visits: How often it found something there: the least number of visits with that deal.
+        overflow_by_group: The part of `overflow` of each group of subscriptions that has a quota of its own.
     """
 
     query: str
@@ -79,6 +80,7 @@ class BatchReport:
     shards: int = 1
     visits: int = 0
     useful_visits: int = 0
+    overflow_by_group: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
         """A time without a zone would mean another moment on another machine."""
@@ -120,8 +122,9 @@ class BatchReport:
         if not isinstance(values, dict):
             msg = f"expected a JSON object, found {type(values).__name__}"
             raise ProgressError(msg)
-        # Reports were written before there were operators, and before events were routed.
-        values = {"operators": [], "shards": 1, "visits": 0, "useful_visits": 0, **values}
+        # Reports were written before there were operators, before events were routed, before groups had quotas.
+        older = {"operators": [], "shards": 1, "visits": 0, "useful_visits": 0, "overflow_by_group": []}
+        values = {**older, **values}
         read = {field.name: _field(values, field.name, str(field.type)) for field in fields(cls)}
         try:
             return cls(**read)

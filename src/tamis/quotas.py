@@ -2,15 +2,18 @@
 
 What is kept is a function of the notifications, the time of the batch and the state after the batch before, never
 of partitions or the clock: those with the lowest ids win. The state after a batch is on disk before the batch is
-committed, in a file of its own, and a replay begins from the state of the batch before it.
+committed, in a file of its own, with the quota that it was judged by. A replay begins from the state of the batch
+before it, and goes by the same quota, though another one may be in force by then.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +30,7 @@ KEPT_STATES = 5
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_ANY_NUMBER = np.iinfo(np.int64).max
 _STATE = pa.schema([("subscription_id", pa.string()), ("count", pa.int64()), ("last_us", pa.int64())])
 
 
@@ -43,16 +47,21 @@ class Quota:
         per: A window of time. Windows follow each other without overlap, from 1970 on, in the times of batches.
         cool_down: No notification so soon after one; since a batch has one time, at most one a batch then. None
             for no such rule.
+        groups: Instead of `matches`, the number for each subscription of some groups. The group of a subscription
+            is what its id has before the first slash.
     """
 
     matches: int | None = None
     per: timedelta = timedelta(minutes=1)
     cool_down: timedelta | None = None
+    groups: Mapping[str, int | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.matches is not None and self.matches < 1:
-            msg = f"quota: matches must be 1 or more, found {self.matches}"
-            raise QuotaError(msg)
+        numbers = {"matches": self.matches, **{f"groups: {name!r}": most for name, most in self.groups.items()}}
+        for name, most in numbers.items():
+            if most is not None and most < 1:
+                msg = f"quota: {name} must be 1 or more, found {most}"
+                raise QuotaError(msg)
         for name in ("per", "cool_down"):
             value = getattr(self, name)
             if value is not None and value < _MICROSECOND:
@@ -60,24 +69,64 @@ class Quota:
                 raise QuotaError(msg)
 
     @property
-    def most(self) -> int | None:
-        """What no batch can exceed: for `first_per_subscription`; None if there is no limit."""
-        return 1 if self.cool_down is not None else self.matches
+    def is_limit(self) -> bool:
+        """Is anybody limited by it?"""
+        numbers = (self.matches, *self.groups.values())
+        return self.cool_down is not None or any(number is not None for number in numbers)
+
+    def allowance(self, subscriptions: pa.Array) -> NDArray[np.int64]:
+        """How many notifications each of some subscriptions may give within `per`; a huge number for any."""
+        most = np.full(len(subscriptions), _number(self.matches), dtype=np.int64)
+        if self.groups:
+            known = pa.array(self.groups, pa.string())
+            numbers = np.array([_number(number) for number in self.groups.values()], dtype=np.int64)
+            found = pc.index_in(_groups(subscriptions), value_set=known)
+            has_own = found.is_valid().to_numpy(zero_copy_only=False)
+            most[has_own] = numbers[found.drop_null().to_numpy()]
+        return most
+
+    def most(self, subscriptions: pa.Array) -> NDArray[np.int64]:
+        """What each of some subscriptions cannot exceed in a batch: for `first_per_subscription`."""
+        allowed = self.allowance(subscriptions)
+        return allowed if self.cool_down is None else np.minimum(allowed, 1)
+
+    def to_json(self) -> str:
+        """The quota as JSON."""
+        cool_down = None if self.cool_down is None else self.cool_down // _MICROSECOND
+        times = {"per_us": self.per // _MICROSECOND, "cool_down_us": cool_down}
+        return json.dumps({"matches": self.matches, **times, "groups": dict(self.groups)})
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Quota:
+        """A quota of its JSON."""
+        given: dict[str, Any] = json.loads(text)
+        cool_down = None if given["cool_down_us"] is None else given["cool_down_us"] * _MICROSECOND
+        return cls(given["matches"], given["per_us"] * _MICROSECOND, cool_down, given["groups"])
 
 
 class Quotas:
-    """One quota for every subscription, and what they have used of it."""
+    """A quota, and what subscriptions have used of it."""
 
-    def __init__(self, quota: Quota, state: str | os.PathLike[str]) -> None:
+    def __init__(self, quota: Quota | Callable[[], Quota], state: str | os.PathLike[str]) -> None:
         """Nothing is touched yet.
 
         Args:
-            quota: The same for all subscriptions.
+            quota: Of all subscriptions; or what tells it, asked at each batch.
             state: The path or URL of a folder for the states.
         """
-        self.quota = quota
+        self._quota = quota
         self._storage = open_storage(state)
         self._last: tuple[str, int, pa.Table] | None = None
+        self._asked: tuple[str, int, Quota] | None = None
+
+    def quota(self, query: str, batch: int) -> Quota:
+        """What a batch goes by: what it went by before, if it is done again."""
+        if self._asked is None or self._asked[:2] != (query, batch):
+            found = self._quota() if callable(self._quota) else self._quota
+            if callable(self._quota) and batch in self._batches(query):
+                found = _recorded(self._read(query, batch)) or found
+            self._asked = query, batch, found
+        return self._asked[2]
 
     def apply(
         self, query: str, batch: int, at: datetime, notifications: pa.Table
@@ -97,10 +146,12 @@ class Quotas:
             QuotaError: The state of the batch before is not there.
         """
         at_us = (at - _EPOCH) // _MICROSECOND
+        quota = self.quota(query, batch)
         after, before = self._before(query, batch)
         table = distinct(notifications)
-        keep, overflow, state = _decide(self.quota, before, at_us, table["subscription_id"])
-        state = state.replace_schema_metadata({"after": str(after), "window_us": str(_window(self.quota, at_us))})
+        keep, overflow, state = _decide(quota, before, at_us, table["subscription_id"])
+        facts = {"after": str(after), "window_us": str(_window(quota, at_us)), "quota": quota.to_json()}
+        state = state.replace_schema_metadata(facts)
         with pa.BufferOutputStream() as stream:
             with pa.ipc.new_file(stream, state.schema) as writer:
                 writer.write_table(state)
@@ -133,20 +184,21 @@ class Quotas:
         return pa.ipc.open_file(self._storage.read(f"{name_of(query, batch)}.arrow")).read_all()
 
 
-def first_per_subscription(pairs: pa.Table, most: int) -> tuple[pa.Table, Mapping[str, int]]:
-    """At most so many pairs of each subscription: those that give the lowest notification ids.
+def first_per_subscription(pairs: pa.Table, quota: Quota) -> tuple[pa.Table, Mapping[str, int]]:
+    """As many pairs of each subscription as a quota lets a batch have: those with the lowest notification ids.
 
     A worker may cut its own pairs so before `Quotas` cuts all of them, and what is left in the end is the same.
     Only the ids of subscriptions with more pairs than that are computed.
 
     Args:
         pairs: With columns `event_id`, `subscription_id`, `revision`, and any others.
-        most: How many.
+        quota: Says how many.
 
     Returns:
         The pairs that are left, in their order; how many different ones are not, by subscription.
     """
     codes, names = _codes(pairs["subscription_id"])
+    most = quota.most(names)
     is_many = np.bincount(codes, minlength=len(names)) > most
     if not is_many.any():
         return pairs, {}
@@ -156,7 +208,7 @@ def first_per_subscription(pairs: pa.Table, most: int) -> tuple[pa.Table, Mappin
     # One row of each id: a repeated event must not take the place of another.
     one = distinct(pa.table({"id": ids, "row": pa.array(rows)}))
     ordered = one["row"].to_numpy()
-    kept = _rank(codes[ordered]) < most
+    kept = _rank(codes[ordered]) < most[codes[ordered]]
     keep = np.ones(len(codes), dtype=np.bool_)
     keep[rows] = False
     keep[ordered[kept]] = True
@@ -165,7 +217,7 @@ def first_per_subscription(pairs: pa.Table, most: int) -> tuple[pa.Table, Mappin
 
 def _decide(
     quota: Quota, before: pa.Table, at_us: int, subscriptions: pa.ChunkedArray
-) -> tuple[NDArray[np.bool_], Mapping[str, int], pa.Table]:
+) -> tuple[NDArray[np.bool_], dict[str, int], pa.Table]:
     """Which notifications to keep, how many not, and the state after it."""
     codes, names = _codes(subscriptions)
     if int(before.schema.metadata[b"window_us"]) == _window(quota, at_us):
@@ -180,9 +232,7 @@ def _decide(
     last = np.full(len(names), _never(quota, at_us), dtype=np.int64)
     count[is_known], last[is_known] = counts[place], lasts[place]
 
-    allowed = np.full(len(names), len(codes), dtype=np.int64)
-    if quota.matches is not None:
-        allowed = np.maximum(quota.matches - count, 0)
+    allowed = np.maximum(quota.allowance(names) - count, 0)
     if quota.cool_down is not None:
         allowed = np.where(at_us - last < quota.cool_down // _MICROSECOND, 0, np.minimum(allowed, 1))
     keep = _rank(codes) < allowed[codes]
@@ -197,13 +247,35 @@ def _decide(
         "count": np.concatenate([counts[others], count + sent]),
         "last_us": np.concatenate([lasts[others], np.where(sent > 0, at_us, last)]),
     }
-    matters = np.zeros(len(columns["count"]), dtype=np.bool_)
-    if quota.matches is not None:
-        matters |= columns["count"] > 0
+    matters = (quota.allowance(columns["subscription_id"]) < _ANY_NUMBER) & (columns["count"] > 0)
     if quota.cool_down is not None:
         matters |= at_us - columns["last_us"] < quota.cool_down // _MICROSECOND
     state = pa.table(columns, schema=_STATE).filter(pa.array(matters)).combine_chunks()
     return keep, _counted(codes[~keep], names), state
+
+
+def by_group(counts: Mapping[str, int], quota: Quota) -> dict[str, int]:
+    """The sums of counts by subscription, for each group that the quota names."""
+    sums: dict[str, int] = {}
+    for subscription, count in counts.items():
+        group = subscription.partition("/")[0]
+        if group in quota.groups:
+            sums[group] = sums.get(group, 0) + count
+    return sums
+
+
+def _groups(subscriptions: pa.Array) -> pa.Array:
+    return pc.list_element(pc.split_pattern(subscriptions, "/", max_splits=1), 0)
+
+
+def _number(most: int | None) -> int:
+    return _ANY_NUMBER if most is None else most
+
+
+def _recorded(state: pa.Table) -> Quota | None:
+    """The quota that a state was made by; None of a state that does not say."""
+    text = state.schema.metadata.get(b"quota")
+    return None if text is None else Quota.from_json(text)
 
 
 def _window(quota: Quota, at_us: int) -> int:
@@ -234,7 +306,7 @@ def _rank(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     return rank
 
 
-def _counted(codes: NDArray[np.int64], names: pa.Array) -> Mapping[str, int]:
+def _counted(codes: NDArray[np.int64], names: pa.Array) -> dict[str, int]:
     """How many rows there are of each subscription that has any."""
     found, counts = np.unique(codes, return_counts=True)
     return dict(zip(names.take(pa.array(found)).to_pylist(), counts.tolist(), strict=True))

@@ -455,6 +455,34 @@ def test_a_subscription_that_cools_down_is_silent(run: Run, store: Store) -> Non
     assert sorted(id for _, id in run.pairs()) == ["all", "late"]
 
 
+# --- fresh -------------------------------------------------------------------------------------------------------
+
+
+def test_a_fresh_stream_publishes_what_has_changed_before_each_batch(run: Run, store: Store) -> None:
+    store.add("a", "true")
+    query = run.start(store, fresh=True, poll=timedelta(hours=1))
+    run.feed({"id": "e0"})
+    run.reports.count(1)
+    store.add("b", "true")
+    store.remove("a")
+    run.feed({"id": "e1"})
+    run.reports.count(2)
+    query.stop()
+    assert run.pairs() == [("e0", "a"), ("e1", "b")]
+
+
+def test_a_fresh_stream_does_a_batch_again_with_the_version_of_its_first_time(run: Run, store: Store) -> None:
+    store.add("a", "true")
+    taken, sink = deliveries()
+    run.feed({"id": "e0"})
+    run.finish(store, fresh=True, sink=sink)
+    store.add("b", "true")
+    run.forget_commit(0)
+    run.finish(store, fresh=True, sink=sink)
+    assert [delivery.version for delivery in taken] == [1, 1]
+    assert taken[1].notifications.equals(taken[0].notifications)
+
+
 # --- shards, and what is refused -----------------------------------------------------------------------------
 
 

@@ -31,6 +31,8 @@ _SHOWN_PROBLEMS = 3
 
 Original: TypeAlias = Callable[[int], bytes]
 """The bytes of the event in a row."""
+Called: TypeAlias = Callable[[int], str | None]
+"""What a column calls the event in a row, if there is one."""
 
 
 class Dead(NamedTuple):
@@ -48,6 +50,8 @@ class Read(NamedTuple):
     matcher: Matcher
     batch: EventBatch
     rows: npt.NDArray[np.int64]
+    names: pa.Array | None = None
+    """What events are called, if a column beside them says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,8 @@ class Reading:
         type_attribute: The attribute that names the event type; None if there is one type only.
         event_time: The attribute that tells when an event happened, for notifications.
         most_bytes: Longer JSON texts are dead letters.
+        id_column: With `json`: a column beside it that names events, whatever they say themselves.
+        type_column: With `json`: a column beside it that names their types.
     """
 
     event_id: str = "id"
@@ -68,11 +74,13 @@ class Reading:
     type_attribute: str | None = None
     event_time: str | None = None
     most_bytes: int = MOST_BYTES
+    id_column: str | None = None
+    type_column: str | None = None
 
     def columns(self) -> list[str]:
         """The columns that must be there."""
         if self.json is not None:
-            return [self.json]
+            return [name for name in (self.json, self.id_column, self.type_column) if name is not None]
         named = (self.event_id, self.type_attribute, self.event_time)
         return [name for name in named if name is not None]
 
@@ -89,7 +97,7 @@ class Reading:
     def judged(self, read: Read, original: Original, dead: list[Dead]) -> tuple[pa.Array, Mask]:
         """The ids of events, and which can be matched; the others are added to `dead`."""
         batch, rows = read.batch, read.rows
-        names = event_names(batch, self.event_id)
+        names = event_names(batch, self.event_id) if read.names is None else read.names
         nameless = names.is_null().to_numpy(zero_copy_only=False)
         strange = misfits(batch) & ~nameless
         for row in np.flatnonzero(nameless).tolist():
@@ -104,17 +112,22 @@ class Reading:
             yield Read(matcher, EventBatch.of(table, matcher.event_type), np.arange(table.num_rows))
             return
         names = table[self.type_attribute].cast(pa.string()).combine_chunks()
-        for matcher, rows in self._by_type(matchers, names, self.originals(table), dead):
+        for matcher, rows in self._by_type(matchers, names, self.originals(table), _nameless, dead):
             yield Read(matcher, EventBatch.of(table.take(pa.array(rows)), matcher.event_type), rows)
 
     def _read_json(self, matchers: Matchers, table: pa.Table, dead: list[Dead]) -> Iterator[Read]:
         values = table[self.json].combine_chunks()
+        ids = None if self.id_column is None else table[self.id_column].cast(pa.string()).combine_chunks()
+        called: Called = _nameless if ids is None else lambda row: ids[row].as_py()
         lots: Iterator[tuple[Matcher, npt.NDArray[np.int64]]]
-        if self.type_attribute is None:
+        if self.type_column is not None:
+            named = table[self.type_column].cast(pa.string()).combine_chunks()
+            lots = self._by_type(matchers, named, lambda row: _bytes(values[row]), called, dead)
+        elif self.type_attribute is None:
             lots = iter([(_only(matchers), np.arange(len(values)))])
         else:
             loose = read_json_values(values, EventType(), most_bytes=self.most_bytes)
-            dead.extend(_malformed(each.reason, each.original) for each in loose.bad)
+            dead.extend(_malformed(each.reason, each.original, called(each.line_number)) for each in loose.bad)
             names: list[str | None] = [None] * len(values)
             present = np.zeros(len(values), np.bool_)
             for batch in loose.batches:
@@ -127,17 +140,22 @@ class Reading:
             where = np.flatnonzero(present)
             typed = pa.array(names, pa.string()).take(pa.array(where))
             raw = values.take(pa.array(where))
-            found = self._by_type(matchers, typed, lambda row: _bytes(raw[row]), dead)
+            found = self._by_type(
+                matchers, typed, lambda row: _bytes(raw[row]), lambda row: called(int(where[row])), dead
+            )
             lots = ((matcher, where[rows]) for matcher, rows in found)
         for matcher, rows in lots:
             some = values if len(rows) == len(values) else values.take(pa.array(rows))
             read = read_json_values(some, matcher.event_type, most_bytes=self.most_bytes)
-            dead.extend(_malformed(each.reason, each.original) for each in read.bad)
+            dead.extend(
+                _malformed(each.reason, each.original, called(int(rows[each.line_number]))) for each in read.bad
+            )
             for batch in read.batches:
-                yield Read(matcher, batch, rows[rows_of(batch)])
+                where = rows[rows_of(batch)]
+                yield Read(matcher, batch, where, None if ids is None else ids.take(pa.array(where)))
 
     def _by_type(
-        self, matchers: Matchers, names: pa.Array, original: Original, dead: list[Dead]
+        self, matchers: Matchers, names: pa.Array, original: Original, called: Called, dead: list[Dead]
     ) -> Iterator[tuple[Matcher, npt.NDArray[np.int64]]]:
         """The rows of each event type; those of an unknown one are dead."""
         encoded = names.dictionary_encode()
@@ -147,11 +165,11 @@ class Reading:
             if name in matchers:
                 yield matchers[name], rows
             elif len(rows):
-                known = ", ".join(sorted(matchers)) or "none"
-                what = f"{self.type_attribute} is missing" if name is None else f"there is no event type {name!r}"
-                dead.extend(
-                    Dead("event type", f"{what}; known are {known}", original(row)) for row in rows.tolist()
-                )
+                source = self.type_column or self.type_attribute
+                reason = f"{source} is missing" if name is None else f"there is no event type {name!r}"
+                if self.type_column is None:  # what a column says, the event's author cannot mend
+                    reason += f"; known are {', '.join(sorted(matchers)) or 'none'}"
+                dead.extend(Dead("event type", reason, original(row), called(row)) for row in rows.tolist())
 
 
 def _only(matchers: Matchers) -> Matcher:
@@ -170,9 +188,13 @@ def _problems(batch: EventBatch, strange: npt.NDArray[np.bool_]) -> Iterator[tup
         yield row, "; ".join(reasons.get(row, ["not of its type"])[:_SHOWN_PROBLEMS])
 
 
-def _malformed(reason: str, original: bytes) -> Dead:
+def _malformed(reason: str, original: bytes, name: str | None) -> Dead:
     kind = "oversized" if reason.startswith("the line is longer") else "malformed"
-    return Dead(kind, reason.replace("the line is", "the event is"), original)
+    return Dead(kind, reason.replace("the line is", "the event is"), original, name)
+
+
+def _nameless(_: int) -> None:
+    """No column tells what the event in a row is called."""
 
 
 def _bytes(value: pa.Scalar) -> bytes:

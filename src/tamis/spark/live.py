@@ -71,6 +71,7 @@ class LiveSubscriptions:
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._forgotten = time.monotonic()
+        self._publishing = threading.Lock()
         if isinstance(subscriptions, Store):
             self._store = subscriptions
         elif isinstance(subscriptions, ChangeFolder):
@@ -105,7 +106,11 @@ class LiveSubscriptions:
             self._thread.start()
 
     def publish(self) -> None:
-        """Publish what has changed."""
+        """Publish what has changed; any thread may."""
+        with self._publishing:
+            self._publish()
+
+    def _publish(self) -> None:
         if self._folder is not None:
             self._folder.apply()
         if self._publisher is not None:

@@ -212,8 +212,7 @@ def _copy(state: Path, target: Path) -> None:
 
 def _matched(pipeline: Pipeline, edition: Edition, events: pa.Table) -> Sample:
     """What a batch of these events would give."""
-    quota = pipeline.quota
-    task = StreamTask((edition,), pipeline.reading, None if quota is None else quota.most)
+    task = StreamTask((edition,), pipeline.reading, pipeline.quota)
     found = pa.Table.from_batches(task(iter(events.to_batches())), FOUND)
     kinds = found["row_kind"].combine_chunks()
     pairs, dead = (found.filter(pc.equal(kinds, kind)) for kind in (PAIR, DEAD))

@@ -63,17 +63,22 @@ class Running:
 
     def stop(self, wait_seconds: float = 60.0) -> None:
         """Stop after the batch that is being matched, or in the middle of it if it takes longer."""
-        done = _batches_done(self.query)
-        deadline = time.monotonic() + wait_seconds
-        while self.query.isActive and self.query.status["isTriggerActive"] and time.monotonic() < deadline:
-            if _batches_done(self.query) != done:
-                break
-            time.sleep(_POLL_SECONDS)
-        self.query.stop()
+        finish_batch(self.query, wait_seconds)
 
     def close(self) -> None:
         """Give back what is open."""
         self._open.close()
+
+
+def finish_batch(query: StreamingQuery, wait_seconds: float = 60.0) -> None:
+    """Stop a query after the batch that is being matched, or in the middle of it if it takes longer."""
+    done = _batches_done(query)
+    deadline = time.monotonic() + wait_seconds
+    while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
+        if _batches_done(query) != done:
+            break
+        time.sleep(_POLL_SECONDS)
+    query.stop()
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from tamis.events.batch import EventBatch
 from tamis.events.conversion import converter
 from tamis.matchers import Matchers
 from tamis.operators.reporting import OperatorReport, Tally
-from tamis.quotas import first_per_subscription
+from tamis.quotas import Quota, first_per_subscription
 from tamis.spark.event_reading import Dead, Read, Reading
 from tamis.spark.worker import Edition, by_shard, counted_in, events_in, regrouped
 from tamis.statistics import Statistics
@@ -63,7 +63,7 @@ class StreamTask:
     Attributes:
         editions: The subscriptions, those of each shard.
         reading: How events are read.
-        most_matches: Of one subscription in a batch, if there is a quota.
+        quota: How many pairs of a subscription are needed at all; None for all.
         costs: Seconds that a call of an operator took before, for a process that has not called it yet.
         learned: What calls gave before, by event type, as statistics in JSON, for the same.
         is_routed: Were events sent by a `RouteTask`? If not, every shard gets every event.
@@ -71,7 +71,7 @@ class StreamTask:
 
     editions: tuple[Edition, ...]
     reading: Reading
-    most_matches: int | None = None
+    quota: Quota | None = None
     costs: Mapping[str, float] | None = None
     learned: Mapping[str, str] | None = None
     is_routed: bool = False
@@ -93,9 +93,9 @@ class StreamTask:
                     events += counted
                     yield from _rows(DEAD, _dead_columns(dead))
                 waiting.append(pairs)
-                if self.most_matches is None or sum(map(len, waiting)) >= _CUT_ROWS:
+                if self.quota is None or sum(map(len, waiting)) >= _CUT_ROWS:
                     waiting = [self._cut(waiting, overflow)]
-                    if self.most_matches is None:
+                    if self.quota is None:
                         yield from _rows(PAIR, waiting.pop())
         if waiting:
             yield from _rows(PAIR, self._cut(waiting, overflow))
@@ -120,9 +120,9 @@ class StreamTask:
 
     def _cut(self, pairs: list[pa.Table], overflow: dict[str, int]) -> pa.Table:
         joined = pa.concat_tables(pairs)
-        if self.most_matches is None:
+        if self.quota is None:
             return joined
-        kept, over = first_per_subscription(joined, self.most_matches)
+        kept, over = first_per_subscription(joined, self.quota)
         for subscription, count in over.items():
             overflow[subscription] = overflow.get(subscription, 0) + count
         return kept
@@ -137,7 +137,7 @@ class StreamTask:
 
     def _pairs(self, read: Read, original: Any, dead: list[Dead]) -> tuple[pa.Table, int]:
         """The pairs of some events, and how many of these have one."""
-        matcher, batch, _ = read
+        matcher, batch = read.matcher, read.batch
         names, good = self.reading.judged(read, original, dead)
         at, ids, revisions = matcher.found(batch).columns()
         if not good.all():

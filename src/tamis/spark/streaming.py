@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -31,7 +32,7 @@ from tamis.operators.finding import INSTALLED, OperatorSettings
 from tamis.operators.reporting import Ledger, summed
 from tamis.places import absolute
 from tamis.progress import BatchReport, History, View, busiest
-from tamis.quotas import Quota, Quotas
+from tamis.quotas import Quota, Quotas, by_group
 from tamis.routing.shards import Routing
 from tamis.sinks.base import Delivery, Sink
 from tamis.spark.event_reading import Reading
@@ -71,7 +72,7 @@ def stream(
     *,
     checkpoint: str | os.PathLike[str],
     reading: Reading | None = None,
-    quota: Quota | None = None,
+    quota: Quota | Callable[[], Quota] | None = None,
     trigger: Mapping[str, Any] | None = None,
     snapshot: str | os.PathLike[str] | None = None,
     state: str | os.PathLike[str] | None = None,
@@ -79,6 +80,7 @@ def stream(
     shards: int = 1,
     routing: Routing | None = None,
     poll: timedelta = timedelta(seconds=1),
+    fresh: bool = False,
     retention: timedelta = timedelta(hours=1),
     views: Sequence[View] = (),
     backlog: Callable[[int], int | None] | None = None,
@@ -95,7 +97,7 @@ def stream(
         sink: Where notifications and dead letters go.
         checkpoint: Spark's folder for this query and no other.
         reading: How events are read; by default each has an `id`, and attributes are columns.
-        quota: How many notifications a subscription may give.
+        quota: How many notifications a subscription may give; or what tells it, asked at each batch.
         trigger: The arguments of Spark's `trigger`, such as `{"availableNow": True}`.
         snapshot: Where to publish subscriptions, as driver and workers reach it; by default `snapshot` in `state`.
         state: A folder of the driver for the quotas, the history and what operators did; by default `tamis` in
@@ -105,6 +107,8 @@ def stream(
         routing: Deal them by similarity, and send an event only to shards that may have something for it; every
             event visits all shards without.
         poll: How often the store is asked for changes.
+        fresh: Publish what has changed before each batch? Then a subscription that was in the store before an
+            event reached the source meets the event, and a batch waits for publishing.
         retention: For how long a version of the subscriptions that is no longer the newest stays, unless pinned.
         views: Who wants to see what each batch did.
         backlog: Tells how many events wait, given how many this query has seen since it was started, where Spark's
@@ -151,6 +155,7 @@ def stream(
         backlog,
         settings,
         Ledger(place / OPERATORS_FILE),
+        fresh=fresh,
     )
     writer = events.writeStream.foreachBatch(batches).option("checkpointLocation", absolute(checkpoint))
     if name is not None:
@@ -185,6 +190,7 @@ class Batches:
         operators: Where operators come from.
         ledger: Where is kept what they did, if anywhere.
         query: Spark's query, once it has started.
+        fresh: Is what has changed published before each batch?
     """
 
     live: LiveSubscriptions
@@ -199,6 +205,7 @@ class Batches:
     operators: OperatorSettings = INSTALLED
     ledger: Ledger | None = None
     query: StreamingQuery | None = None
+    fresh: bool = False
     _seen: int = 0
 
     def __call__(self, events: DataFrame, batch: int) -> None:
@@ -210,15 +217,16 @@ class Batches:
         store_version, lag = self.live.store_version(version), self.live.lag_seconds()
         context.setJobDescription(f"tamis: match batch {batch} with version {version} of the subscriptions")
         plan = self._plan(events, version)
-        found = self._match(events, plan)
+        quota = None if self.quotas is None else self.quotas.quota(query, batch)
+        found = self._match(events, plan, quota)
         matched = time.perf_counter()
         pairs = _notifications(_of_kind(found, PAIR), version, at)
         dead = _dead_letters(_of_kind(found, DEAD), at)
-        overflow = _counted(found, OVERFLOW)
+        overflow = _overflow(_of_kind(found, OVERFLOW))
         kept = pairs
         if self.quotas is not None:
             kept, more = self.quotas.apply(query, batch, at, pairs)
-            overflow += sum(more.values())
+            overflow.update(more)
         before = time.perf_counter()
         context.setJobDescription(f"tamis: commit batch {batch}")
         committed = self.sink.commit(Delivery(query, batch, at, version, kept, dead))
@@ -236,7 +244,7 @@ class Batches:
             matched_events=pc.count_distinct(pairs["event_id"]).as_py(),
             notifications=committed.written,
             repeated=committed.repeated,
-            overflow=overflow,
+            overflow=overflow.total(),
             dead=dead.num_rows,
             backlog=self._waiting(count),
             version=version,
@@ -247,6 +255,7 @@ class Batches:
             shards=len(plan.editions),
             visits=visits,
             useful_visits=useful,
+            overflow_by_group=() if quota is None else tuple(sorted(by_group(overflow, quota).items())),
         )
         if self.ledger is not None:
             self.ledger.add(called, learned_in(_of_kind(found, LEARNED)))
@@ -269,6 +278,8 @@ class Batches:
         """
         snapshots = self.live.snapshots
         holder = _holder(query, batch)
+        if self.fresh and holder not in snapshots.pins():
+            self.live.publish()
         version = snapshots.pin(holder, self.live.newest())
         pins = snapshots.pins()
         snapshots.manifest(version)  # a pinned version that is missing is an error, never another one instead
@@ -288,12 +299,12 @@ class Batches:
         matchers = Matchers(EventType.of(dict(each)) for each in described)
         return [read.batch for read in self.reading.read(matchers, events.limit(rows).toArrow(), [])]
 
-    def _match(self, events: DataFrame, plan: Plan) -> pa.Table:
+    def _match(self, events: DataFrame, plan: Plan, quota: Quota | None) -> pa.Table:
         reading = self.reading
         task = StreamTask(
             plan.editions,
             reading,
-            None if self.quotas is None else self.quotas.quota.most,
+            quota if quota is not None and quota.is_limit else None,
             None if self.ledger is None else self.ledger.costs(),
             None if self.ledger is None else self.ledger.learned(),
             plan.routes is not None,
@@ -314,6 +325,14 @@ def _of_kind(found: pa.Table, kind: int) -> pa.Table:
 def _counted(found: pa.Table, kind: int) -> int:
     """The sum of the numbers in rows of a kind."""
     return int(pc.sum(_of_kind(found, kind)["count"]).as_py() or 0)
+
+
+def _overflow(found: pa.Table) -> Counter[str]:
+    """How many matches workers left out, by subscription."""
+    counts: Counter[str] = Counter()
+    for subscription, count in zip(found["subscription_id"].to_pylist(), found["count"].to_pylist(), strict=True):
+        counts[subscription] += count
+    return counts
 
 
 def _notifications(pairs: pa.Table, version: int, at: datetime) -> pa.Table:

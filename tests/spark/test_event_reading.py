@@ -1,0 +1,81 @@
+"""Events that are named and typed by columns beside them, read without Spark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from tamis.events.event_type import EventType
+from tamis.matchers import Matchers
+from tamis.spark.event_reading import Dead, Reading
+
+READING = Reading(json="value", id_column="name", type_column="kind", most_bytes=40)
+SALE = EventType.of({"name": "sale", "attributes": {"price": "double"}})
+
+
+def read(
+    *rows: tuple[str | None, str | None, bytes], reading: Reading = READING
+) -> tuple[dict[str, Any], list[Dead]]:
+    """The ids of the events that can be matched, by type, and what cannot."""
+    names, kinds, values = ([row[place] for row in rows] for place in range(3))
+    columns = {"name": pa.array(names, pa.string()), "kind": pa.array(kinds, pa.string())}
+    table = pa.table({**columns, "value": pa.array(values, pa.binary())})
+    dead: list[Dead] = []
+    found: dict[str, Any] = {}
+    for each in reading.read(Matchers([SALE, EventType("any")]), table, dead):
+        ids, good = reading.judged(each, reading.originals(table), dead)
+        found.setdefault(each.matcher.event_type.name, []).extend(ids.filter(pa.array(good)).to_pylist())
+    return found, dead
+
+
+def test_columns_beside_an_event_name_it_and_its_type() -> None:
+    found, dead = read(
+        ("e1", "sale", b'{"id": "other", "price": 1}'),
+        ("e2", "any", b'{"price": "x"}'),
+        ("e3", "sale", b'{"price": 2}'),
+    )
+    assert found == {"sale": ["e1", "e3"], "any": ["e2"]}
+    assert dead == []
+
+
+def test_bad_events_keep_the_names_of_their_columns() -> None:
+    found, dead = read(
+        ("e1", "sale", b'{"price": "dear"}'),
+        ("e2", "sale", b"nonsense"),
+        ("e3", "any", b'{"long": "' + b"x" * 50 + b'"}'),
+        ("e4", "sale", b'{"price": 1}'),
+    )
+    assert found["sale"] == ["e4"]
+    assert {(each.event_id, each.kind) for each in dead} == {
+        ("e1", "wrong type"),
+        ("e2", "malformed"),
+        ("e3", "oversized"),
+    }
+
+
+def test_an_unknown_type_is_told_without_the_types_of_others() -> None:
+    _, dead = read(("e1", "rent", b"{}"), ("e2", None, b"{}"))
+    assert {each.event_id: each.reason for each in dead} == {
+        "e1": "there is no event type 'rent'",
+        "e2": "kind is missing",
+    }
+
+
+def test_a_type_that_events_name_themselves_is_told_with_those_that_are_known() -> None:
+    reading = Reading(json="value", type_attribute="kind", id_column="name")
+    _, dead = read(("e1", None, b'{"kind": "rent"}'), reading=reading)
+    assert [(each.event_id, each.reason) for each in dead] == [
+        ("e1", "there is no event type 'rent'; known are any, sale")
+    ]
+
+
+def test_an_event_without_a_name_is_dead() -> None:
+    found, dead = read((None, "any", b'{"id": "x"}'))
+    assert found == {"any": []}
+    assert [(each.kind, each.original) for each in dead] == [("missing id", b'{"id": "x"}')]
+
+
+def test_the_columns_that_are_read_must_be_there() -> None:
+    assert READING.columns() == ["value", "name", "kind"]
+    assert Reading(json="value").columns() == ["value"]

@@ -35,6 +35,10 @@ demo: $(STAMP) ## The main job: 200,000 events through Spark, 100,000 subscripti
 	@rm -rf artifacts/demo
 	@$(WITH_JAVA) $(PY) -m tamis demo --folder artifacts/demo $(ARGS)
 
+.PHONY: serve
+serve: $(STAMP) ## The service on 127.0.0.1:8765, its data in tamis-data: make serve ARGS="--port 8080"
+	@$(WITH_JAVA) exec $(PY) -m tamis serve $(ARGS)
+
 .PHONY: tour
 tour: $(STAMP) ## A look at the command line, on the data in examples/
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" scripts/tour.sh

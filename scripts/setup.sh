@@ -41,7 +41,7 @@ pip() { "$venv/bin/python" -m pip --disable-pip-version-check --no-input "$@"; }
 
 say "installing dependencies (PySpark is over 400 MB: the first time takes a few minutes)"
 pip install -q "pip>=25.1" # the first that knows dependency groups
-pip install -q --prefer-binary --group dev --editable ".[spark,operators]"
+pip install -q --prefer-binary --group dev --editable ".[spark,operators,service]"
 
 say "looking for Java"
 "$venv/bin/python" scripts/java_home.py >/dev/null

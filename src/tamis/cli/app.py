@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tamis._version import __version__
+from tamis.cli.client import client
 from tamis.cli.demo import demo
 from tamis.cli.explain import explain
 from tamis.cli.generate import generate
@@ -15,6 +16,7 @@ from tamis.cli.match import match
 from tamis.cli.operators import operators
 from tamis.cli.route import route
 from tamis.cli.run import run
+from tamis.cli.serve import config, serve
 from tamis.cli.show import show
 from tamis.cli.snapshot import snapshot
 from tamis.cli.subs import subs
@@ -49,8 +51,9 @@ def _tamis(
     """
 
 
-for _command in (match, lint, show, explain, test, operators, generate, run, demo):
+for _command in (match, lint, show, explain, test, operators, generate, run, serve, config, demo):
     app.command()(_command)
+app.add_typer(client, name="client")
 app.add_typer(route, name="route")
 app.add_typer(snapshot, name="snapshot")
 app.add_typer(subs, name="subs")

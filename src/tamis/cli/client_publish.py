@@ -1,0 +1,123 @@
+"""`tamis client publish`: the events of files, to a service."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Annotated
+
+import typer
+
+from tamis.cli.client_service import Token, Url, opened
+from tamis.cli.options import Json, Quiet
+
+_STDIN = "-"
+_BOM = b"\xef\xbb\xbf"
+
+
+def publish(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="JSON lines; - for standard input.")],
+    type: Annotated[
+        str | None, typer.Option("--type", metavar="NAME", help="The event type; by default the schemaless one.")
+    ] = None,
+    chunk: Annotated[
+        int, typer.Option("--chunk", min=1, metavar="N", help="How many events go into a request at most.")
+    ] = 2000,
+    url: Url = None,
+    token: Token = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Publish the events of files, one JSON object a line.
+
+    The service keeps every event that the summary counts. An event that it knows by its id is counted as repeated,
+    so a file whose events have ids may be published again.
+
+    \b
+    Examples:
+      tamis client publish events.jsonl --type camera
+      generate-events | tamis client publish - --chunk 100
+
+    Exit code 1 if the service refuses events, 2 if a file or the service cannot be reached; what was sent
+    before stays.
+    """
+    from tamis.cli.output import JsonLines, Screen, counted, fail
+
+    counts = {"accepted": 0, "repeated": 0}
+    reading = _Reading(files)
+    with opened(url, token, as_json=json) as service:
+        from tamis.client.errors import INVALID, ClientError
+
+        try:
+            with _progress(shown=not json and not quiet) as show:
+                for answer in service.publish_chunks(reading, type=type, chunk=chunk):
+                    counts["accepted"] += answer.accepted
+                    counts["repeated"] += answer.repeated
+                    show(sum(counts.values()))
+        except ClientError as error:
+            before = f"{counted(sum(counts.values()), 'event')} before it published"
+            if error.status is None and error.kind == INVALID:
+                fail(f"{reading.place}: {error.detail.partition(': ')[2]}; {before}")
+            error.add_note(before)
+            raise
+        except OSError as error:
+            fail(f"{error.filename or reading.place}: {error.strerror or error}")
+    if json:
+        JsonLines().write(counts)
+    elif not quiet:
+        again = f", {counts['repeated']:,} repeated" if counts["repeated"] else ""
+        Screen().say(f"{counts['accepted']:,} events accepted{again}")
+
+
+class _Reading:
+    """The lines of files, and where one is.
+
+    Attributes:
+        place: File and number of the line that was read last.
+    """
+
+    def __init__(self, files: list[str]) -> None:
+        from tamis.cli.output import fail
+
+        if files.count(_STDIN) > 1:
+            fail("only one input can be standard input")
+        for name in files:
+            if name != _STDIN and not Path(name).exists():
+                fail(f"{name}: no such file")
+        self._files = files
+        self.place = ""
+
+    def __iter__(self) -> Iterator[bytes]:
+        for name in self._files:
+            if name == _STDIN:
+                yield from self._lines("standard input", sys.stdin.buffer)
+            else:
+                with open(name, "rb") as file:
+                    yield from self._lines(name, file)
+
+    def _lines(self, name: str, file: IO[bytes]) -> Iterator[bytes]:
+        self.place = name
+        for number, line in enumerate(file, 1):
+            self.place = f"{name}:{number}"
+            text = line.removeprefix(_BOM) if number == 1 else line
+            if text.strip():
+                yield text
+
+
+@contextmanager
+def _progress(*, shown: bool) -> Iterator[Callable[[int], None]]:
+    """A function that shows how many events the service has; draws on terminals only."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from tamis.cli.output import Screen
+
+    screen = Screen(stderr=True)
+    if not shown or not screen.is_terminal:
+        yield lambda _: None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=screen, transient=True) as progress:
+        task = progress.add_task("connecting")
+        yield lambda events: progress.update(task, description=f"{events:,} events published")

@@ -1,0 +1,57 @@
+"""The application: all routes, the guard in front of them, and the service behind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+from tamis._version import __version__
+from tamis.service import page
+from tamis.service.api import (
+    accounts,
+    conditions,
+    deliveries,
+    describing,
+    events,
+    notifications,
+    operations,
+    problems,
+    subscriptions,
+)
+from tamis.service.api.guarding import Guard
+from tamis.service.api.who import Gatekeeper
+from tamis.service.core import Service
+
+_ABOUT = """Standing conditions, written as SQL WHERE clauses, matched exactly against a stream of events.
+
+Subscribe to a condition, publish events, and be notified of every event that satisfies it: by long poll, by
+server-sent events or by webhook. Every error is a problem of RFC 9457."""
+
+
+def make_app(service: Service) -> FastAPI:
+    """The application of a service; while it runs, so does what works in the background."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        running = asyncio.create_task(service.run())
+        try:
+            yield
+        finally:
+            service.stopping.set()
+            await running
+
+    app = FastAPI(
+        title="tamis", version=__version__, description=_ABOUT, lifespan=lifespan, docs_url=None, redoc_url=None
+    )
+    app.state.service = service
+    app.state.gatekeeper = Gatekeeper(service)
+    problems.install(app)
+    for part in (subscriptions, conditions, events, notifications, deliveries, accounts, operations):
+        app.include_router(part.router)
+    page.install(app)
+    describing.install(app)
+    app.add_middleware(Guard, service=service)
+    return app

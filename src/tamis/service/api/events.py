@@ -1,0 +1,243 @@
+"""Publishing, what was published, the types of events, and what publishers say of theirs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from tamis.errors import EventTypeError
+from tamis.events.event_type import EventType
+from tamis.language.condition import compile_condition
+from tamis.service import judging
+from tamis.service.accounts import Advertisement
+from tamis.service.api import answers, models
+from tamis.service.api.problems import RESPONSES
+from tamis.service.api.who import Admin, Asked, Keeper, Publisher, Subscriber, in_thread
+from tamis.service.names import inside, outside
+from tamis.service.problems import NotFound, Overloaded
+from tamis.service.publishing import (
+    CLOUD_EVENT,
+    CLOUD_EVENTS,
+    JSON,
+    JSON_LINES,
+    MEDIA_TYPES,
+    arrivals,
+    read_events,
+)
+from tamis.store.records import DEFAULT_TYPE, is_storable
+
+router = APIRouter(prefix="/v1", tags=["events"], responses=RESPONSES)
+
+_OBJECT: dict[str, Any] = {"type": "object"}
+_OBJECTS: dict[str, Any] = {"type": "array", "items": _OBJECT, "minItems": 1}
+_AN_EVENT = {"id": "order-1", "price": 199, "brand": "Nikon"}
+_A_CLOUD_EVENT = {"specversion": "1.0", "id": "1", "source": "/shop", "type": "order", "data": {"price": 199}}
+_EVENTS: dict[str, Any] = {
+    "required": True,
+    "content": {
+        JSON: {"schema": {"anyOf": [_OBJECT, _OBJECTS]}, "example": _AN_EVENT},
+        **{each: {"schema": {"type": "string"}, "example": '{"price": 199}\n'} for each in JSON_LINES},
+        CLOUD_EVENT: {"schema": _OBJECT, "example": _A_CLOUD_EVENT},
+        CLOUD_EVENTS: {"schema": _OBJECTS, "example": [_A_CLOUD_EVENT]},
+    },
+}
+_SMALL_BYTES = 16_384
+"""Shorter requests are read at once: a thread would cost more."""
+_NOTIFICATIONS = 1_000
+_TRIED = 1_000
+
+EventId = Annotated[str, Path(description="The id of an event.")]
+Name = Annotated[str, Path(max_length=200, pattern=r"^[^/\u0000]+$")]
+
+
+@router.post(
+    "/events",
+    status_code=202,
+    response_model=models.AcceptedAnswer,
+    openapi_extra={"requestBody": _EVENTS},
+)
+async def publish(
+    request: Request,
+    caller: Publisher,
+    service: Asked,
+    keeper: Keeper,
+    type: Annotated[str, Query(max_length=200, description="Of events that do not name one themselves.")] = "",
+) -> Response:
+    """Publish events: one or many as JSON, JSON lines or CloudEvents. They are on disk when this answers.
+
+    An event's id is its attribute `id`; one that comes again under the same id is not taken a second time. All
+    events of a request are taken, or none.
+    """
+    media_type = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+    if media_type not in MEDIA_TYPES:
+        raise HTTPException(415, f"expected one of {', '.join(MEDIA_TYPES)}, found {media_type!r}")
+    settings = service.settings
+    if await service.backlog() > settings.most_waiting:
+        msg = f"over {settings.most_waiting:,} events wait for the stream already"
+        raise Overloaded(msg, 5.0)
+    body = await request.body()
+    if len(body) < _SMALL_BYTES:
+        events = read_events(body, media_type, most_bytes=settings.event_bytes)
+    else:
+        events = await in_thread(read_events, body, media_type, most_bytes=settings.event_bytes)
+    types = await service.types_of(caller.tenant)
+    if type and type not in types and type != DEFAULT_TYPE:
+        msg = f"there is no event type {type!r}; declared are {', '.join(sorted({*types, DEFAULT_TYPE}))}"
+        raise NotFound(msg)
+    await keeper.take_events(caller, len(events))
+    is_new = await service.publishing.publish(arrivals(caller.tenant, events, types, type or DEFAULT_TYPE))
+    accepted = sum(is_new)
+    service.figures.published(accepted)
+    ids = [each.id for each in events]
+    return JSONResponse({"accepted": accepted, "repeated": len(ids) - accepted, "ids": ids}, 202)
+
+
+@router.get("/events", response_model=models.EventsAnswer)
+async def page(
+    caller: Subscriber,
+    service: Asked,
+    before: Annotated[int | None, Query(ge=0, le=2**62, description="The `next` of the page before.")] = None,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+) -> Any:
+    """Published events, the newest first, as they came."""
+    found = await in_thread(service.inbox.recent, caller.tenant, limit=limit, before=before)
+    items = b",".join(answers.event_text(each) for each in found)
+    rest = {"next": found[-1].number if len(found) == limit else None}
+    return Response(answers.with_text(rest, "items", b"[%s]" % items), media_type=JSON)
+
+
+@router.get("/events/{id:path}", response_model=models.EventDetailAnswer)
+async def get(id: EventId, caller: Subscriber, service: Asked) -> Any:
+    """One event, and whom it concerned."""
+
+    def look() -> Any:
+        name = inside(caller.tenant, id)
+        found = service.inbox.get([name]).get(name)
+        if found is None:
+            msg = f"there is no event {id!r}"
+            raise NotFound(msg)
+        told = service.feed.of_event(name, limit=_NOTIFICATIONS)
+        return answers.event_text(found, notifications=answers.notifications(told))
+
+    return Response(await in_thread(look), media_type=JSON)
+
+
+# --- event types -------------------------------------------------------------------------------------------------
+
+
+@router.get("/event-types", response_model=models.EventTypesAnswer)
+async def event_types(caller: Subscriber, service: Asked) -> Any:
+    """All declared event types."""
+    found = await in_thread(service.subscriptions.event_types, caller.tenant)
+    return {"items": [each.to_dict() for each in found.values()]}
+
+
+@router.get("/event-types/{name}", response_model=models.DeclaredAnswer)
+async def event_type(name: Name, caller: Subscriber, service: Asked) -> Any:
+    """One event type, and the subscriptions that it refuses now."""
+
+    def look() -> Any:
+        found = service.subscriptions.event_types(caller.tenant).get(name)
+        if found is None:
+            msg = f"there is no event type {name!r}"
+            raise NotFound(msg)
+        refused = service.subscriptions.declare(caller.tenant, found, dry_run=True)
+        return {"event_type": found.to_dict(), "refused": answers.refusals(refused)}
+
+    return await in_thread(look)
+
+
+@router.put("/event-types/{name}", response_model=models.DeclaredAnswer)
+async def declare(
+    name: Name,
+    described: dict[str, Any],
+    caller: Admin,
+    service: Asked,
+    dry_run: Annotated[bool, Query(description="Only say what it would refuse?")] = False,
+) -> Any:
+    """Declare an event type or change it; `dry_run` shows what that would refuse before it is done."""
+    if not _is_storable(described):
+        msg = f"event type {name!r}: expected texts without U+0000 and half characters"
+        raise EventTypeError(msg)
+    if described.get("name", name) != name:
+        msg = f"the name of the event type is {described['name']!r}, and that of the address {name!r}"
+        raise EventTypeError(msg)
+
+    def work() -> Any:
+        declared = EventType.from_dict({**described, "name": name})
+        refused = service.subscriptions.declare(caller.tenant, declared, dry_run=dry_run)
+        return {"event_type": declared.to_dict(), "refused": answers.refusals(refused)}
+
+    answer = await in_thread(work)
+    service.forget_types()
+    return answer
+
+
+# --- advertisements ----------------------------------------------------------------------------------------------
+
+
+@router.get("/advertisements", response_model=models.AdvertisementsAnswer)
+async def advertisements(caller: Publisher, service: Asked) -> Any:
+    """What publishers say their events are like."""
+    found = await in_thread(service.accounts.advertisements, caller.tenant)
+    return {"items": [_advertisement(each) for each in found]}
+
+
+@router.get("/advertisements/{id}", response_model=models.ConformityAnswer)
+async def advertisement(id: Name, caller: Publisher, service: Asked) -> Any:
+    """One advertisement, and how many of the last events of its type are as it says."""
+
+    def look() -> Any:
+        found = {each.id: each for each in service.accounts.advertisements(caller.tenant)}
+        each = found.get(inside(caller.tenant, id))
+        if each is None:
+            msg = f"there is no advertisement {id!r}"
+            raise NotFound(msg)
+        event_type = service.subscriptions.event_type(caller.tenant, outside(each.event_type))
+        recent = service.inbox.recent(caller.tenant, limit=_TRIED, event_type=event_type.name)
+        events = [(event.id, event.value) for event in recent]
+        limits = service.subscriptions.limits(caller.tenant)
+        tried = judging.try_condition(each.condition, event_type, limits, events)
+        return {**_advertisement(each), "events": tried.events, "conforming": tried.matched}
+
+    return await in_thread(look)
+
+
+@router.put("/advertisements/{id}", response_model=models.AdvertisementAnswer)
+async def advertise(id: Name, given: models.ConditionGiven, caller: Publisher, service: Asked) -> Any:
+    """Say that all events of a publisher satisfy a condition."""
+
+    def work() -> Any:
+        event_type = service.subscriptions.event_type(caller.tenant, given.event_type)
+        compile_condition(given.condition, event_type, service.subscriptions.limits(caller.tenant))
+        name = inside(caller.tenant, id)
+        service.accounts.advertise(caller.tenant, name, given.condition, event_type.name)
+        found = {each.id: each for each in service.accounts.advertisements(caller.tenant)}
+        return _advertisement(found[name])
+
+    return await in_thread(work)
+
+
+@router.delete("/advertisements/{id}", status_code=204)
+async def withdraw(id: Name, caller: Publisher, service: Asked) -> None:
+    """Take an advertisement back."""
+    if not await in_thread(service.accounts.withdraw, inside(caller.tenant, id)):
+        msg = f"there is no advertisement {id!r}"
+        raise NotFound(msg)
+
+
+def _is_storable(value: Any) -> bool:
+    """Are all texts in it such that databases hold them?"""
+    if isinstance(value, dict):
+        return all(_is_storable(each) for pair in value.items() for each in pair)
+    if isinstance(value, list):
+        return all(_is_storable(each) for each in value)
+    return not isinstance(value, str) or is_storable(value)
+
+
+def _advertisement(each: Advertisement) -> dict[str, Any]:
+    names = {"id": outside(each.id), "event_type": outside(each.event_type)}
+    return {**names, "condition": each.condition, "created": each.created}

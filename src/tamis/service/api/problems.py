@@ -1,0 +1,155 @@
+"""Errors as the API answers them: problems of RFC 9457, all of one shape.
+
+`type` ends in a word for programs, `detail` is for people, and `problems` says where in a condition or in a
+request what is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import compile_path
+
+from tamis.errors import ConditionError, EventError, EventTypeError, SubscriptionError, TamisError
+from tamis.service.accounts import AccountError
+from tamis.service.databases import DatabaseError
+from tamis.service.judging import problems_of
+from tamis.service.problems import Conflict, Forbidden, NotFound, Overloaded, QuotaExceeded, Unauthorized
+from tamis.service.publishing import PublishError
+from tamis.service.webhooks.records import WebhookError
+
+TYPES = "https://tamis.invalid/problems/"
+MEDIA_TYPE = "application/problem+json"
+
+_log = logging.getLogger(__name__)
+
+_LONGEST_WAIT_SECONDS = 3_600
+
+_INSIDE = re.compile(r"'[a-z0-9][a-z0-9-]{0,62}/")
+"""How a name begins that only the service knows."""
+_TITLES = {
+    "condition": "the condition is refused",
+    "not-found": "there is no such thing",
+    "conflict": "it is there already",
+    "unauthorized": "who asks is not known",
+    "forbidden": "whoever asks may not",
+    "quota": "the tenant has as many as it may have",
+    "rate": "too many requests",
+    "invalid": "the request is not as it should be",
+    "unavailable": "come back later",
+    "internal": "the service has made a mistake",
+}
+
+
+class ProblemAnswer(BaseModel):
+    """A problem of RFC 9457."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    problems: list[dict[str, Any]] | None = None
+
+
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    "default": {
+        "description": "A problem (RFC 9457).",
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemAnswer"}}},
+    }
+}
+
+
+def problem(
+    status: int, kind: str, detail: str, *, headers: Mapping[str, str] | None = None, **more: Any
+) -> Response:
+    """The answer that says what is wrong."""
+    body = {"type": TYPES + kind, "title": _TITLES[kind], "status": status, "detail": detail, **more}
+    # In ASCII: what is wrong may be half a character, which has no other bytes.
+    return Response(json.dumps(body).encode(), status, dict(headers or {}), MEDIA_TYPE)
+
+
+def answer_of(error: Exception) -> Response:
+    """The answer that an error becomes."""
+    match error:
+        case ConditionError():
+            return problem(422, "condition", str(error), problems=problems_of(error.text, error.problems))
+        case NotFound():
+            return problem(404, "not-found", str(error))
+        case Unauthorized():
+            return problem(401, "unauthorized", str(error), headers={"WWW-Authenticate": "Bearer"})
+        case Forbidden():
+            return problem(403, "forbidden", str(error))
+        case QuotaExceeded():
+            return problem(403, "quota", str(error))
+        case Overloaded():
+            wait = {"Retry-After": str(math.ceil(min(error.retry_after, _LONGEST_WAIT_SECONDS)))}
+            return problem(
+                error.status, "rate" if error.status == 429 else "unavailable", str(error), headers=wait
+            )
+        case PublishError():
+            places = [{"event": place, "message": what} for place, what in error.problems]
+            return problem(422, "invalid", str(error), problems=places)
+        case Conflict():
+            return problem(409, "conflict", str(error))
+        case WebhookError():
+            return problem(422, "invalid", _INSIDE.sub("'", str(error)))
+        case SubscriptionError() | EventError() | EventTypeError() | AccountError():
+            return problem(422, "invalid", str(error))
+        case DatabaseError():
+            _log.error("%s", error)
+            return problem(503, "unavailable", "a database does not answer", headers={"Retry-After": "1"})
+        case TamisError():
+            return problem(422, "invalid", str(error))
+    _log.error("a request failed", exc_info=error)
+    return problem(500, "internal", "the service has made a mistake, which is in its log")
+
+
+def install(app: FastAPI) -> None:
+    """Let an application answer with problems only."""
+
+    @app.exception_handler(TamisError)
+    async def refused(_: Request, error: TamisError) -> Response:
+        return answer_of(error)
+
+    @app.exception_handler(Exception)
+    async def failed(_: Request, error: Exception) -> Response:
+        return answer_of(error)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> Response:
+        found = [
+            {"field": ".".join(str(part) for part in each["loc"]), "message": each["msg"]}
+            for each in error.errors()
+        ]
+        said = "; ".join(f"{each['field']}: {each['message']}" for each in found[:3])
+        return problem(422, "invalid", said, problems=found)
+
+    @app.exception_handler(HTTPException)
+    async def plain(request: Request, error: HTTPException) -> Response:
+        kinds = {401: "unauthorized", 403: "forbidden", 404: "not-found", 413: "invalid"}
+        kind = kinds.get(error.status_code, "invalid" if error.status_code < 500 else "internal")
+        phrase = HTTPStatus(error.status_code).phrase
+        headers = dict(error.headers or {})
+        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            headers = {"Allow": _methods(request) or headers.get("allow", "")}
+        return problem(error.status_code, kind, str(error.detail or phrase), headers=headers)
+
+
+def _methods(request: Request) -> str:
+    """All methods that the API has for a path; a router names those of its first route only."""
+    path, described = request.url.path, request.app.openapi()["paths"]
+    for template, methods in sorted(described.items(), key=lambda item: "{" in item[0]):
+        if compile_path(template)[0].fullmatch(path):
+            return ", ".join(sorted(method.upper() for method in methods))
+    return ""

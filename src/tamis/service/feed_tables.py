@@ -1,0 +1,62 @@
+"""The tables of the feed: every notification under a growing number, bad events, and what was committed.
+
+Times are microseconds since 1970, UTC.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Table, Text
+
+metadata = MetaData()
+
+_NUMBER = BigInteger().with_variant(Integer(), "sqlite")
+
+feed = Table(
+    "tamis_feed",
+    metadata,
+    Column("seq", _NUMBER, primary_key=True, autoincrement=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("tenant", Text, nullable=False),
+    Column("subscription_id", Text, nullable=False),
+    Column("event_id", Text, nullable=False),
+    Column("event_type", Text, nullable=False),
+    Column("revision", BigInteger, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("event_time", BigInteger),
+    Column("matched_at", BigInteger, nullable=False),
+    Column("query", Text, nullable=False),
+    Column("batch", BigInteger, nullable=False),
+    sqlite_autoincrement=True,
+)
+Index("tamis_feed_tenant", feed.c.tenant, feed.c.seq)
+Index("tamis_feed_subscription", feed.c.subscription_id, feed.c.seq)
+Index("tamis_feed_event", feed.c.event_id)
+
+dead_letters = Table(
+    "tamis_bad_events",
+    metadata,
+    Column("seq", _NUMBER, primary_key=True, autoincrement=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("tenant", Text, nullable=False),
+    Column("event_id", Text),
+    Column("kind", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("original", LargeBinary, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("query", Text, nullable=False),
+    Column("batch", BigInteger, nullable=False),
+    sqlite_autoincrement=True,
+)
+Index("tamis_bad_events_tenant", dead_letters.c.tenant, dead_letters.c.seq)
+
+commits = Table(
+    "tamis_feed_commits",
+    metadata,
+    Column("query", Text, primary_key=True),
+    Column("batch", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", BigInteger, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("written", BigInteger, nullable=False),
+    Column("repeated", BigInteger, nullable=False),
+    Column("dead", BigInteger, nullable=False),
+)

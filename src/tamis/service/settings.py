@@ -1,0 +1,218 @@
+"""The settings of the service: from a file, the environment and the command line, the later ones first.
+
+Each setting is named once, here: its name in the file, `TAMIS_` and the name in capitals in the environment, and
+the option of `tamis serve`, where there is one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from tamis.errors import TamisError
+from tamis.service.kafka import KafkaError, Topic
+
+PREFIX = "TAMIS_"
+PORT = 8765
+
+
+class SettingsError(TamisError):
+    """A setting is not what it should be: the message says which one, and where it was found."""
+
+
+def _setting(default: Any, help: str) -> Any:
+    if isinstance(default, list):
+        return field(default_factory=lambda: tuple(default), metadata={"help": help})
+    return field(default=default, metadata={"help": help})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings; the help of each says what it is."""
+
+    host: str = _setting("127.0.0.1", "Address to listen on.")
+    port: int = _setting(PORT, "Port to listen on; 0 for any free one.")
+    data: str = _setting("tamis-data", "Folder of everything that is not in a database of its own.")
+    store: str = _setting("", "URL of the database of subscriptions; by default store.db in the folder.")
+    feed: str = _setting("", "URL of the database of notifications; by default feed.db in the folder.")
+    inbox: str = _setting("", "URL of the database of published events; by default inbox.db in the folder.")
+    kafka: str = _setting("", "Kafka as kafka://host:port,host:port/topic that the stream reads events from.")
+    stream: bool = _setting(True, "Run the stream in a process of the service's own?")
+    master: str = _setting("local[*]", "Spark's master.")
+    memory: str = _setting("2g", "Memory of Spark's driver.")
+    spark: tuple[str, ...] = _setting([], "More settings of Spark's, as name=value.")
+    trigger_seconds: float = _setting(0.2, "How often the stream looks for events.")
+    batch_events: int = _setting(50_000, "Most events of a batch.")
+    most_waiting: int = _setting(5_000_000, "Events that may wait for the stream; then publishing answers 503.")
+    hosts: tuple[str, ...] = _setting([], "Names under which the service may be asked, besides its address.")
+    validity_seconds: int = _setting(86_400, "How long a subscription lasts that does not say so.")
+    longest_validity_seconds: int = _setting(366 * 86_400, "How long a subscription may last.")
+    event_bytes: int = _setting(1 << 20, "Longest event.")
+    request_bytes: int = _setting(64 << 20, "Longest request.")
+    keep_events_days: float = _setting(7.0, "How long published events are kept.")
+    keep_feed_days: float = _setting(30.0, "How long notifications and attempts to deliver them are kept.")
+    anonymous_publish: bool = _setting(False, "May anybody publish to the tenant `default`, without a token?")
+    webhook_attempts: int = _setting(12, "How often a webhook is tried before its notification is parked.")
+    webhook_networks: tuple[str, ...] = _setting([], "Private networks that webhooks may call, as 10.1.0.0/16.")
+    webhook_timeout_seconds: float = _setting(10.0, "How long a receiver may take.")
+    webhook_base_seconds: float = _setting(1.0, "The wait after the first failed call; it doubles with each.")
+    operators: tuple[str, ...] = _setting([], "Modules with operators, and names of the library's.")
+    log_level: str = _setting("info", "debug, info, warning or error.")
+
+    def __post_init__(self) -> None:
+        problems = []
+        for name in ("trigger_seconds", "keep_events_days", "keep_feed_days", "webhook_timeout_seconds"):
+            if not getattr(self, name) > 0:
+                problems.append(f"{name}: expected more than 0, found {getattr(self, name)}")
+        for name in ("batch_events", "most_waiting", "validity_seconds", "event_bytes", "request_bytes"):
+            if getattr(self, name) < 1:
+                problems.append(f"{name}: expected 1 or more, found {getattr(self, name)}")
+        for each in self.spark:
+            if not re.fullmatch(r"spark\.[\w.-]+=.*", each, re.DOTALL):
+                problems.append(f"spark: expected spark.name=value, found {each!r}")
+        if self.kafka:
+            try:
+                Topic.of(self.kafka)
+            except KafkaError as error:
+                problems.append(f"kafka: {error}")
+        if not 0 <= self.port <= 65_535:
+            problems.append(f"port: expected 0 to 65535, found {self.port}")
+        if self.log_level not in ("debug", "info", "warning", "error"):
+            problems.append(f"log_level: expected debug, info, warning or error, found {self.log_level!r}")
+        if problems:
+            raise SettingsError("; ".join(problems))
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the service."""
+        return Path(self.data).absolute()
+
+    def spark_settings(self) -> dict[str, str]:
+        """The settings of Spark by name."""
+        return {name: value for name, _, value in (each.partition("=") for each in self.spark)}
+
+    def database(self, name: str) -> str:
+        """The URL of one of the databases `store`, `feed` and `inbox`."""
+        given: str = getattr(self, name)
+        return given or f"sqlite:///{self.folder / f'{name}.db'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Settings, and where each of them comes from.
+
+    Attributes:
+        settings: All of them.
+        origins: By name, `default`, the file, the variable of the environment, or the option.
+    """
+
+    settings: Settings
+    origins: dict[str, str]
+
+
+def load(
+    file: str | os.PathLike[str] | None = None,
+    environment: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Found:
+    """The settings of a file, of the environment and of options; those of options win, then the environment's.
+
+    Args:
+        file: A TOML file; without it, the one that TAMIS_CONFIG names.
+        environment: Variables; those of the process by default.
+        options: Settings by name; those that are None were not given.
+
+    Raises:
+        SettingsError: One of them is unknown or not what it should be.
+    """
+    environment = os.environ if environment is None else environment
+    types = get_type_hints(Settings)
+    values: dict[str, Any] = {}
+    origins = {each.name: "default" for each in fields(Settings)}
+    file = file or environment.get(f"{PREFIX}CONFIG")
+    if file is not None:
+        for name, value in _read(Path(file)).items():
+            if name not in types:
+                msg = f"{os.fspath(file)}: there is no setting {name!r}; known are {', '.join(types)}"
+                raise SettingsError(msg)
+            values[name] = _checked(types[name], value, f"{os.fspath(file)}: {name}")
+            origins[name] = os.fspath(file)
+    for name, type_ in types.items():
+        variable = PREFIX + name.upper()
+        if variable in environment:
+            values[name] = _parsed(type_, environment[variable], variable)
+            origins[name] = variable
+    for name, value in (options or {}).items():
+        if value is not None:
+            values[name] = _checked(types[name], value, f"--{name.replace('_', '-')}")
+            origins[name] = f"--{name.replace('_', '-')}"
+    return Found(Settings(**values), origins)
+
+
+def parsed(name: str, text: str, place: str) -> Any:
+    """The value of a setting that was given as a text.
+
+    Raises:
+        SettingsError: There is no such setting, or that is no value of it.
+    """
+    types = get_type_hints(Settings)
+    if name not in types:
+        msg = f"{place}: there is no setting {name!r}; known are {', '.join(types)}"
+        raise SettingsError(msg)
+    return _parsed(types[name], text, place)
+
+
+def described() -> list[tuple[str, Any, str]]:
+    """Each setting: its name, its default and its help."""
+    return [(each.name, _default(each), each.metadata["help"]) for each in fields(Settings)]
+
+
+def _default(each: Field[Any]) -> Any:
+    return each.default if each.default_factory is MISSING else each.default_factory()
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        msg = f"{file}: {error.strerror or error}"
+        raise SettingsError(msg) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        msg = f"{file}: not a TOML file: {error}"
+        raise SettingsError(msg) from error
+
+
+def _checked(type_: Any, value: Any, place: str) -> Any:
+    """A value of a file or an option, which has a type already."""
+    if type_ is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if type_ == tuple[str, ...]:
+        if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
+            return tuple(value)
+    elif isinstance(value, type_) and (type_ is bool or not isinstance(value, bool)):
+        return value
+    msg = f"{place}: expected {_called(type_)}, found {value!r}"
+    raise SettingsError(msg)
+
+
+def _parsed(type_: Any, text: str, place: str) -> Any:
+    """A value of the environment, which is a text."""
+    try:
+        if type_ is bool:
+            return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}[text.lower()]
+        if type_ == tuple[str, ...]:
+            return tuple(part.strip() for part in text.split(",") if part.strip())
+        return type_(text)
+    except (ValueError, KeyError) as error:
+        msg = f"{place}: expected {_called(type_)}, found {text!r}"
+        raise SettingsError(msg) from error
+
+
+def _called(type_: Any) -> str:
+    names = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+    return names.get(type_, "a list of texts")

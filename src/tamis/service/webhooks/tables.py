@@ -1,0 +1,81 @@
+"""The tables of webhooks, beside the feed of notifications in the same database.
+
+`tamis_webhooks` has one row a subscription that is delivered so. Its `cursor` is the number in the feed up to
+which everything of the subscription was delivered or parked; `attempts` and `next_attempt` are of what comes next.
+`tamis_failed` has what was parked; `next_attempt` is set while it is to be replayed. Rows of `tamis_attempts` are
+only ever appended, and cut from the old end. Times are microseconds since 1970, UTC.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, Double, Index, Integer, MetaData, Table, Text, column, table
+
+PENDING, CONFIRMED, REFUSED = "pending", "confirmed", "refused"
+
+# By bytes in every database, so that the ids of a tenant are together.
+_ORDERED = Text().with_variant(Text(collation="C"), "postgresql")
+_NUMBER = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts up integers only
+
+metadata = MetaData()
+
+webhooks = Table(
+    "tamis_webhooks",
+    metadata,
+    Column("subscription_id", _ORDERED, primary_key=True),
+    Column("url", Text, nullable=False),
+    Column("secret", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("reason", Text),  # why it is refused, or what the last handshake lacked
+    Column("cursor", BigInteger, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("next_attempt", BigInteger, nullable=False),
+    Column("created", BigInteger, nullable=False),
+)
+
+attempts = Table(
+    "tamis_attempts",
+    metadata,
+    Column("number", _NUMBER, primary_key=True, autoincrement=True),
+    Column("notification_id", Text, nullable=False),  # of a handshake, the id of that message
+    Column("subscription_id", _ORDERED, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("seconds", Double, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("status", Integer),
+    Column("error", Text),
+    Column("outcome", Text, nullable=False),
+)
+Index("tamis_attempts_notification", attempts.c.notification_id)
+Index("tamis_attempts_subscription", attempts.c.subscription_id, attempts.c.number)
+Index("tamis_attempts_at", attempts.c.at)
+
+failed = Table(
+    "tamis_failed",
+    metadata,
+    Column("notification_id", Text, primary_key=True),
+    Column("seq", BigInteger, nullable=False),
+    Column("subscription_id", _ORDERED, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("tries", Integer, nullable=False),  # of the present replay
+    Column("next_attempt", BigInteger),
+)
+Index("tamis_failed_subscription", failed.c.subscription_id, failed.c.seq)
+_IS_REPLAYED = failed.c.next_attempt.is_not(None)
+Index("tamis_failed_replayed", failed.c.next_attempt, sqlite_where=_IS_REPLAYED, postgresql_where=_IS_REPLAYED)
+
+feed = table(
+    "tamis_feed",
+    column("seq", BigInteger),
+    column("id", Text),
+    column("subscription_id", Text),
+    column("event_id", Text),
+    column("event_type", Text),
+    column("revision", Integer),
+    column("version", BigInteger),
+    column("event_time", BigInteger),
+    column("matched_at", BigInteger),
+    column("batch", BigInteger),
+)
+"""What is read of the feed, which is made and written elsewhere."""

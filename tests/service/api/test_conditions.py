@@ -1,0 +1,144 @@
+"""Conditions before they are subscribed: lint, test and explain, on events of one's own."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.service.api.running import Running, Tenant, problem
+from tests.service.api.test_subscribing import subscribe
+
+JSON = {"Content-Type": "application/json"}
+
+
+def asked(client: httpx2.Client, what: str, **body: Any) -> dict[str, Any]:
+    answer = client.post(f"/v1/conditions/{what}", content=json.dumps(body), headers=JSON)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def publish(client: httpx2.Client, *events: dict[str, Any]) -> None:
+    assert client.post("/v1/events", json=[*events]).status_code == 202
+
+
+# --- lint ----------------------------------------------------------------------------------------------------
+
+
+def test_a_good_condition_has_no_findings(tenant: Tenant) -> None:
+    assert asked(tenant.subscribe, "lint", condition="price < 300") == {"findings": []}
+
+
+def test_a_finding_says_where_and_how_bad(tenant: Tenant) -> None:
+    text = "price < 300\n AND brand ="
+    [found] = asked(tenant.subscribe, "lint", condition=text)["findings"]
+    assert (found["severity"], found["line"], found["column"]) == ("error", 2, 13)
+    assert found["start"] == len(text) < found["end"]  # just after it
+    assert found["message"]
+
+
+def test_what_is_right_but_useless_is_a_finding_too(tenant: Tenant) -> None:
+    found = asked(tenant.subscribe, "lint", condition="a = 1\n AND a = 2")["findings"]
+    assert found and {each["severity"] for each in found} <= {"warning", "info"}
+    assert all(0 <= each["start"] <= each["end"] for each in found)
+
+
+def test_what_a_condition_is_linted_for_must_be_declared(tenant: Tenant) -> None:
+    given = {"condition": "a = 1", "event_type": "unheard"}
+    problem(tenant.subscribe.post("/v1/conditions/lint", json=given), 404, "not-found")
+
+
+# --- test ----------------------------------------------------------------------------------------------------
+
+
+def test_pasted_events_are_tried(tenant: Tenant) -> None:
+    events = [{"price": 1}, {"price": 500}, {"id": "x", "price": 2}, {}]
+    assert asked(tenant.subscribe, "test", condition="price < 300", events=events) == {
+        "events": 4,
+        "matched": 2,
+        "ids": ["1", "x"],
+    }
+
+
+def test_recent_events_are_tried_and_those_of_others_are_not(served: Running, tenant: Tenant) -> None:
+    publish(tenant.publish, {"id": "a", "price": 1}, {"id": "b", "price": 900})
+    other = served.tenant()
+    publish(other.publish, {"id": "c", "price": 1})
+    assert asked(tenant.subscribe, "test", condition="price < 300") == {"events": 2, "matched": 1, "ids": ["a"]}
+    assert asked(tenant.subscribe, "test", condition="price < 300", last=1)["events"] == 1
+    assert asked(other.subscribe, "test", condition="price < 300")["ids"] == ["c"]
+
+
+def test_a_refused_condition_is_a_problem(tenant: Tenant) -> None:
+    answer = tenant.subscribe.post("/v1/conditions/test", json={"condition": "a =", "events": []})
+    assert problem(answer, 422, "condition")["problems"]
+
+
+# --- explain -------------------------------------------------------------------------------------------------
+
+
+def test_a_pasted_event_is_explained(tenant: Tenant) -> None:
+    found = asked(tenant.subscribe, "explain", condition="price < 300 AND brand = 'x'", event={"price": 1})
+    assert found["verdict"] is None
+    assert found["tree"] and found["reason"] and "price" in found["text"]
+    assert asked(tenant.subscribe, "explain", condition="price < 300", event={"price": 1})["verdict"] is True
+    assert asked(tenant.subscribe, "explain", condition="price < 300", event={"price": 300})["verdict"] is False
+
+
+def test_a_published_event_and_a_subscription_are_explained_by_their_ids(tenant: Tenant) -> None:
+    publish(tenant.publish, {"id": "a/b", "price": 1})
+    subscribe(tenant.subscribe, "price < 300", id="cheap")
+    found = asked(tenant.subscribe, "explain", subscription="cheap", event_id="a/b")
+    assert found["verdict"] is True
+    assert tenant.name not in json.dumps(found)
+
+
+def test_events_and_subscriptions_of_others_cannot_be_explained(served: Running, tenant: Tenant) -> None:
+    publish(tenant.publish, {"id": "a", "price": 1})
+    subscribe(tenant.subscribe, id="cheap")
+    other = served.tenant().admin
+    for body in (
+        {"condition": "price < 3", "event_id": "a"},
+        {"condition": "price < 3", "event_id": f"{tenant.name}/a"},
+        {"subscription": "cheap", "event": {}},
+    ):
+        problem(other.post("/v1/conditions/explain", json=body), 404, "not-found")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"condition": "a = 1"},
+        {"event": {}},
+        {"condition": "a = 1", "subscription": "s", "event": {}},
+        {"condition": "a = 1", "event": {}, "event_id": "e"},
+        {"condition": "a = 1", "event": []},
+    ],
+)
+def test_one_condition_and_one_event_are_explained(tenant: Tenant, body: dict[str, Any]) -> None:
+    problem(tenant.subscribe.post("/v1/conditions/explain", json=body), 422, "invalid")
+
+
+ODD: list[dict[str, Any]] = [
+    {"a": "\ud800"},
+    {"\ud800": 1},
+    {"id": "\ud800", "a": 1},
+    {"a": float("nan")},
+    {"a": 10**400},
+    {"a": "\0"},
+    {"a": json.loads("[" * 200 + "]" * 200)},
+]
+
+
+@pytest.mark.parametrize("event", ODD)
+def test_an_odd_event_is_no_mistake_of_the_service(tenant: Tenant, event: dict[str, Any]) -> None:
+    for what, body in (("explain", {"event": event}), ("test", {"events": [event, {"a": 1}]})):
+        content = json.dumps({"condition": "a = 1 OR a IS NULL OR a LIKE '%'", **body})
+        answer = tenant.subscribe.post(f"/v1/conditions/{what}", content=content, headers=JSON)
+        assert answer.status_code in (200, 422), answer.text
+        if answer.status_code == 422:
+            problem(answer, 422, "invalid")

@@ -1,0 +1,197 @@
+"""The feed: a batch whole and once, numbers that grow, each tenant's own, bad events, and what is forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+import pytest
+
+from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, dead_letter_ids, notification_ids
+from tamis.service.feed import Feed, FeedSink
+from tamis.sinks.base import Committed, Delivery
+
+AT = datetime(2026, 11, 1, 12, tzinfo=UTC)
+Pair = tuple[str, str]
+Dead = tuple[str | None, str, bytes]
+
+
+@pytest.fixture
+def sink(url: str) -> Iterator[FeedSink]:
+    opened = FeedSink(url=url)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def feed(url: str) -> Iterator[Feed]:
+    opened = Feed(url)
+    yield opened
+    opened.close()
+
+
+def delivery(batch: int, pairs: Sequence[Pair] = (), dead: Sequence[Dead] = (), *, at: datetime = AT) -> Delivery:
+    """Of pairs of an event and a subscription, and bad events by id, kind and text; names are those inside."""
+    events, subscriptions = (
+        pa.array([e for e, _ in pairs], pa.string()),
+        pa.array([s for _, s in pairs], pa.string()),
+    )
+    ones = pa.array([1] * len(pairs), pa.int64())
+    told = {
+        "id": notification_ids(events, subscriptions, ones),
+        "event_id": events,
+        "subscription_id": subscriptions,
+        "revision": ones,
+        "event_type": pa.array(["t/event"] * len(pairs), pa.string()),
+        "version": ones,
+        "event_time": pa.array([None] * len(pairs), pa.timestamp("us", "UTC")),
+        "matched_at": pa.array([at] * len(pairs), pa.timestamp("us", "UTC")),
+    }
+    kinds, texts = pa.array([k for _, k, _ in dead], pa.string()), pa.array([t for _, _, t in dead], pa.binary())
+    bad = {
+        "id": dead_letter_ids(kinds, texts),
+        "event_id": pa.array([id for id, _, _ in dead], pa.string()),
+        "kind": kinds,
+        "reason": pa.array([f"there is no event type 't/{kind}'" for _, kind, _ in dead], pa.string()),
+        "original": texts,
+        "at": pa.array([at] * len(dead), pa.timestamp("us", "UTC")),
+    }
+    return Delivery("q", batch, at, 1, pa.table(told, schema=NOTIFICATIONS), pa.table(bad, schema=DEAD_LETTERS))
+
+
+def pairs_of(feed: Feed, tenant: str) -> list[Pair]:
+    return sorted((each.event_id, each.subscription_id) for each in feed.after(tenant, 0, limit=1_000))
+
+
+def test_a_batch_is_committed_once(sink: FeedSink, feed: Feed) -> None:
+    given = delivery(0, [("t/e1", "t/a"), ("t/e2", "t/a")])
+    assert sink.commit(given) == Committed(2, 0)
+    assert sink.commit(given) == Committed(2, 0, again=True)
+    assert pairs_of(feed, "t") == [("e1", "a"), ("e2", "a")]
+
+
+def test_a_notification_that_is_there_stays_where_it_is(sink: FeedSink, feed: Feed) -> None:
+    sink.commit(delivery(0, [("t/e1", "t/a")]))
+    [before] = feed.after("t", 0, limit=9)
+    assert sink.commit(delivery(1, [("t/e1", "t/a"), ("t/e2", "t/a")])) == Committed(1, 1)
+    first, second = feed.after("t", 0, limit=9)
+    assert first == before
+    assert (second.event_id, second.batch) == ("e2", 1)
+
+
+def test_a_batch_that_has_a_match_twice_tells_it_once(sink: FeedSink, feed: Feed) -> None:
+    assert sink.commit(delivery(0, [("t/e1", "t/a"), ("t/e1", "t/a")])) == Committed(1, 0)
+    assert pairs_of(feed, "t") == [("e1", "a")]
+
+
+def test_nothing_of_a_batch_is_there_if_a_part_cannot_be(
+    sink: FeedSink, feed: Feed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tamis.service import feed as module
+
+    def fail(*_: object) -> None:
+        msg = "no more"
+        raise RuntimeError(msg)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_dead_rows", fail)
+        with pytest.raises(RuntimeError):
+            sink.commit(delivery(0, [("t/e1", "t/a")]))
+    assert feed.end() == 0
+    assert sink.commit(delivery(0, [("t/e1", "t/a")])) == Committed(1, 0)
+
+
+def test_numbers_grow_and_a_reader_that_keeps_the_last_misses_nothing(sink: FeedSink, feed: Feed) -> None:
+    seen: list[str] = []
+    at = 0
+    for batch in range(5):
+        sink.commit(delivery(batch, [(f"t/e{batch}-{number}", "t/a") for number in range(3)]))
+        page = feed.after("t", at, limit=2)
+        while page:
+            seen += [each.event_id for each in page]
+            at = page[-1].seq
+            page = feed.after("t", at, limit=2)
+    assert sorted(seen) == [f"e{batch}-{number}" for batch in range(5) for number in range(3)]
+    assert feed.end() == at
+
+
+def test_pages_go_back_from_the_newest(sink: FeedSink, feed: Feed) -> None:
+    for batch in range(4):
+        sink.commit(delivery(batch, [(f"t/e{batch}", "t/a")]))
+    newest = feed.before("t", None, limit=2)
+    assert [each.event_id for each in newest] == ["e3", "e2"]
+    assert [each.event_id for each in feed.before("t", newest[-1].seq, limit=9)] == ["e1", "e0"]
+
+
+def test_a_tenant_sees_its_own_only(sink: FeedSink, feed: Feed) -> None:
+    sink.commit(delivery(0, [("t/e", "t/a"), ("u/e", "u/a")], [("t/x", "k", b"1"), ("u/x", "k", b"1")]))
+    assert pairs_of(feed, "t") == pairs_of(feed, "u") == [("e", "a")]
+    [own] = feed.after("t", 0, limit=9)
+    assert feed.get("t", own.id) == own
+    assert feed.get("u", own.id) is None
+    [bad] = feed.bad_events("t", limit=9)
+    assert feed.bad_event("t", bad.id) == bad
+    assert feed.bad_event("u", bad.id) is None
+
+
+def test_notifications_of_one_subscription_or_one_event(sink: FeedSink, feed: Feed) -> None:
+    sink.commit(delivery(0, [("t/e1", "t/a"), ("t/e1", "t/b"), ("t/e2", "t/b")]))
+    found = feed.after("t", 0, limit=9, subscription="t/b")
+    assert sorted(each.event_id for each in found) == ["e1", "e2"]
+    assert sorted(each.subscription_id for each in feed.of_event("t/e1", limit=9)) == ["a", "b"]
+
+
+def test_the_same_bad_text_of_two_events_is_two_bad_events(sink: FeedSink, feed: Feed) -> None:
+    sink.commit(delivery(0, dead=[("t/e1", "k", b"bad"), ("t/e2", "k", b"bad"), ("t/e1", "k", b"bad")]))
+    sink.commit(delivery(1, dead=[("t/e1", "k", b"bad")]))
+    assert sorted(str(each.event_id) for each in feed.bad_events("t", limit=9)) == ["e1", "e2"]
+
+
+def test_a_bad_event_is_told_in_the_names_of_its_tenant(sink: FeedSink, feed: Feed) -> None:
+    sink.commit(delivery(0, dead=[("t/e1", "rent", b"bad")]))
+    [bad] = feed.bad_events("t", limit=9)
+    assert (bad.event_id, bad.reason, bad.original) == ("e1", "there is no event type 'rent'", b"bad")
+
+
+def test_a_bad_event_that_was_published_again_is_forgotten(sink: FeedSink, feed: Feed) -> None:
+    sink.commit(delivery(0, dead=[("t/e1", "k", b"1"), ("u/e1", "k", b"2")]))
+    [bad] = feed.bad_events("t", limit=9)
+    feed.forget_bad("u", bad.id)
+    assert feed.bad_events("t", limit=9) == [bad]
+    feed.forget_bad("t", bad.id)
+    assert feed.bad_events("t", limit=9) == []
+    assert len(feed.bad_events("u", limit=9)) == 1
+
+
+def test_subscriptions_are_counted_by_their_notifications(sink: FeedSink, feed: Feed) -> None:
+    sink.commit(delivery(0, [("t/e0", "t/a")], at=AT - timedelta(hours=1)))
+    sink.commit(delivery(1, [("t/e1", "t/a"), ("t/e1", "t/b"), ("t/e2", "t/b"), ("u/e", "u/a")]))
+    assert feed.counts("t", AT - timedelta(minutes=1), limit=9) == [("b", 2), ("a", 1)]
+    assert feed.counts("t", AT - timedelta(days=1), limit=1) == [("a", 2)]
+
+
+def test_notifications_are_counted_over_time(sink: FeedSink, feed: Feed) -> None:
+    sink.commit(delivery(0, [("t/e0", "t/a")], at=AT))
+    sink.commit(delivery(1, [("t/e1", "t/a"), ("t/e2", "t/b")], at=AT + timedelta(seconds=70)))
+    minute = timedelta(minutes=1)
+    assert feed.over_time("t", AT, 60) == [(AT, 1), (AT + minute, 2)]
+    assert feed.over_time("t", AT, 60, subscription="t/b") == [(AT + minute, 1)]
+    edges = [AT, AT + minute, AT + 2 * minute, AT + 3 * minute]
+    assert feed.spans("t", edges) == [1, 2, 0]
+
+
+def test_what_is_old_is_forgotten_but_never_the_last_number_and_the_last_commit(
+    sink: FeedSink, feed: Feed
+) -> None:
+    old = AT - timedelta(days=40)
+    sink.commit(delivery(0, [("t/e0", "t/a")], [("t/x", "k", b"1")], at=old))
+    last = delivery(1, [("t/e1", "t/a"), ("t/e2", "t/a")], at=old)
+    sink.commit(last)
+    end = feed.end()
+    assert feed.forget(AT) == 3
+    assert feed.end() == end
+    assert feed.bad_events("t", limit=9) == []
+    assert sink.commit(last).again, "a batch that is done again late is known all the same"
+    sink.commit(delivery(2, [("t/e3", "t/a")]))
+    assert feed.end() > end

@@ -1,0 +1,105 @@
+"""A service whose events go through Kafka: a real broker, the real process of the stream, and a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tamis.events.event_type import EventType
+from tamis.service.feed import Feed
+from tamis.service.inbox import Inbox
+from tamis.service.inboxes import open_inbox
+from tamis.service.kafka import KafkaError, KafkaLog, Topic, Watermarks
+from tamis.service.settings import Settings
+from tamis.service.supervising import Supervisor
+from tamis.store import Store
+from tests.servers import NoServerError
+from tests.service.living import PATIENCE_SECONDS, arrival
+from tests.spark.kafka_broker import broker, connector
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def kafka(spark_environment: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """The broker's address, and the jars of Spark's connector."""
+    folder = tmp_path_factory.mktemp("kafka")
+    (folder / "connector").mkdir()
+    try:
+        jars = ",".join(map(str, connector(folder / "connector")))
+        with broker(folder / "broker") as address:
+            yield address, jars
+    except NoServerError as error:
+        if os.environ.get("TAMIS_REQUIRE_SERVERS"):
+            raise
+        pytest.skip(str(error))
+
+
+async def _run(settings: Settings, inbox: Inbox) -> None:
+    """Run the stream until nothing waits."""
+    supervisor, stop = Supervisor(settings), asyncio.Event()
+    task = asyncio.create_task(supervisor.run(stop))
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while await asyncio.to_thread(inbox.waiting):
+            assert supervisor.starts < 5, supervisor.reason
+            await asyncio.sleep(0.1)
+        stop.set()
+        await task
+
+
+def test_what_is_acknowledged_is_matched_once(kafka: tuple[str, str], tmp_path: Path) -> None:
+    address, jars = kafka
+    settings = Settings(
+        data=str(tmp_path),
+        kafka=f"kafka://{address}/events",
+        master="local[2]",
+        memory="1g",
+        spark=(f"spark.jars={jars}",),
+    )
+    inbox, feed = open_inbox(settings), Feed(settings.database("feed"))
+    with Store.open(settings.database("store")) as store:
+        store.set_event_type(EventType("t/event"))
+        store.add("t/cheap", "price < 5", event_type="t/event", owner="t")
+    events = [arrival("t", f"e{number}", {"price": number}) for number in range(10)]
+    assert inbox.append(events) == [True] * 10
+    assert inbox.append(events[:3]) == [False] * 3
+    asyncio.run(_run(settings, inbox))
+
+    # What a service leaves behind that was killed before it wrote its copy: the event is in Kafka twice.
+    log = KafkaLog(Topic.of(settings.kafka), most_bytes=1_000)
+    log.write(events[:3])
+    log.close()
+    inbox.append([arrival("t", "e10", {"price": 1})])
+    assert inbox.waiting() == 1
+    asyncio.run(_run(settings, inbox))
+
+    told = feed.after("t", 0, limit=100)
+    assert sorted((each.event_id, each.subscription_id) for each in told) == sorted(
+        (f"e{number}", "cheap") for number in [0, 1, 2, 3, 4, 10]
+    )
+    assert [each.id for each in inbox.recent("t", limit=2)] == ["t/e10", "t/e9"]
+    watermarks = Watermarks(Topic.of(settings.kafka))
+    assert watermarks.behind(None) == 10 + 3 + 1
+    watermarks.close()
+    feed.close()
+    inbox.close()
+
+
+def test_an_event_that_kafka_does_not_take_is_not_accepted(kafka: tuple[str, str], tmp_path: Path) -> None:
+    address, _ = kafka
+    inbox = open_inbox(Settings(data=str(tmp_path), kafka=f"kafka://{address}/other", event_bytes=8 << 20))
+    with pytest.raises(KafkaError, match="kafka: topic other"):
+        inbox.append([arrival("t", "small", {}), arrival("t", "large", b" " * (4 << 20) + b"{}")])
+    assert inbox.get(["t/small", "t/large"]) == {}
+    assert inbox.append([arrival("t", "small", {})]) == [True]
+    inbox.close()
+
+
+def test_a_broker_that_does_not_answer_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tamis.service.kafka._PATIENCE_SECONDS", 1.0)
+    with pytest.raises(KafkaError, match=r"topic events at 127\.0\.0\.1:1"):
+        open_inbox(Settings(data=str(tmp_path), kafka="kafka://127.0.0.1:1/events"))

@@ -1,0 +1,94 @@
+"""Settings: from a file, the environment and options; what is wrong is named, all of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tamis.service.settings import Settings, SettingsError, described, load
+
+
+def file_of(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "tamis.toml"
+    path.write_text(text)
+    return path
+
+
+def test_options_win_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
+    file = file_of(tmp_path, 'port = 1\nhost = "a"\ndata = "d"')
+    found = load(file, {"TAMIS_PORT": "2", "TAMIS_HOST": "b"}, {"port": 3, "host": None})
+    assert (found.settings.port, found.settings.host, found.settings.data) == (3, "b", "d")
+    origins = found.origins
+    assert (origins["port"], origins["host"], origins["data"], origins["memory"]) == (
+        *("--port", "TAMIS_HOST", str(file)),
+        "default",
+    )
+
+
+def test_the_environment_may_name_the_file(tmp_path: Path) -> None:
+    file = file_of(tmp_path, "port = 1")
+    assert load(environment={"TAMIS_CONFIG": str(file)}).settings.port == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("PORT", "0", 0),
+        ("TRIGGER_SECONDS", "1", 1.0),
+        ("STREAM", "No", False),
+        ("STREAM", "1", True),
+        ("HOSTS", "a, b,", ("a", "b")),
+        ("DATA", "x", "x"),
+    ],
+)
+def test_texts_of_the_environment_are_read_by_type(name: str, text: str, value: Any) -> None:
+    assert getattr(load(environment={f"TAMIS_{name}": text}).settings, name.lower()) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("prot = 1", "there is no setting 'prot'; known are host, port"),
+        ("port = '1'", "port: expected a whole number, found '1'"),
+        ("port = true", "port: expected a whole number, found True"),
+        ("hosts = [1]", r"hosts: expected a list of texts, found \[1\]"),
+        ("port = ", "not a TOML file"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_named_with_its_place(tmp_path: Path, text: str, problem: str) -> None:
+    with pytest.raises(SettingsError, match=f"tamis.toml: {problem}"):
+        load(file_of(tmp_path, text), {})
+
+
+def test_what_is_wrong_in_the_environment_is_named() -> None:
+    with pytest.raises(SettingsError, match="TAMIS_PORT: expected a whole number, found 'x'"):
+        load(environment={"TAMIS_PORT": "x"})
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"nowhere\.toml: No such file"):
+        load(tmp_path / "nowhere.toml", {})
+
+
+def test_all_problems_are_told_at_once() -> None:
+    with pytest.raises(SettingsError) as caught:
+        Settings(port=70_000, batch_events=0, trigger_seconds=0.0, kafka="localhost", spark=("cores=1",))
+    for name in ("port", "batch_events", "trigger_seconds", "kafka", "spark"):
+        assert f"{name}: expected" in str(caught.value)
+
+
+def test_databases_are_files_of_the_folder_unless_told_otherwise(tmp_path: Path) -> None:
+    settings = Settings(data=str(tmp_path), feed="postgresql://host/x")
+    assert settings.database("store") == f"sqlite:///{tmp_path}/store.db"
+    assert settings.database("feed") == "postgresql://host/x"
+
+
+def test_settings_of_spark_are_taken_by_name() -> None:
+    settings = Settings(spark=("spark.jars=a.jar,b.jar", "spark.x=a=b"))
+    assert settings.spark_settings() == {"spark.jars": "a.jar,b.jar", "spark.x": "a=b"}
+
+
+def test_every_setting_has_a_help() -> None:
+    assert all(help.endswith((".", "?")) for _, _, help in described())

@@ -1,0 +1,163 @@
+"""From inbox to feed: each match once, by tenant, with fresh subscriptions, quotas, restarts and bad events."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from tamis.events.event_type import EventType
+from tamis.service.accounts import Rights
+from tests.service.living import Living, arrival
+
+pytestmark = pytest.mark.spark
+
+Start = Callable[..., Living]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def service(request: pytest.FixtureRequest, living: Start, new_schema: Callable[[], str]) -> Living:
+    """A service whose databases are of each kind; its stream does not run yet."""
+    names = ("store", "feed", "inbox")
+    return living() if request.param == "sqlite" else living(**{name: new_schema() for name in names})
+
+
+def test_what_is_published_and_matches_is_in_the_feed_once(service: Living) -> None:
+    service.subscribe("default", "cheap", "price < 5")
+    service.start()
+    service.publish(*(arrival("default", f"e{number}", {"price": number}) for number in range(10)))
+    service.settle()
+    service.publish(*(arrival("default", f"e{number}", {"price": number}) for number in range(3, 13)))
+    service.settle()
+    assert service.pairs("default") == [(f"e{number}", "cheap") for number in range(5)]
+    assert [(report.events, report.backlog) for report in service.reports(2)] == [(10, 0), (3, 0)]
+
+
+def test_a_tenants_events_meet_its_own_subscriptions_only(living: Start) -> None:
+    service = living()
+    for tenant in ("a", "b"):
+        service.subscribe(tenant, "all", "true")
+    service.publish(arrival("a", "e1", {"x": 1}), arrival("b", "e1", {"x": 2}), arrival("b", "e2", {}))
+    service.start()
+    service.settle()
+    assert service.pairs("a") == [("e1", "all")]
+    assert service.pairs("b") == [("e1", "all"), ("e2", "all")]
+
+
+def test_a_subscription_meets_every_event_that_comes_after_it(living: Start) -> None:
+    service = living()
+    service.subscribe("default", "s0", "true")
+    service.start()
+    for number in range(1, 5):
+        service.publish(arrival("default", f"e{number}", {}))
+        service.settle()
+        service.subscribe("default", f"s{number}", "true")
+    expected = [(f"e{event}", f"s{number}") for event in range(1, 5) for number in range(event)]
+    assert service.pairs("default") == expected
+
+
+def test_a_subscription_that_is_paused_or_removed_meets_no_later_event(living: Start) -> None:
+    service = living()
+    for id in ("stays", "pauses", "goes"):
+        service.subscribe("default", id, "true")
+    service.start()
+    service.publish(arrival("default", "e1", {}))
+    service.settle()
+    service.store.pause("default/pauses")
+    service.store.remove("default/goes")
+    service.publish(arrival("default", "e2", {}))
+    service.settle()
+    service.store.pause("default/pauses", paused=False)
+    service.publish(arrival("default", "e3", {}))
+    service.settle()
+    told = Counter(subscription for _, subscription in service.pairs("default"))
+    assert told == {"stays": 3, "pauses": 2, "goes": 1}
+
+
+def test_a_stream_goes_on_where_it_was(living: Start) -> None:
+    service = living()
+    service.subscribe("default", "all", "true")
+    service.start()
+    service.publish(arrival("default", "e1", {}))
+    service.settle()
+    service.stop()
+    service.publish(arrival("default", "e2", {}))
+    assert service.inbox.waiting() == 1
+    service.start()
+    service.settle()
+    assert service.pairs("default") == [("e1", "all"), ("e2", "all")]
+    assert [report.events for report in service.reports(2)] == [1, 1]
+
+
+def test_bad_events_are_set_aside_for_their_tenant_under_their_own_ids(living: Start) -> None:
+    service = living()
+    for tenant in ("a", "b"):
+        service.store.set_event_type(EventType.of({"name": f"{tenant}/sale", "attributes": {"price": "double"}}))
+        service.store.add(f"{tenant}/cheap", "price < 5", event_type=f"{tenant}/sale", owner=tenant)
+    bad = b'{"price": "dear"}'
+    service.publish(
+        *(arrival(tenant, id, bad, "sale") for tenant in ("a", "b") for id in ("e1", "e2")),
+        arrival("a", "e3", b'{"price": 1}', "sale"),
+        arrival("a", "e4", b"{}", "rent"),
+    )
+    service.start()
+    service.settle()
+    assert service.pairs("a") == [("e3", "cheap")]
+    found = {
+        tenant: {each.event_id: (each.kind, each.original) for each in service.feed.bad_events(tenant, limit=10)}
+        for tenant in ("a", "b")
+    }
+    wrong = ("wrong type", bad)
+    assert found == {"a": {"e1": wrong, "e2": wrong, "e4": ("event type", b"{}")}, "b": {"e1": wrong, "e2": wrong}}
+    reasons = {each.reason for each in service.feed.bad_events("a", limit=10) if each.kind == "event type"}
+    assert reasons == {"there is no event type 'rent'"}, "other tenants' types are not told"
+
+
+def test_each_tenant_has_a_quota_of_its_own_that_may_change(living: Start) -> None:
+    service = living()
+    for tenant in ("tight", "wide", "free"):
+        service.accounts.set_rights(tenant, Rights(matches_per_minute={"tight": 1, "wide": 1_000}.get(tenant)))
+        service.subscribe(tenant, "all", "true")
+    service.start()
+
+    def publish(batch: str) -> None:
+        service.publish(
+            *(arrival(tenant, f"{batch}{n}", {}) for tenant in ("tight", "wide", "free") for n in range(7))
+        )
+        service.settle()
+
+    publish("a")
+    assert [len(service.pairs(tenant)) for tenant in ("tight", "wide", "free")] == [1, 7, 7]
+    service.accounts.set_rights("tight", Rights(matches_per_minute=None))
+    publish("b")
+    assert [len(service.pairs(tenant)) for tenant in ("tight", "wide", "free")] == [8, 14, 14]
+    assert [(report.overflow, report.overflow_by_group) for report in service.reports(2)] == [
+        (6, (("tight", 6),)),
+        (0, ()),
+    ]
+
+
+def test_a_batch_has_as_many_events_as_the_settings_say(living: Start) -> None:
+    service = living(batch_events=4)
+    service.subscribe("default", "all", "true")
+    service.publish(*(arrival("default", f"e{number}", {}) for number in range(10)))
+    service.start()
+    service.settle()
+    assert [(report.events, report.backlog) for report in service.reports(3)] == [(4, 6), (4, 2), (2, 0)]
+    assert len(service.pairs("default")) == 10
+
+
+def test_when_an_event_happened_is_told_if_it_says_so(living: Start) -> None:
+    service = living()
+    service.subscribe("default", "all", "true")
+    times = {"good": "2026-01-02T03:04:05Z", "odd": {"a": 1}, "text": "soon", "none": None}
+    service.publish(*(arrival("default", id, {"time": time}) for id, time in times.items()))
+    service.start()
+    service.settle()
+    told = {each.event_id: each.event_time for each in service.feed.after("default", 0, limit=10)}
+    assert told.keys() == times.keys()
+    assert {id: time and time.isoformat() for id, time in told.items()} == {
+        **{"good": "2026-01-02T03:04:05+00:00"},
+        **{"odd": None, "text": None, "none": None},
+    }

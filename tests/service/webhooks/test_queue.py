@@ -1,0 +1,257 @@
+"""What is kept of webhooks, in both databases."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import Engine
+
+from tamis.service.webhooks.queue import Webhooks
+from tamis.service.webhooks.records import Attempt, Notification, Outcome, Step, Then, Webhook, WebhookError
+from tests.service.webhooks.feeds import Feed
+
+URL = "https://hook.example/a"
+
+pytestmark = pytest.mark.usefixtures("either_database")
+
+
+def step(
+    webhook: Webhook,
+    then: Then,
+    notification: Notification | None = None,
+    *,
+    attempt: int = 1,
+    next_attempt: int = 0,
+    is_replay: bool = False,
+    at: int = 100,
+) -> Step:
+    outcome: Outcome = "delivered" if then in ("confirm", "go on") else "failed"
+    error = None if outcome == "delivered" else f"error {attempt}"
+    id = "handshake-1" if notification is None else notification.id
+    tried = Attempt(id, webhook.subscription_id, at, 0.25, attempt, 500 if error else 200, error, outcome)
+    return Step(tried, webhook.created, notification and notification.seq, then, next_attempt, is_replay)
+
+
+def got(webhooks: Webhooks, subscription_id: str) -> Webhook:
+    webhook = webhooks.get(subscription_id)
+    assert webhook is not None
+    return webhook
+
+
+def confirmed(webhooks: Webhooks, subscription_id: str) -> Webhook:
+    webhooks.add(subscription_id, URL)
+    webhook = got(webhooks, subscription_id)
+    webhooks.record([step(webhook, "confirm")])
+    return webhook
+
+
+def waiting(webhooks: Webhooks, subscription_id: str) -> list[Notification]:
+    turn = webhooks.turn(subscription_id, 100)
+    assert turn is not None
+    return [*turn.notifications]
+
+
+def parked(webhooks: Webhooks, feed: Feed, subscription_id: str) -> Notification:
+    webhook = confirmed(webhooks, subscription_id)
+    feed.write(subscription_id)
+    (notification,) = waiting(webhooks, subscription_id)
+    webhooks.record([step(webhook, "park", notification, attempt=4)])
+    return notification
+
+
+def test_a_webhook_begins_pending_at_the_end_of_the_feed(webhooks: Webhooks, feed: Feed) -> None:
+    feed.write("acme/a", "acme/a")
+    secret = webhooks.add("acme/a", URL)
+    (new,) = feed.write("acme/a")
+    webhook = got(webhooks, "acme/a")
+    assert (webhook.url, webhook.secret, webhook.state, webhook.cursor) == (URL, secret, "pending", 2)
+    webhooks.record([step(webhook, "confirm")])
+    assert [notification.id for notification in waiting(webhooks, "acme/a")] == [new]
+
+
+@pytest.mark.parametrize("url", ["ftp://hook.example/", "http://127.0.0.2/", "https://user:pw@hook.example/", "x"])
+def test_a_url_that_may_not_be_called_is_refused(webhooks: Webhooks, url: str) -> None:
+    with pytest.raises(WebhookError, match="webhook of subscription 'acme/a'"):
+        webhooks.add("acme/a", url)
+    assert webhooks.get("acme/a") is None
+
+
+def test_added_again_it_begins_anew(webhooks: Webhooks, feed: Feed) -> None:
+    first = parked(webhooks, feed, "acme/a")
+    old = got(webhooks, "acme/a")
+    secret = webhooks.add("acme/a", "https://hook.example/b")
+    new = got(webhooks, "acme/a")
+    assert (new.url, new.secret, new.state) == ("https://hook.example/b", secret, "pending")
+    assert secret != old.secret
+    assert webhooks.failed() == []
+    feed.write("acme/a")
+    late = first._replace(seq=first.seq + 1)
+    webhooks.record([step(old, "confirm"), step(old, "go on", late), step(old, "refuse", late)])
+    assert got(webhooks, "acme/a") == new  # what the old one did changes nothing
+    assert webhooks.failed() == []
+
+
+def test_removed_it_is_gone_with_what_was_parked(webhooks: Webhooks, feed: Feed) -> None:
+    notification = parked(webhooks, feed, "acme/a")
+    assert webhooks.remove("acme/a")
+    assert not webhooks.remove("acme/a")
+    assert webhooks.get("acme/a") is None
+    assert webhooks.turn("acme/a", 1) is None
+    assert webhooks.failed() == []
+    assert webhooks.due() == []
+    assert len(webhooks.attempts(notification.id)) == 1
+
+
+def test_adding_takes_part_in_a_transaction(engine: Engine, webhooks: Webhooks) -> None:
+    with engine.connect() as connection:
+        webhooks.add("acme/a", URL, connection=connection)
+        connection.rollback()
+    assert webhooks.get("acme/a") is None
+    with engine.begin() as connection:
+        webhooks.add("acme/a", URL, connection=connection)
+    with engine.connect() as connection:
+        assert webhooks.remove("acme/a", connection=connection)
+        connection.rollback()
+    assert webhooks.get("acme/a") is not None
+
+
+def test_the_cursor_walks_along_the_subscriptions_own_rows(webhooks: Webhooks, feed: Feed) -> None:
+    webhook = confirmed(webhooks, "acme/a")
+    ids = feed.write("acme/a", "acme/b", "acme/a", "acme/a", "other/a")
+    first, second, third = waiting(webhooks, "acme/a")
+    assert [first.id, second.id, third.id] == [ids[0], ids[2], ids[3]]
+    webhooks.record([step(webhook, "go on", first)])
+    webhooks.record([step(webhook, "again", second, attempt=1, next_attempt=777)])
+    now = got(webhooks, "acme/a")
+    assert (now.cursor, now.attempts, now.next_attempt) == (first.seq, 1, 777)
+    webhooks.record([step(webhook, "park", second, attempt=2)])
+    now = got(webhooks, "acme/a")
+    assert (now.cursor, now.attempts, now.next_attempt) == (second.seq, 0, 0)
+    assert waiting(webhooks, "acme/a") == [third]
+    webhooks.record([step(webhook, "again", first), step(webhook, "park", first)])  # of somebody who was late
+    assert got(webhooks, "acme/a") == now
+    assert [each.notification_id for each in webhooks.failed()] == [second.id]
+
+
+def test_every_attempt_is_on_record(webhooks: Webhooks, feed: Feed) -> None:
+    webhook = confirmed(webhooks, "acme/a")
+    feed.write("acme/a")
+    (notification,) = waiting(webhooks, "acme/a")
+    webhooks.record([step(webhook, "again", notification, attempt=1, next_attempt=5, at=10)])
+    webhooks.record([step(webhook, "go on", notification, attempt=2, at=20)])
+    assert webhooks.attempts(notification.id) == [
+        Attempt(notification.id, "acme/a", 10, 0.25, 1, 500, "error 1", "failed"),
+        Attempt(notification.id, "acme/a", 20, 0.25, 2, 200, None, "delivered"),
+    ]
+    recent = webhooks.recent_attempts("acme/a")
+    assert [each.notification_id for each in recent] == [notification.id, notification.id, "handshake-1"]
+    assert len(webhooks.recent_attempts("acme/a", limit=1)) == 1
+    assert webhooks.trim(20) == 1
+    assert [each.attempt for each in webhooks.attempts(notification.id)] == [2]
+
+
+def test_what_is_recorded_together_is_recorded_whole_or_not(webhooks: Webhooks, feed: Feed) -> None:
+    notification = parked(webhooks, feed, "acme/a")
+    webhook = confirmed(webhooks, "acme/b")
+    feed.write("acme/b")
+    (other,) = waiting(webhooks, "acme/b")
+    clash = other._replace(id=notification.id)  # parked already
+    with pytest.raises(Exception, match=r"(?i)unique"):
+        webhooks.record([step(webhook, "again", other, attempt=1), step(webhook, "park", clash)])
+    assert got(webhooks, "acme/b").attempts == 0
+    assert webhooks.attempts(other.id) == []
+
+
+def test_handshakes(webhooks: Webhooks) -> None:
+    webhooks.add("acme/a", URL)
+    webhook = got(webhooks, "acme/a")
+    webhooks.record([step(webhook, "again", attempt=3, next_attempt=9)])
+    now = got(webhooks, "acme/a")
+    assert (now.state, now.attempts, now.next_attempt, now.reason) == ("pending", 3, 9, "error 3")
+    webhooks.record([step(webhook, "park", attempt=4)])
+    now = got(webhooks, "acme/a")
+    assert (now.state, now.reason) == ("refused", "error 4")
+    assert webhooks.turn("acme/a", 1) is None
+    assert webhooks.due() == []
+    webhooks.reopen("acme/a")
+    assert got(webhooks, "acme/a").state == "pending"
+    with pytest.raises(WebhookError, match="no webhook that was refused"):
+        webhooks.reopen("acme/a")
+    webhooks.record([step(webhook, "confirm", attempt=1)])
+    now = got(webhooks, "acme/a")
+    assert (now.state, now.attempts, now.reason) == ("confirmed", 0, None)
+
+
+def test_what_is_due(webhooks: Webhooks, feed: Feed) -> None:
+    webhooks.add("acme/new", URL)
+    confirmed(webhooks, "acme/idle")
+    behind = confirmed(webhooks, "acme/behind")
+    notification = parked(webhooks, feed, "acme/parked")
+    assert [(due.kind, due.id) for due in webhooks.due()] == [("turn", "acme/new")]
+    feed.write("acme/behind", "acme/none")
+    webhooks.record([step(behind, "again", waiting(webhooks, "acme/behind")[0], next_attempt=8)])
+    webhooks.replay(notification.id)
+    found = {(due.kind, due.id): due.at for due in webhooks.due()}
+    assert found.keys() == {("turn", "acme/new"), ("turn", "acme/behind"), ("replay", notification.id)}
+    assert found["turn", "acme/behind"] == 8
+    some = webhooks.due(["acme/behind", "acme/idle", "acme/none"] + [f"acme/{n}" for n in range(1200)])
+    assert [(due.kind, due.id) for due in some] == [("turn", "acme/behind")]
+    assert [due.kind for due in webhooks.due({"acme/parked"})] == ["replay"]
+    assert len(webhooks.due([f"x/{n}" for n in range(10_001)])) == 3  # so many that all are looked through
+    assert webhooks.due([]) == []
+
+
+def test_a_parked_notification_is_replayed_until_it_is_taken(webhooks: Webhooks, feed: Feed) -> None:
+    notification = parked(webhooks, feed, "acme/a")
+    webhook = got(webhooks, "acme/a")
+    assert webhooks.replay_of(notification.id) is None
+    assert webhooks.replay(notification.id) == "acme/a"
+    replay = webhooks.replay_of(notification.id)
+    assert replay is not None
+    assert (replay.webhook, replay.notification, replay.attempts, replay.tries) == (webhook, notification, 4, 0)
+    webhooks.record([step(webhook, "again", notification, attempt=5, next_attempt=6, is_replay=True)])
+    replay = webhooks.replay_of(notification.id)
+    assert replay is not None
+    assert (replay.attempts, replay.tries, replay.next_attempt) == (5, 1, 6)
+    webhooks.record([step(webhook, "park", notification, attempt=6, is_replay=True)])
+    assert webhooks.replay_of(notification.id) is None
+    (still,) = webhooks.failed()
+    assert (still.attempts, still.error, still.next_attempt) == (6, "error 6", None)
+    webhooks.replay(notification.id)
+    webhooks.record([step(webhook, "go on", notification, attempt=7, is_replay=True)])
+    assert webhooks.failed() == []
+    assert got(webhooks, "acme/a") == webhook
+
+
+def test_what_cannot_be_replayed(engine: Engine, webhooks: Webhooks, feed: Feed) -> None:
+    with pytest.raises(WebhookError, match="no failed delivery"):
+        webhooks.replay("nothing")
+    notification = parked(webhooks, feed, "acme/a")
+    with pytest.raises(WebhookError, match="no failed delivery"):
+        webhooks.replay(notification.id, tenant="acm")
+    assert webhooks.replay(notification.id, tenant="acme") == "acme/a"
+    webhook = got(webhooks, "acme/a")
+    webhooks.record([step(webhook, "refuse", notification, is_replay=True)])
+    assert got(webhooks, "acme/a").state == "refused"
+    with pytest.raises(WebhookError, match="no webhook that wants it"):
+        webhooks.replay(notification.id)
+    webhooks.reopen("acme/a")
+    with engine.begin() as connection:
+        connection.exec_driver_sql("DELETE FROM tamis_feed")
+    with pytest.raises(WebhookError, match="not in the feed any more"):
+        webhooks.replay(notification.id)
+    assert webhooks.failed()[0].next_attempt is None
+
+
+def test_lists_are_of_one_tenant_and_in_pages(webhooks: Webhooks, feed: Feed) -> None:
+    ids = ["acme/Z", "acme/a", "acme/b", "acme-2/a", "acmf/a", "acme0/a"]
+    for id in ids:
+        parked(webhooks, feed, id)
+    assert [each.subscription_id for each in webhooks.list(tenant="acme")] == ["acme/Z", "acme/a", "acme/b"]
+    assert [each.subscription_id for each in webhooks.list()] == sorted(ids)
+    assert [each.subscription_id for each in webhooks.list(tenant="acme", after="acme/Z", limit=1)] == ["acme/a"]
+    first, second, third = webhooks.failed(tenant="acme")
+    assert [each.subscription_id for each in (first, second, third)] == ["acme/Z", "acme/a", "acme/b"]
+    assert webhooks.failed(tenant="acme", after=first.seq, limit=1) == [second]
+    assert len(webhooks.failed()) == 6
+    assert webhooks.get_many(["acme/a", "acme/none"]).keys() == {"acme/a"}
+    assert webhooks.counts() == {"pending": 0, "confirmed": 6, "refused": 0, "failed": 6}

@@ -112,6 +112,13 @@ def _spark_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _service_arguments(parser: argparse.ArgumentParser) -> None:
+    _sizes(parser)
+    parser.add_argument("--size", type=int, metavar="N", help="subscriptions")
+    parser.add_argument("--rate", type=float, metavar="N", help="events that are due in a second")
+    parser.add_argument("--seconds", type=float, metavar="N", help="for how long")
+
+
 def _compare_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("first", metavar="REV1", help="any name of a commit that git knows")
     parser.add_argument("second", metavar="REV2", help="what is called faster or slower than the first")
@@ -179,6 +186,12 @@ def _spark(given: argparse.Namespace) -> Report:
     return spark.run(size_of(given), given.size, given.events, sweep=given.sweep)
 
 
+def _service(given: argparse.Namespace) -> Report:
+    from benchmarks import service
+
+    return service.run(size_of(given), given.size, given.rate, given.seconds)
+
+
 def _compare(given: argparse.Namespace) -> Report:
     size = "--smallest" if given.smallest else None if given.full else "--quick"
     options = [size] if size else []
@@ -208,6 +221,7 @@ COMMANDS: dict[str, Command] = {
     "operators": Command("calls of costly predicates that conditions share", _operators_arguments, _operators),
     "routing": Command("broker networks: pruned, covered, with advertisements", _routing_arguments, _routing),
     "spark": Command("Spark against the engine alone and against plain Spark", _spark_arguments, _spark),
+    "service": Command("the service under load: rate, latency, nothing lost", _service_arguments, _service),
     "coefficients": Command("what features of subscriptions cost each engine", _parse_arguments, _coefficients),
     "compare": Command("two revisions against each other", _compare_arguments, _compare),
 }

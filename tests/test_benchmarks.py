@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,9 @@ from benchmarks.families import CASES, Data, cases_of, data_of
 from benchmarks.growth import Point, exponent
 from benchmarks.memory import array_bytes
 from benchmarks.plain_spark import largest
+from benchmarks.process_tree import end, family
 from benchmarks.report import Bar, Report, html, number, spread
+from benchmarks.service_load import received
 from benchmarks.sizing import Model, fit
 from benchmarks.spark_data import ATTRIBUTES, check, first_of
 from benchmarks.spark_data import Data as SparkData
@@ -54,6 +58,15 @@ def test_spark_runs_at_its_smallest(capsys: pytest.CaptureFixture[str], tmp_path
     figures = outcome["figures"]
     assert figures["300 subscriptions: plain Spark, cross join: size"] == "256 events, 300 subscriptions"
     assert "us/event" in figures["sizing, ranges: model"]
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_service_runs_at_its_smallest(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    outcome = _runs(["service", "--smallest"], capsys, tmp_path)
+    figures = outcome["figures"]
+    assert figures["events"] == 800
+    assert len(figures["accept to notification, s"].split(", ")) == 3
 
 
 def _runs(arguments: list[str], capsys: pytest.CaptureFixture[str], folder: Path) -> dict[str, Any]:
@@ -195,6 +208,35 @@ def test_bounds_of_ranges_are_columns(tmp_path: Path) -> None:
     found = matcher.match_batch(events, event_id="id").to_pylist()
     expected = {(f"e{event}", f"s{slot}") for event, slot in np.argwhere(held)}
     assert {(pair["event_id"], pair["subscription_id"]) for pair in found} == expected
+
+
+def test_a_notification_is_timed_when_the_chunk_with_its_end_is_there() -> None:
+    events = [
+        b'event: notification\ndata: {"event_id": "e%d", "subscription_id": "s%d"}\nid: 1\n\n' % pair
+        for pair in ((7, 3), (8, 4), (9, 5))
+    ]
+    chunks = [b": welcome\n\n", events[0] + events[1][:20], events[1][20:], events[2]]
+    answer = [b"HTTP/1.1 200 OK\r\n\r\n", *(b"%x\r\n%b\r\n" % (len(chunk), chunk) for chunk in chunks)]
+    blocks = [answer[0] + answer[1] + answer[2][:9], answer[2][9:], answer[3], answer[4][:-3]]
+    ends = np.cumsum([len(block) for block in blocks])
+    found = received(b"".join(blocks), ends, np.array([1.0, 2.0, 3.0, 4.0]), 0.5)
+    assert (found.events.tolist(), found.subscriptions.tolist()) == ([7, 8], [3, 4]), "the last one is cut off"
+    assert found.at.tolist() == [2.0, 3.0]
+    with pytest.raises(SystemExit, match="401"):
+        received(b"HTTP/1.1 401 Unauthorized\r\n\r\n", ends, np.zeros(4), 0.5)
+
+
+def test_a_process_that_does_not_end_is_killed() -> None:
+    stubborn = subprocess.Popen(
+        [sys.executable, "-c", "import time; print(1, flush=True); time.sleep(600)"], stdout=subprocess.PIPE
+    )
+    assert stubborn.stdout is not None and stubborn.stdout.readline()
+    found = family(stubborn.pid)
+    assert [each.pid for each in found] == [stubborn.pid]
+    end(found, 0.0)
+    assert stubborn.wait(10) == -signal.SIGKILL
+    stubborn.stdout.close()
+    assert family(stubborn.pid) == []
 
 
 def test_the_largest_size_is_looked_for_within_a_budget() -> None:

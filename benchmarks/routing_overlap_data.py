@@ -112,6 +112,7 @@ def scale_of(size: Size, sizes: Sequence[int] = ()) -> Scale:
     if not sizes:
         return scale
     most = max(sizes)
+    smaller = [count for count in scale.sizes if count < most]
 
     def each(counts: tuple[int, int]) -> tuple[int, int]:
         subscriptions = min(most, counts[0])
@@ -119,7 +120,7 @@ def scale_of(size: Size, sizes: Sequence[int] = ()) -> Scale:
 
     return replace(
         scale,
-        sizes=(*(count for count in scale.sizes if count < most), most),
+        sizes=(*(smaller or [max(1, most // 2)]), most),  # two at least, to tell growth
         pruned=each(scale.pruned),
         others=each(scale.others),
         both=each(scale.both),

@@ -215,6 +215,7 @@ def test_a_size_is_the_most_of_everything_and_keeps_proportions() -> None:
     assert scale_of("full") == SCALES["full"]
     given = scale_of("full", (10_000, 40_000))
     assert given.sizes == (20_000, 40_000)
+    assert scale_of("full", (5_000,)).sizes == (2_500, 5_000)
     assert (given.pruned, given.others, given.both) == ((40_000, 20_000), (6_000, 2_500), (20_000, 8_000))
 
 

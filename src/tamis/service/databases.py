@@ -16,6 +16,9 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from tamis.errors import TamisError
 
 _PATIENCE_SECONDS = 60
+_CACHE_KIB = 65_536
+_CHECKPOINT_PAGES = 8_000
+"""How long the log may become, some 32 MB, before it is written into the file."""
 _LOCK = 0x74616D6974
 """Of PostgreSQL's advisory locks, the one under which tables are made."""
 
@@ -99,6 +102,8 @@ def _prepare(connection: Any, _: object) -> None:
     cursor = connection.cursor()
     cursor.execute(f"PRAGMA busy_timeout={_PATIENCE_SECONDS * 1000}")
     cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")  # ids come in no order: their index is looked at everywhere
+    cursor.execute(f"PRAGMA wal_autocheckpoint={_CHECKPOINT_PAGES}")
     cursor.execute("PRAGMA synchronous=FULL")  # what was answered for is there after a loss of power
     cursor.close()
 

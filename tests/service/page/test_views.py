@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import quote
@@ -315,3 +316,11 @@ class TestOtherTenants:
             theirs, ours = visit(world.other).get(where).text, visit(world.token).get(where).text
             assert "secret-plan" not in ours and "acme-event" not in ours, where
             assert "cheap" not in theirs and "hostile" not in theirs and "e1" not in theirs.split(), where
+
+
+def test_the_overview_tells_what_quotas_left_out(world: World, page: TestClient) -> None:
+    assert page.get("/index.json").json()["left_out"] == 0
+    last = world.service.reports.last[-1]
+    world.service.reports.last.append(replace(last, overflow_by_group=(("acme", 5), ("default", 1_234))))
+    assert page.get("/index.json").json()["left_out"] == 1_234
+    assert "1,234" in page.get("/").text

@@ -31,6 +31,7 @@ def data(asking: Asking) -> Data:
         "last_batch": None if last is None else {"at": last.at, "seconds": last.seconds},
         "subscriptions": asking.remembered("count", 2.0, lambda: service.subscriptions.count(asking.tenant)),
         "webhooks": asking.remembered("webhooks", 2.0, lambda: service.webhooks.counts(tenant=asking.tenant)),
+        "left_out": service.reports.overflow(asking.tenant),
         "activity": over_time(asking, _SPANS, _SPAN_SECONDS),
         "broadest": broadest(asking, _BROADEST),
         "batches": [batch(each) for each in reports[-_BATCHES:]] if asking.is_operator else None,

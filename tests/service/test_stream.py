@@ -45,6 +45,22 @@ def test_a_tenants_events_meet_its_own_subscriptions_only(living: Start) -> None
     assert service.pairs("b") == [("e1", "all"), ("e2", "all")]
 
 
+def test_shards_give_the_same_and_a_tenants_events_visit_its_own(living: Start) -> None:
+    service = living(shards=3)
+    tenants = [f"t{number}" for number in range(3)]
+    for tenant in tenants:
+        for number in range(4):
+            service.subscribe(tenant, f"s{number}", f"x > {number}")
+    service.publish(*(arrival(tenant, f"e{x}", {"x": x}) for tenant in tenants for x in range(3)))
+    service.start()
+    service.settle()
+    for tenant in tenants:
+        assert service.pairs(tenant) == [("e1", "s0"), ("e2", "s0"), ("e2", "s1")]
+    (report,) = service.reports(1)
+    assert report.shards == 3
+    assert report.visits < 2 * report.events
+
+
 def test_a_subscription_meets_every_event_that_comes_after_it(living: Start) -> None:
     service = living()
     service.subscribe("default", "s0", "true")

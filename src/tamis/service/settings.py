@@ -46,6 +46,7 @@ class Settings:
     master: str = _setting("local[*]", "Spark's master.")
     memory: str = _setting("2g", "Memory of Spark's driver.")
     spark: tuple[str, ...] = _setting([], "More settings of Spark's, as name=value.")
+    shards: int = _setting(1, "Over how many parts subscriptions are dealt, those of a tenant together.")
     trigger_seconds: float = _setting(0.2, "How often the stream looks for events.")
     batch_events: int = _setting(50_000, "Most events of a batch.")
     most_waiting: int = _setting(5_000_000, "Events that may wait for the stream; then publishing answers 503.")
@@ -69,7 +70,7 @@ class Settings:
         for name in ("trigger_seconds", "keep_events_days", "keep_feed_days", "webhook_timeout_seconds"):
             if not getattr(self, name) > 0:
                 problems.append(f"{name}: expected more than 0, found {getattr(self, name)}")
-        for name in ("batch_events", "most_waiting", "validity_seconds", "event_bytes", "request_bytes"):
+        for name in ("shards", "batch_events", "most_waiting", "validity_seconds", "event_bytes", "request_bytes"):
             if getattr(self, name) < 1:
                 problems.append(f"{name}: expected 1 or more, found {getattr(self, name)}")
         for each in self.spark:

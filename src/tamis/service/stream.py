@@ -47,6 +47,7 @@ def start(
     settings: Settings, spark: SparkSession, stack: ExitStack, position: Position | None = None
 ) -> StreamingQuery:
     """Start the stream of a service; `stack` gives back what is open."""
+    from tamis.routing.shards import Routing
     from tamis.spark.event_reading import Reading
     from tamis.spark.streaming import stream
 
@@ -76,6 +77,8 @@ def start(
         state=folder,
         poll=_POLL,
         fresh=True,
+        shards=settings.shards,
+        routing=Routing(by_tenant=True) if settings.shards > 1 else None,
         views=[Shortening(folder / PROGRESS)],
         backlog=position.backlog,
         name="tamis",

@@ -9,20 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    Engine,
-    Index,
-    Integer,
-    MetaData,
-    Table,
-    Text,
-    create_engine,
-    event,
-    insert,
-)
+from sqlalchemy import Engine, insert
 
+from tamis.service.databases import Database
+from tamis.service.feed_tables import feed, metadata
 from tamis.service.webhooks.addresses import Gate
 from tamis.service.webhooks.calling import Caller
 from tamis.service.webhooks.delivering import Deliverer
@@ -33,51 +23,23 @@ LOOPBACK = "127.0.0.1/32"
 QUICK = Delivery(attempts=4, base=0.01, cap=0.05, timeout=30, allow=(LOOPBACK,))
 """Waits that a test can wait for."""
 
-_metadata = MetaData()
-feed = Table(
-    "tamis_feed",
-    _metadata,
-    Column("seq", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
-    Column("id", Text, nullable=False, unique=True),
-    Column("tenant", Text, nullable=False),
-    Column("subscription_id", Text, nullable=False),
-    Column("event_id", Text, nullable=False),
-    Column("event_type", Text, nullable=False),
-    Column("revision", Integer, nullable=False),
-    Column("version", BigInteger, nullable=False),
-    Column("event_time", BigInteger),
-    Column("matched_at", BigInteger, nullable=False),
-    Column("query", Text, nullable=False),
-    Column("batch", BigInteger, nullable=False),
-)
-Index("tamis_feed_subscription", feed.c.subscription_id, feed.c.seq)
-
 
 def open_engine(url: str) -> Engine:
-    """The database of a feed."""
-    if not url.startswith("sqlite"):
-        return create_engine(url)
-    engine = create_engine(url, connect_args={"timeout": 60})
-
-    @event.listens_for(engine, "connect")
-    def _prepare(connection: Any, _: object) -> None:
-        connection.execute("PRAGMA journal_mode=WAL")
-
-    return engine
+    """The database of a feed, with its tables."""
+    return Database(url, metadata).engine
 
 
 class Feed:
     """Notifications by number, as the stream writes them."""
 
     def __init__(self, engine: Engine) -> None:
-        _metadata.create_all(engine)
         self._engine = engine
         self._count = 0
 
     def write(self, *subscription_ids: str) -> list[str]:
         """One notification to each; gives their ids."""
         rows = [self._row(id) for id in subscription_ids]
-        with self._engine.begin() as connection:
+        with self._engine.connect().execution_options(tamis_writes=True) as connection, connection.begin():
             connection.execute(insert(feed), rows)
         return [str(row["id"]) for row in rows]
 

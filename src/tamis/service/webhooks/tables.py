@@ -8,7 +8,11 @@ only ever appended, and cut from the old end. Times are microseconds since 1970,
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Double, Index, Integer, MetaData, Table, Text, column, table
+from sqlalchemy import BigInteger, Column, Double, Index, Integer, MetaData, Table, Text
+
+from tamis.service.feed_tables import feed
+
+__all__ = ["CONFIRMED", "PENDING", "REFUSED", "attempts", "failed", "feed", "metadata", "webhooks"]
 
 PENDING, CONFIRMED, REFUSED = "pending", "confirmed", "refused"
 
@@ -64,18 +68,3 @@ failed = Table(
 Index("tamis_failed_subscription", failed.c.subscription_id, failed.c.seq)
 _IS_REPLAYED = failed.c.next_attempt.is_not(None)
 Index("tamis_failed_replayed", failed.c.next_attempt, sqlite_where=_IS_REPLAYED, postgresql_where=_IS_REPLAYED)
-
-feed = table(
-    "tamis_feed",
-    column("seq", BigInteger),
-    column("id", Text),
-    column("subscription_id", Text),
-    column("event_id", Text),
-    column("event_type", Text),
-    column("revision", Integer),
-    column("version", BigInteger),
-    column("event_time", BigInteger),
-    column("matched_at", BigInteger),
-    column("batch", BigInteger),
-)
-"""What is read of the feed, which is made and written elsewhere."""

@@ -7,6 +7,7 @@ import secrets
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from tamis.service.names import outside
 from tamis.service.webhooks.calling import Answer
 from tamis.service.webhooks.records import Notification
 
@@ -25,7 +26,7 @@ def notification_body(notification: Notification, event: bytes | None) -> bytes:
 
 def handshake_body(subscription_id: str, challenge: str, at: int) -> bytes:
     """The message that asks a receiver whether it wants to be one."""
-    data = {"subscription_id": without_tenant(subscription_id), "challenge": challenge}
+    data = {"subscription_id": outside(subscription_id), "challenge": challenge}
     return _json({"type": "tamis.handshake", "timestamp": iso(at), "data": data})
 
 
@@ -56,20 +57,10 @@ def shown(notification: Notification) -> dict[str, Any]:
     """A notification as its tenant sees it."""
     row = notification._asdict()
     for name in ("subscription_id", "event_id", "event_type"):
-        row[name] = without_tenant(row[name])
+        row[name] = outside(row[name])
     row["event_time"] = _iso_if_possible(notification.event_time)
     row["matched_at"] = iso(notification.matched_at)
     return row
-
-
-def without_tenant(name: str) -> str:
-    """A name as its tenant knows it.
-
-    Example:
-        >>> without_tenant("acme/orders/cheap")
-        'orders/cheap'
-    """
-    return name.partition("/")[2] or name
 
 
 def iso(us: int) -> str:

@@ -70,6 +70,19 @@ def test_rights_must_make_sense(given: dict[str, Any], problem: str) -> None:
 # --- tokens ------------------------------------------------------------------------------------------------------
 
 
+def test_a_token_that_could_not_be_kept_is_none(accounts: Accounts) -> None:
+    def fail(_: str) -> None:
+        msg = "the disk is full"
+        raise OSError(msg)
+
+    with pytest.raises(OSError, match="full"):
+        accounts.new_token("default", ["admin"], keep=fail)
+    assert accounts.tokens("default") == []
+    kept: list[str] = []
+    _, text = accounts.new_token("default", ["admin"], keep=kept.append)
+    assert kept == [text]
+
+
 def test_a_token_speaks_for_its_tenant_in_its_roles(accounts: Accounts) -> None:
     accounts.set_rights("acme", Rights())
     token, text = accounts.new_token("acme", ["publish"], "the shop")

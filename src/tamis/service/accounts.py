@@ -6,7 +6,7 @@ They are in the database of the subscriptions, so that a subscription and its ti
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any, Literal, TypeAlias, get_args
@@ -213,8 +213,16 @@ class Accounts:
 
     # --- tokens ------------------------------------------------------------------------------------------
 
-    def new_token(self, tenant: str, roles: Iterable[str], label: str = "") -> tuple[Token, str]:
+    def new_token(
+        self, tenant: str, roles: Iterable[str], label: str = "", keep: Callable[[str], None] | None = None
+    ) -> tuple[Token, str]:
         """Make a token; gives it, and the text that its holder shows. The text is told nowhere else.
+
+        Args:
+            tenant: For whom.
+            roles: What it may do.
+            label: What people call it.
+            keep: Called with the text before the token works: if that fails, or never ends, there is no token.
 
         Raises:
             AccountError: There is no such tenant or role.
@@ -231,10 +239,13 @@ class Accounts:
             raise AccountError(msg)
         id, created = uuid4().hex[:12], now_us()
         secret, sealed = new_secret()
+        text = f"{TOKEN_PREFIX}_{id}_{secret}"
         row = {"id": id, "tenant": tenant, "roles": " ".join(wanted), "label": label, "created": created}
         with self.database.writing() as connection:
             connection.execute(insert(tokens).values(**row, salt=sealed.salt, hash=sealed.hash))
-        return _token(row), f"{TOKEN_PREFIX}_{id}_{secret}"
+            if keep is not None:
+                keep(text)
+        return _token(row), text
 
     def tokens(self, tenant: str) -> list[Token]:
         """The tokens of a tenant, the oldest first."""

@@ -107,12 +107,8 @@ class Service:
         """Where the token of the first administrator is, made if there is no token at all; None if it is gone."""
         file = self.settings.folder / TOKEN_FILE
         if not self.accounts.tokens(DEFAULT_TENANT):
-            _, text = self.accounts.new_token(DEFAULT_TENANT, ["admin"], "made when the service was first started")
-            aside = file.with_suffix(".new")
-            aside.unlink(missing_ok=True)
-            with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
-                out.write(text + "\n")
-            aside.replace(file)
+            label = "made when the service was first started"
+            self.accounts.new_token(DEFAULT_TENANT, ["admin"], label, keep=lambda text: _write_secret(file, text))
         return file if file.exists() else None
 
     async def run(self) -> None:
@@ -201,3 +197,12 @@ class Service:
 
     def _tell_webhooks(self, before: int, now: int) -> None:
         self.deliverer.wake(self.webhooks.touched(before, now))
+
+
+def _write_secret(file: Path, text: str) -> None:
+    """Write a file that nobody else can read, whole or not at all."""
+    aside = file.with_suffix(".new")
+    aside.unlink(missing_ok=True)
+    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
+        out.write(text + "\n")
+    aside.replace(file)

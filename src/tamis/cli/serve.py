@@ -52,7 +52,10 @@ def serve(host: Host = None, port: Port = None, data: Data = None, config: File 
     from tamis.cli.output import Screen, reported_errors
 
     with reported_errors():
-        settings = _found(host, port, data, config, set).settings
+        found = _found(host, port, data, config, set)
+        settings = found.settings
+        for name, origin in found.origins.items():
+            _shown(name, getattr(settings, name), origin)  # what cannot be shown is wrong
         serving, configure = _imported()
         configure(settings.log_level)
 

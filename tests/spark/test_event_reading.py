@@ -79,3 +79,12 @@ def test_an_event_without_a_name_is_dead() -> None:
 def test_the_columns_that_are_read_must_be_there() -> None:
     assert READING.columns() == ["value", "name", "kind"]
     assert Reading(json="value").columns() == ["value"]
+
+
+def test_an_attribute_tells_types_apart_whatever_comes_between() -> None:
+    reading = Reading(json="value", type_attribute="kind")
+    values = [b"nonsense", b'{"id": 1, "kind": "any"}', b"worse", b'{"id": 2, "kind": "sale"}', b"{}"]
+    values += [b'{"id": 3, "kind": "any"}', b'{"id": 4, "kind": "sale"}']
+    found, dead = read(*((None, None, value) for value in values), reading=reading)
+    assert found == {"sale": ["2", "4"], "any": ["1", "3"]}
+    assert sorted(each.original for each in dead) == sorted([values[0], values[2], values[4]])

@@ -151,8 +151,8 @@ class Reading:
                 _malformed(each.reason, each.original, called(int(rows[each.line_number]))) for each in read.bad
             )
             for batch in read.batches:
-                where = rows[rows_of(batch)]
-                yield Read(matcher, batch, where, None if ids is None else ids.take(pa.array(where)))
+                here = rows[rows_of(batch)]
+                yield Read(matcher, batch, here, None if ids is None else ids.take(pa.array(here)))
 
     def _by_type(
         self, matchers: Matchers, names: pa.Array, original: Original, called: Called, dead: list[Dead]

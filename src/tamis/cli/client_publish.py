@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Annotated
 
@@ -43,7 +42,7 @@ def publish(
     Exit code 1 if the service refuses events, 2 if a file or the service cannot be reached; what was sent
     before stays.
     """
-    from tamis.cli.output import JsonLines, Screen, counted, fail
+    from tamis.cli.output import JsonLines, Screen, counted, fail, steps
 
     counts = {"accepted": 0, "repeated": 0}
     reading = _Reading(files)
@@ -51,11 +50,11 @@ def publish(
         from tamis.client.errors import INVALID, ClientError
 
         try:
-            with _progress(shown=not json and not quiet) as show:
+            with steps(shown=not json and not quiet) as show:
                 for answer in service.publish_chunks(reading, type=type, chunk=chunk):
                     counts["accepted"] += answer.accepted
                     counts["repeated"] += answer.repeated
-                    show(sum(counts.values()))
+                    show(f"{sum(counts.values()):,} events published")
         except ClientError as error:
             before = f"{counted(sum(counts.values()), 'event')} before it published"
             if error.status is None and error.kind == INVALID:
@@ -104,20 +103,3 @@ class _Reading:
             text = line.removeprefix(_BOM) if number == 1 else line
             if text.strip():
                 yield text
-
-
-@contextmanager
-def _progress(*, shown: bool) -> Iterator[Callable[[int], None]]:
-    """A function that shows how many events the service has; draws on terminals only."""
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    from tamis.cli.output import Screen
-
-    screen = Screen(stderr=True)
-    if not shown or not screen.is_terminal:
-        yield lambda _: None
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=screen, transient=True) as progress:
-        task = progress.add_task("connecting")
-        yield lambda events: progress.update(task, description=f"{events:,} events published")

@@ -67,7 +67,7 @@ def publish(
         JsonLines().write(counts)
     elif not quiet:
         again = f", {counts['repeated']:,} repeated" if counts["repeated"] else ""
-        Screen().say(f"{counts['accepted']:,} events accepted{again}")
+        Screen().say(f"{counted(counts['accepted'], 'event')} accepted{again}")
 
 
 class _Reading:

@@ -116,8 +116,8 @@ def reported_errors() -> Iterator[None]:
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 event`, `2 events`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """`1 event`, `2,000 events`."""
+    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

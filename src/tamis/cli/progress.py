@@ -136,9 +136,9 @@ def batch_line(report: BatchReport) -> str:
     """The report in one line, for people."""
     share = report.matched_events / report.events if report.events else 0.0
     parts = [
-        f"batch {report.batch}: {counted_in_thousands(report.events, 'event')} in {duration_text(report.seconds)} "
+        f"batch {report.batch}: {counted(report.events, 'event')} in {duration_text(report.seconds)} "
         f"({rate_text(report.events_per_second)} events/s)",
-        counted_in_thousands(report.notifications, "notification"),
+        counted(report.notifications, "notification"),
         f"{share_text(share)} matched",
         *([] if report.backlog is None else [f"backlog {report.backlog:,}"]),
         f"version {report.version}" + (f" ({lag})" if (lag := _lag(report)) else ""),
@@ -147,11 +147,6 @@ def batch_line(report: BatchReport) -> str:
         *(f"{visible(each.operator)}: {_failures(each)}" for each in report.operators if each.failures),
     ]
     return ", ".join(parts)
-
-
-def counted_in_thousands(number: int, noun: str) -> str:
-    """`1 event`, `12,000 events`."""
-    return counted(number, noun).replace(str(number), f"{number:,}", 1)
 
 
 def _lag(report: BatchReport) -> str:
@@ -205,7 +200,7 @@ def summary_text(summary: Summary, output: str) -> RenderableType:
 
 def _calls(report: OperatorReport) -> str:
     parts = [
-        f"{counted_in_thousands(report.calls, 'call')} in {duration_text(report.seconds)}",
+        f"{counted(report.calls, 'call')} in {duration_text(report.seconds)}",
         *(f"{value:,} {word}" for name, word in _NOT_MADE.items() if (value := getattr(report, name))),
         *([_failures(report)] if report.failures else []),
     ]
@@ -214,7 +209,7 @@ def _calls(report: OperatorReport) -> str:
 
 def _failures(report: OperatorReport) -> str:
     last = f", the last one with {report.lately[-1].error}" if report.lately else ""
-    return f"{counted_in_thousands(report.failures, 'call')} failed{last}"
+    return f"{counted(report.failures, 'call')} failed{last}"
 
 
 def _versions(summary: Summary) -> str:

@@ -234,17 +234,6 @@ class Feed:
             rows = connection.execute(query.limit(limit)).all()
         return [(outside(row[0]), row[1]) for row in rows]
 
-    def over_time(
-        self, tenant: str, since: datetime, seconds: int, *, subscription: str | None = None
-    ) -> list[tuple[datetime, int]]:
-        """How many notifications each span of so many seconds had since a time; spans without any are left out."""
-        width = seconds * 1_000_000
-        span = feed.c.matched_at - feed.c.matched_at % width
-        query = select(span, func.count()).where(_whose(tenant, subscription))
-        query = query.where(feed.c.matched_at >= microseconds(since)).group_by(span).order_by(span)
-        with self.database.reading() as connection:
-            return [(_time(row[0]), row[1]) for row in connection.execute(query)]
-
     def bad_events(self, tenant: str, *, before: int | None = None, limit: int) -> list[BadEvent]:
         """What could not be matched, the newest first."""
         table = dead_letters.c

@@ -16,7 +16,6 @@ Priority = Annotated[int, Field(ge=-(2**31), lt=2**31)]
 ConditionText = Annotated[str, Field(max_length=1_000_000, description="A SQL WHERE clause.")]
 Moment = AwareDatetime | NaiveDatetime
 """A time; in UTC if it has no zone."""
-Cursor = Annotated[int, Field(ge=0, le=2**62)]
 
 
 class Wanted(BaseModel):

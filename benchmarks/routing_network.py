@@ -143,8 +143,6 @@ class Network:
         progress(self._title)
         for place, formula in enumerate(data.formulas):
             self.overlay.subscribe(name_of(place), formula, place % self.brokers)
-        if "measure" in settings and settings["measure"].counts:
-            self.overlay.rank()  # what was counted has changed since the first was ranked
         self._published()  # so that events are read and entries filed
 
     @property
@@ -166,7 +164,9 @@ class Network:
             self.overlay.reset()
             self._check(self._published(), gone)
             seconds.append(self.overlay.seconds)
-        return Point(self.overlay.report(), min(seconds) * 1e6 / self._data.events.num_rows)
+        point = Point(self.overlay.report(), min(seconds) * 1e6 / self._data.events.num_rows)
+        progress(f"  {point.report.prunings} prunings: {described(point)}")
+        return point
 
     def _published(self) -> Pairs:
         start, found = 0, []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tamis.language.formula import Formula
 from tamis.routing.measures import (
     ACCURACY,
     DISTANCE,
@@ -15,23 +14,22 @@ from tamis.routing.measures import (
     Facts,
     Measure,
     Step,
-    occurrences,
 )
+from tamis.routing.ranking import Ranking
 from tamis.routing.selectivity import Selectivity
-from tamis.routing.trees import Outline, options, outline
+from tamis.routing.trees import Outline, options
 from tests.routing.auctions import ORDER, golden_occurrences, golden_table, option_name, third_class
 
 
 def golden_steps(hops: int = 1) -> dict[str, Step]:
     """The options of the third class, by name."""
-    table, counts = golden_table(), golden_occurrences()
-    found = options(third_class())
-
-    def facts(formula: Formula) -> Facts:
-        return Facts(table.estimate(formula), outline(formula), occurrences(formula, counts, {}))
-
-    before = facts(third_class())
-    return {option_name(each.taken): Step(before, before, facts(each.result), hops) for each in found}
+    ranking = Ranking(OCCURRENCE, golden_table())
+    ranking.counts.update(golden_occurrences())
+    before = ranking.facts(third_class())
+    return {
+        option_name(each.taken): Step(before, before, ranking.facts(each.result), hops)
+        for each in options(third_class())
+    }
 
 
 def first_parts(measure: Measure, hops: int = 1) -> list[float]:
@@ -69,7 +67,7 @@ def test_distance_divides_by_hops() -> None:
 
 
 def test_a_predicate_that_stands_nowhere_would_stand_here() -> None:
-    assert occurrences(third_class(), {}, {}) == 7
+    assert Ranking(OCCURRENCE, golden_table()).facts(third_class()).occurrences == 7
 
 
 def step(selectivity: float, p_min: int, size: int, occurring: int = 10) -> Step:

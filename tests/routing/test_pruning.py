@@ -170,6 +170,7 @@ def stale(strategy: Strategy, tolerance: float = 0.0, proportion: float = 0.0, r
     )
     pruner.register("first", formula_of("a < 3 AND b < 3"))
     pruner.register("second", formula_of("c < 3 AND d < 3"))
+    pruner.rebuild()
     table.forget(formula_of("b < 3").predicates())
     assert table.of(formula_of("b < 3").predicates()[0]) == 0.5, "it is guessed now"
     return pruner
@@ -199,6 +200,17 @@ def test_all_can_be_ranked_again() -> None:
     pruner = stale("strict")
     pruner.rebuild()
     assert list(pruner.prune(count=1)) == ["second"]
+
+
+def test_new_entries_are_ranked_when_the_queue_is_first_asked() -> None:
+    pruner = stale("strict")
+    pruner.register("third", formula_of("a < 3 AND d < 3"))
+    pruner.register("fourth", formula_of("c < 3"))
+    pruner.deregister("fourth")
+    pruner.deregister("second")
+    assert list(pruner.prune(count=1)) == ["first"], "by its old rank of 0.1"
+    pruner.register("fifth", formula_of("c < 3 AND e < 3"))
+    assert list(pruner.prune()) == ["third", "fifth"]
 
 
 def test_an_unknown_strategy_is_refused() -> None:

@@ -38,6 +38,10 @@ class Path:
     steps: tuple[str, ...]
     type: Type
 
+    def __hash__(self) -> int:
+        """Agrees with equality, and is cheap: a name hardly ever has two types."""
+        return hash(self.steps)
+
 
 @dataclass(frozen=True, slots=True)
 class Variable:

@@ -32,7 +32,7 @@ class Formula:
     __slots__ = ("_digest", "_hash", "least", "operands", "predicate")
 
     def __init__(self, predicate: Predicate | None, least: int = 0, operands: tuple[Formula, ...] = ()) -> None:
-        """For this module and the bulk compiler; others use the functions below."""
+        """For this module, the bulk compiler and models of formulas; others use the functions below."""
         self.predicate = predicate
         self.least = least
         self.operands = operands
@@ -85,16 +85,20 @@ class Formula:
 
     def nodes(self) -> Iterator[Formula]:
         """Every node once, operands before those that use them."""
-        seen: set[int] = set()
-        stack = [(self, False)]
+        seen = {id(self)}
+        stack = [(self, iter(self.operands))]
         while stack:
-            node, ready = stack.pop()
-            if ready:
+            node, rest = stack[-1]
+            for operand in rest:
+                if id(operand) not in seen:
+                    seen.add(id(operand))
+                    if operand.operands:
+                        stack.append((operand, iter(operand.operands)))
+                        break
+                    yield operand
+            else:
+                stack.pop()
                 yield node
-            elif id(node) not in seen:
-                seen.add(id(node))
-                stack.append((node, True))
-                stack.extend((operand, False) for operand in reversed(node.operands))
 
     def predicates(self) -> list[Predicate]:
         """Its distinct predicates, in the order of the condition."""

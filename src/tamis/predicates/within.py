@@ -7,7 +7,7 @@ so that any combination of them on one attribute is again one `Within`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,17 @@ class Within:
     attribute: Typed
     ranges: Ranges
     null: bool = False
+    _hash: int | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        """Agrees with equality; computed once, because predicates are looked up wherever they are shared."""
+        if self._hash is None:
+            object.__setattr__(self, "_hash", hash((self.attribute, self.ranges, self.null)))
+        return self._hash  # type: ignore[return-value]  # it was set through the back door
+
+    def __reduce__(self) -> tuple[type[Within], tuple[Typed, Ranges, bool]]:
+        """Without the hash, which is another one in another process."""
+        return Within, (self.attribute, self.ranges, self.null)
 
     @property
     def cost(self) -> float:

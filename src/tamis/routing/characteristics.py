@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from math import prod, sqrt
 
-from tamis.language.formula import Formula
 from tamis.predicates.base import Predicate
 from tamis.routing.measures import Measure, Step, efficiency, memory
 from tamis.routing.overlap import OverlapIndex
@@ -77,23 +76,15 @@ class Characteristics(SelectivityTable):
             found = self._known[predicate] = self._weights(predicate) / self._total if self._total else 0.0
         return found
 
-    def estimate(self, formula: Formula, memory: dict[int, Selectivity] | None = None) -> Selectivity:
-        """The three characteristics of a formula; `memory` shares those of nodes, by identity."""
-        memory = {} if memory is None else memory
-        for node in formula.nodes():
-            if id(node) not in memory:
-                operands = [memory[id(operand)] for operand in node.operands]
-                share = 0.0 if node.predicate is None else self.of(node.predicate)
-                memory[id(node)] = _combined(node, operands) if operands else Selectivity(share, share, share)
-        return memory[id(formula)]
+    def combined(self, least: int, operands: list[Selectivity]) -> Selectivity:
+        """That of at least so many of operands.
 
-
-def _combined(node: Formula, operands: list[Selectivity]) -> Selectivity:
-    """Of an inner node. What keeps apart from one operand of an AND keeps apart from all of it.
-
-    To be kept apart from "at least k of n", all but k - 1 operands must be: the least characteristic is that of
-    the operand that comes last among them. For AND that is the greatest one, for OR the least.
-    """
-    least = sorted((each.least for each in operands), reverse=True)[len(operands) - node.least]
-    average = 1 - prod(1 - each.average for each in operands)
-    return Selectivity(least, average, min(1.0, sum(each.most for each in operands)))
+        What keeps apart from one operand of an AND keeps apart from all of it. To be kept apart from "at least k
+        of n", all but k - 1 operands must be: the least characteristic is that of the operand that comes last
+        among them. For AND that is the greatest one, for OR the least.
+        """
+        if not operands:
+            return Selectivity(0.0, 0.0, 0.0)
+        last = sorted((each.least for each in operands), reverse=True)[len(operands) - least]
+        average = 1 - prod(1 - each.average for each in operands)
+        return Selectivity(last, average, min(1.0, sum(each.most for each in operands)))

@@ -19,12 +19,10 @@ far subscribers first and gives no formula: here an entry that is twice as far m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from tamis.language.formula import Formula
-from tamis.predicates.base import Predicate
 from tamis.routing.selectivity import Selectivity
 from tamis.routing.trees import Outline
 
@@ -113,18 +111,3 @@ OCCURRENCE = Measure("occurrence", (occurrence, accuracy, efficiency), counts=Tr
 DISTANCE = Measure("distance", (distance, accuracy, efficiency, memory))
 MEASURES = {each.name: each for each in (ACCURACY, EFFICIENCY, MEMORY, OCCURRENCE, DISTANCE)}
 """By name."""
-
-
-def occurrences(formula: Formula, counts: Mapping[Predicate, int], memory_: dict[int, int]) -> int:
-    """How often the predicates of a formula stand in all entries, summed over its leaves.
-
-    One that stands nowhere yet would stand in this formula. `memory_` shares sums of nodes, by identity.
-    """
-    known = memory_.get(id(formula))
-    if known is None:
-        if formula.predicate is not None:
-            known = max(1, counts.get(formula.predicate, 0))
-        else:
-            known = sum(occurrences(operand, counts, memory_) for operand in formula.operands)
-        memory_[id(formula)] = known
-    return known

@@ -4,22 +4,24 @@ A `Pruner` owns the entries that came from neighbours, never those of local subs
 discard what is forwarded in vain. An entry only ever becomes more general, keeps its id, and is deregistered by
 that id alone, whatever became of it.
 
-Ranks are kept in a queue. They go stale as events and other entries are counted, if the measure looks at those;
-how much is done about that is the strategy: *strict* goes by the old rank; *static* ranks the first entry again
-and takes it if its rank has changed little; *dynamic* does so and takes it if it is still the first. An entry that
-is not taken goes back into the queue, up to a number of times, and is taken then. Efficiency and memory go by what
-never changes, so that strategies do not matter to them; what was counted when an entry was ranked decides ties.
+Ranks are kept in a queue, into which new entries come when it is first asked. They go stale as events and other
+entries are counted, if the measure looks at those; how much is done about that is the strategy: *strict* goes by
+the old rank; *static* ranks the first entry again and takes it if its rank has changed little; *dynamic* does so
+and takes it if it is still the first. An entry that is not taken goes back into the queue, up to a number of
+times, and is taken then. Efficiency and memory go by what never changes, so that strategies do not matter to them;
+what was counted when an entry was ranked decides ties.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from typing import Literal, NamedTuple, TypeAlias
 
 from tamis.language.formula import Formula
+from tamis.predicates.base import Predicate
 from tamis.routing.measures import Facts, Measure, Rank
 from tamis.routing.ranking import Estimates, Ranked, Ranking, Replacing
 from tamis.routing.trees import Outline, leaf_counts, outline
@@ -123,6 +125,7 @@ class Pruner:
         self._tolerance, self._proportion, self._retries = tolerance, proportion, retries
         self._entries: dict[Hashable, Entry] = {}
         self._queue: list[tuple[Rank, int, Entry]] = []
+        self._waiting: list[Entry] = []  # not ranked yet
         self._log: list[tuple[Entry, Formula]] = []
         self._turns = 0
         self._recounts = 0
@@ -200,9 +203,12 @@ class Pruner:
         self._resize(entry._outline, 1)
         self._resize_original(entry._outline, 1)
         self._recount(formula, 1)
+        if count is None and threshold is None:
+            self._waiting.append(entry)
+            return
         self._rank(entry)
         limit = inf if threshold is None else self.measure.limit(threshold)
-        left = (0 if threshold is None else inf) if count is None else count
+        left = inf if count is None else count
         while entry.prunings < left and entry._next is not None and entry._next.is_within(limit):
             self._prune(entry)
         self._push(entry)
@@ -268,7 +274,7 @@ class Pruner:
 
     def rebuild(self) -> None:
         """Rank all entries again, by what is counted now."""
-        self._queue = []
+        self._queue, self._waiting = [], []
         for entry in self:
             self._rank(entry)
             self._push(entry)
@@ -283,6 +289,11 @@ class Pruner:
 
     def _head(self) -> Ranked | None:
         """What comes first in the queue, after those are dropped that were ranked again or deregistered."""
+        for entry in self._waiting:
+            if not entry._turn:
+                self._rank(entry)
+                self._push(entry)
+        self._waiting.clear()
         while self._queue:
             _, turn, entry = self._queue[0]
             if entry._turn == turn:
@@ -342,6 +353,8 @@ class Pruner:
         if len(self._queue) > _SPARE + 2 * len(self._entries):
             self._queue = [each for each in self._queue if each[2]._turn == each[1]]
             heapq.heapify(self._queue)
+        if len(self._waiting) > _SPARE + 2 * len(self._entries):
+            self._waiting = [each for each in self._waiting if not each._turn]
         if self._undone > _SPARE + len(self._log) // 2:
             self._log = [each for each in self._log if each[0]._turn >= 0]
             self._undone = 0
@@ -352,16 +365,21 @@ class Pruner:
         """Make the generalisation that was ranked, and rank the next."""
         assert entry._next is not None, "it was ranked"
         self._log.append((entry, entry.current))
-        self._change(entry, entry._next.result, entry._next.outline)
+        self._change(entry, entry._next.result, entry._next.outline, entry._next.lost)
         entry.prunings += 1
         entry._retries = 0
         self._rank(entry)
 
-    def _change(self, entry: Entry, formula: Formula, sizes: Outline) -> None:
+    def _change(
+        self, entry: Entry, formula: Formula, sizes: Outline, lost: Mapping[Predicate, int] | None = None
+    ) -> None:
         self._resize(entry._outline, -1)
         self._resize(sizes, 1)
-        self._recount(entry.current, -1)
-        self._recount(formula, 1)
+        if lost is not None:
+            self._count(lost, -1)
+        else:
+            self._recount(formula, 1)
+            self._recount(entry.current, -1)
         entry.current, entry._outline = formula, sizes
 
     def _resize(self, sizes: Outline, sign: int) -> None:
@@ -373,11 +391,15 @@ class Pruner:
         self._original_bytes += sign * sizes.bytes
 
     def _recount(self, formula: Formula, sign: int) -> None:
+        if self.measure.counts:
+            self._count(leaf_counts(formula), sign)
+
+    def _count(self, times: Mapping[Predicate, int], sign: int) -> None:
         if not self.measure.counts:
             return
         self._recounts += 1
         counts = self._ranking.counts
-        for predicate, times in leaf_counts(formula).items():
-            counts[predicate] += sign * times
+        for predicate, each in times.items():
+            counts[predicate] += sign * each
             if not counts[predicate]:
                 del counts[predicate]

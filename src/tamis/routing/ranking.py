@@ -8,16 +8,18 @@ with `tamis.routing.pruning.Pruner`. Both together are allowed: the receiver's o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from math import inf
+from operator import mul
 from typing import NamedTuple, Protocol, TypeAlias
 
-from tamis.language.formula import Formula
+from tamis.language.formula import TRUE, Formula
 from tamis.predicates.base import Predicate
 from tamis.predicates.within import Within
-from tamis.routing.measures import Facts, Measure, Rank, Step, occurrences
+from tamis.routing.measures import Facts, Measure, Rank, Step
 from tamis.routing.selectivity import Selectivity
-from tamis.routing.trees import Option, Outline, Pruning, is_opaque, options, outline, replacing_options
+from tamis.routing.shapes import Node, Shapes, Sized, Skeleton, skeleton
+from tamis.routing.trees import Outline, replacing_options
 
 Replacing: TypeAlias = Callable[[Within], Iterable[Within]]
 
@@ -32,16 +34,27 @@ class Estimates(Protocol):
     def track(self, predicates: Iterable[Predicate]) -> None:
         """These will be asked for."""
 
-    def estimate(self, formula: Formula, memory: dict[int, Selectivity] | None = None) -> Selectivity:
-        """Those of a formula; `memory` shares those of nodes, by identity, while they are alive."""
+    def of(self, predicate: Predicate) -> float:
+        """That of a predicate; all three are the same."""
+
+    def combined(self, least: int, operands: list[Selectivity]) -> Selectivity:
+        """Those of at least so many of operands."""
 
 
 class Ranked(NamedTuple):
-    """A generalisation and its rank, which begins with 0 if it comes before all others, whatever it loses."""
+    """A generalisation and its rank, which begins with 0 if it comes before all others, whatever it loses.
+
+    Attributes:
+        rank: Less is better.
+        result: What it makes of the formula.
+        outline: The sizes of that.
+        lost: How often fewer than before each predicate stands in it; None if that must be counted.
+    """
 
     rank: Rank
     result: Formula
     outline: Outline
+    lost: Mapping[Predicate, int] | None = None
 
     def is_within(self, limit: float) -> bool:
         """Does the first part by the measure keep to a limit? What comes before all others is not held back."""
@@ -78,10 +91,13 @@ class Ranking:
         self.counts: Counter[Predicate] = Counter()
         self._replacing = replacing
         self._opaque_first = opaque_first
+        self._shapes = Shapes(bottom_up=measure.bottom_up)
 
     def facts(self, formula: Formula) -> Facts:
         """What measures have to know of a formula, as long as no more events or entries are counted."""
-        return _Reader(self).facts(formula)
+        parts = skeleton(formula)
+        shape = self._shapes.of(parts)
+        return _Numbers(self, parts, shape.own).facts(shape.whole)
 
     def best(self, original: Facts, current: Formula, hops: int = 1) -> Ranked | None:
         """The best option for an entry, of equal ones the first; None if there is none left.
@@ -91,42 +107,60 @@ class Ranking:
             current: The entry as it is.
             hops: Brokers on the way to its subscriber.
         """
-        choice = options(current, bottom_up=self.measure.bottom_up)
-        if not choice and self._replacing is not None:
-            choice = replacing_options(current, self._replacing)
-        if not choice:
-            return None
-        # What is known of nodes is remembered by identity, which the options keep alive.
-        read = _Reader(self)
-        now = read.facts(current)
-        has_opaque = self._opaque_first and any(map(is_opaque, current.predicates()))
+        parts = skeleton(current)
+        shape = self._shapes.of(parts)
+        numbers = _Numbers(self, parts, shape.nodes)
+        now = numbers.facts(shape.whole)
+        best: tuple[Rank, int] | None = None
+        made: dict[int, Formula] = {}
+        for place, way in enumerate(shape.ways):
+            if way.result is not None:
+                facts = numbers.facts(way.result)
+            else:
+                made[place] = way.made(parts.nodes)
+                if made[place] is TRUE:
+                    continue
+                facts = self.facts(made[place])
+            order = 0 if self._opaque_first and way.is_opaque else 1
+            rank = (order, *self.measure.rank(Step(original, now, facts, hops)))
+            if best is None or rank < best[0]:
+                best, outline = (rank, place), facts.outline
+        if best is None:
+            return self._replaced(original, now, current, hops)
+        rank, place = best
+        way = shape.ways[place]
+        if way.result is None:
+            return Ranked(rank, made[place], outline)
+        pairs = zip(parts.predicates, shape.whole.counts, way.result.counts, strict=True)
+        lost = {each: before - after for each, before, after in pairs if before != after}
+        return Ranked(rank, way.made(parts.nodes), outline, lost)
+
+    def _replaced(self, original: Facts, now: Facts, current: Formula, hops: int) -> Ranked | None:
+        """The best way to widen a predicate, where nothing can be pruned."""
         found = []
-        for each in choice:
-            step = Step(original, now, read.facts(each.result), hops)
-            order = 0 if has_opaque and _is_opaque(each) else 1
-            found.append(Ranked((order, *self.measure.rank(step)), each.result, step.result.outline))
-        return min(found, key=lambda each: each.rank)
+        for each in replacing_options(current, self._replacing) if self._replacing is not None else ():
+            facts = self.facts(each.result)
+            rank = (1, *self.measure.rank(Step(original, now, facts, hops)))
+            found.append(Ranked(rank, each.result, facts.outline))
+        return min(found, key=lambda each: each.rank, default=None)
 
 
-def _is_opaque(option: Option) -> bool:
-    """Is nothing taken away but what calls operators or is computed?"""
-    return isinstance(option.change, Pruning) and all(map(is_opaque, option.taken.predicates()))
+class _Numbers:
+    """The numbers of leaves and inner nodes of a shape, for one formula."""
 
+    def __init__(self, ranking: Ranking, parts: Skeleton, nodes: list[Node]) -> None:
+        table = ranking.table
+        shares = map(table.of, parts.predicates)
+        self._found = [Selectivity(share, share, share) for share in shares]
+        for least, operands in nodes:
+            self._found.append(table.combined(least, [self._found[operand] for operand in operands]))
+        counts = ranking.counts
+        self._uses = [max(1, counts[each]) for each in parts.predicates] if ranking.measure.counts else None
 
-class _Reader:
-    """Reads the facts of formulas that share nodes."""
-
-    def __init__(self, ranking: Ranking) -> None:
-        self._ranking = ranking
-        self._selectivities: dict[int, Selectivity] = {}
-        self._outlines: dict[int, Outline] = {}
-        self._sums: dict[int, int] = {}
-
-    def facts(self, formula: Formula) -> Facts:
-        ranking = self._ranking
-        counted = occurrences(formula, ranking.counts, self._sums) if ranking.measure.counts else 0
-        selectivity = ranking.table.estimate(formula, self._selectivities)
-        return Facts(selectivity, outline(formula, self._outlines), counted)
+    def facts(self, formula: Sized) -> Facts:
+        """Of a formula of the shape. A predicate that stands in no entry yet would stand in this one."""
+        uses = 0 if self._uses is None else sum(map(mul, formula.counts, self._uses))
+        return Facts(self._found[formula.node], formula.outline, uses)
 
 
 def generalised(

@@ -63,62 +63,51 @@ class SelectivityTable:
         self.version = 0
         self._statistics = statistics
         self._half_life = half_life
-        self._ranges: dict[Typed, dict[Within, _Tally]] = {}
-        self._others: dict[Predicate, _Tally] = {}
-        self._curves: dict[Typed, Curve] = {}
+        self._tallies: dict[Predicate, _Tally] = {}
+        self._curves: dict[Typed, Curve] | None = None
         self._guesses: dict[Predicate, float] = {}
 
     @classmethod
     def of_counts(cls, held: Mapping[Predicate, float], total: float) -> SelectivityTable:
         """The table in which these predicates held so often, of so many events."""
         table = cls()
-        table.track(held)
         for predicate, count in held.items():
-            tally = table._tally(predicate)
-            assert tally is not None, "it is tracked"
-            tally.held, tally.seen = count, total
+            table._tallies[predicate] = _Tally(count, total)
         return table
 
     def __len__(self) -> int:
         """Number of predicates that are counted."""
-        return len(self._others) + sum(map(len, self._ranges.values()))
+        return len(self._tallies)
 
     def track(self, predicates: Iterable[Predicate]) -> None:
         """Count these from now on; not those that call operators, for counting must not."""
         for predicate in predicates:
-            if isinstance(predicate, Within):
-                known = self._ranges.get(predicate.attribute)
-                if known is None:
-                    if calls_of(predicate):
-                        continue
-                    known = self._ranges[predicate.attribute] = {}
-                known.setdefault(predicate, _Tally())
-            elif not calls_of(predicate):
-                self._others.setdefault(predicate, _Tally())
+            if predicate not in self._tallies and not calls_of(predicate):
+                self._tallies[predicate] = _Tally()
 
     def forget(self, predicates: Iterable[Predicate]) -> None:
         """Count these no longer."""
         for predicate in predicates:
-            if isinstance(predicate, Within):
-                self._ranges.get(predicate.attribute, {}).pop(predicate, None)
-            else:
-                self._others.pop(predicate, None)
+            self._tallies.pop(predicate, None)
         self._changed()
 
     def observe(self, frame: Frame) -> None:
         """Count in which rows of a frame each predicate holds."""
-        for attribute, known in self._ranges.items():
-            if known:
-                values = _Values(frame.column(attribute))
-                for within, tally in known.items():
-                    self._add(tally, values.count(within.ranges, within.null), frame.rows)
-        for predicate, tally in self._others.items():
-            self._add(tally, int(predicate.mask(frame).sum()), frame.rows)
+        columns: dict[Typed, _Values] = {}
+        for predicate, tally in self._tallies.items():
+            if isinstance(predicate, Within):
+                values = columns.get(predicate.attribute)
+                if values is None:
+                    values = columns[predicate.attribute] = _Values(frame.column(predicate.attribute))
+                held = values.count(predicate.ranges, predicate.null)
+            else:
+                held = int(predicate.mask(frame).sum())
+            self._add(tally, held, frame.rows)
         self._changed()
 
     def of(self, predicate: Predicate) -> float:
         """The share of events that a predicate holds in, as counted or, if it was not, as guessed."""
-        tally = self._tally(predicate)
+        tally = self._tallies.get(predicate)
         if tally is not None and tally.seen:
             return tally.held / tally.seen
         found = self._guesses.get(predicate)
@@ -128,32 +117,23 @@ class SelectivityTable:
 
     def held(self, predicate: Predicate) -> float:
         """In how many of the events that were counted a predicate held; 0 if it was not counted."""
-        tally = self._tally(predicate)
+        tally = self._tallies.get(predicate)
         return 0.0 if tally is None else tally.held
 
-    def estimate(self, formula: Formula, memory: dict[int, Selectivity] | None = None) -> Selectivity:
-        """The share of events that a formula holds in.
-
-        Args:
-            formula: Any.
-            memory: Shares what is known of nodes, by identity, while they are alive and the version is the same.
-        """
-        memory = {} if memory is None else memory
-        known = memory.get(id(formula))
-        if known is None:
-            if formula.predicate is not None:
-                share = self.of(formula.predicate)
-                known = Selectivity(share, share, share)
+    def estimate(self, formula: Formula) -> Selectivity:
+        """The share of events that a formula holds in."""
+        known: dict[int, Selectivity] = {}
+        for node in formula.nodes():
+            if node.predicate is not None:
+                share = self.of(node.predicate)
+                known[id(node)] = Selectivity(share, share, share)
             else:
-                known = combined(formula.least, [self.estimate(each, memory) for each in formula.operands])
-            memory[id(formula)] = known
-        return known
+                known[id(node)] = self.combined(node.least, [known[id(operand)] for operand in node.operands])
+        return known[id(formula)]
 
-    def _tally(self, predicate: Predicate) -> _Tally | None:
-        if isinstance(predicate, Within):
-            known = self._ranges.get(predicate.attribute)
-            return None if known is None else known.get(predicate)
-        return self._others.get(predicate)
+    def combined(self, least: int, operands: list[Selectivity]) -> Selectivity:
+        """The selectivity of at least so many of operands, see `combined`."""
+        return combined(least, operands)
 
     def _add(self, tally: _Tally, held: int, seen: int) -> None:
         if self._half_life is not None and tally.seen > self._half_life:
@@ -164,7 +144,7 @@ class SelectivityTable:
 
     def _changed(self) -> None:
         self.version += 1
-        self._curves.clear()
+        self._curves = None
         self._guesses.clear()
 
     def _guessed(self, predicate: Predicate) -> float:
@@ -178,12 +158,13 @@ class SelectivityTable:
         return share
 
     def _curve(self, attribute: Typed) -> Curve:
-        curve = self._curves.get(attribute)
-        if curve is None:
-            counted = self._ranges.get(attribute, {}).items()
-            known = ((within, tally.held / tally.seen) for within, tally in counted if tally.seen)
-            curve = self._curves[attribute] = Curve(attribute.type, known)
-        return curve
+        if self._curves is None:
+            counted: dict[Typed, list[tuple[Within, float]]] = {}
+            for predicate, tally in self._tallies.items():
+                if isinstance(predicate, Within) and tally.seen:
+                    counted.setdefault(predicate.attribute, []).append((predicate, tally.held / tally.seen))
+            self._curves = {each: Curve(each.type, known) for each, known in counted.items()}
+        return self._curves.get(attribute) or Curve(attribute.type, ())
 
 
 class _Values:
@@ -218,38 +199,31 @@ def combined(least: int, operands: list[Selectivity]) -> Selectivity:
     if least <= 0 or least > count:
         share = 1.0 if least <= 0 else 0.0
         return Selectivity(share, share, share)
+    lows, averages, highs = zip(*operands, strict=True)
     if least == count:
-        low = sum(each.least for each in operands) - (count - 1)
-        return Selectivity(
-            max(0.0, low), prod(each.average for each in operands), min(each.most for each in operands)
-        )
+        return Selectivity(max(0.0, sum(lows) - (count - 1)), prod(averages), min(highs))
     if least == 1:
-        none = prod(1.0 - each.average for each in operands)
-        return Selectivity(
-            max(each.least for each in operands), 1.0 - none, min(1.0, sum(each.most for each in operands))
-        )
+        return Selectivity(max(lows), 1.0 - prod([1.0 - each for each in averages]), min(1.0, sum(highs)))
     return Selectivity(
-        _at_least_so_many([each.least for each in operands], least),
-        _independent([each.average for each in operands], least),
-        _at_most_so_many([each.most for each in operands], least),
+        _at_least_so_many(lows, least), _independent(averages, least), _at_most_so_many(highs, least)
     )
 
 
-def _at_least_so_many(shares: list[float], least: int) -> float:
+def _at_least_so_many(shares: Iterable[float], least: int) -> float:
     """No fewer: among the m most frequent ones, all that is beyond `least` - 1 each must fall on somebody."""
     shares = sorted(shares, reverse=True)
     bounds = [(sum(shares[:some]) - (least - 1)) / (some - least + 1) for some in range(least, len(shares) + 1)]
     return max(0.0, *bounds)
 
 
-def _at_most_so_many(shares: list[float], least: int) -> float:
+def _at_most_so_many(shares: Iterable[float], least: int) -> float:
     """No more: without the m most frequent ones, `least` - m others must share what they have."""
     shares = sorted(shares)
     bounds = [sum(shares[: len(shares) - some]) / (least - some) for some in range(least)]
     return min(1.0, *bounds)
 
 
-def _independent(shares: list[float], least: int) -> float:
+def _independent(shares: Iterable[float], least: int) -> float:
     """If they are independent: how likely k of those so far are, one operand after the other."""
     likely = [1.0] + [0.0] * least
     for share in shares:

@@ -79,19 +79,19 @@ def options(formula: Formula, *, bottom_up: bool = False) -> list[Option]:
     """
     nodes = list(formula.nodes())
     places = {id(node): place for place, node in enumerate(nodes)}
-    parents = _parents(nodes, places)
     is_prunable = _prunable(nodes, places)
     found = []
     for place, node in enumerate(nodes):
         if node.least < 2:
             continue
-        above = _ancestors(place, parents)
+        above = ancestors(nodes, place)
         for number, operand in enumerate(node.operands):
             if bottom_up and is_prunable[places[id(operand)]]:
                 continue
-            result = _rebuilt(nodes, above, place, _without(node, number))
+            change = Pruning(place, number)
+            result = pruned(nodes, above, change)
             if result is not TRUE:
-                found.append(Option(Pruning(place, number), operand, result))
+                found.append(Option(change, operand, result))
     return found
 
 
@@ -119,17 +119,14 @@ def apply(formula: Formula, change: Pruning | Replacement) -> Formula:
     if node.least < 2 or change.operand not in range(len(node.operands)):
         msg = f"expected a pruning of {formula.describe()}, found {change}"
         raise ValueError(msg)
-    parents = _parents(nodes, {id(each): place for place, each in enumerate(nodes)})
-    return _rebuilt(nodes, _ancestors(change.node, parents), change.node, _without(node, change.operand))
+    return pruned(nodes, ancestors(nodes, change.node), change)
 
 
-def _without(node: Formula, operand: int) -> Formula:
-    return at_least(node.least - 1, node.operands[:operand] + node.operands[operand + 1 :])
-
-
-def _rebuilt(nodes: list[Formula], above: list[int], place: int, new: Formula) -> Formula:
-    """The last of the nodes, after one of them has changed; `above` are those that depend on it."""
-    changed = {id(nodes[place]): new}
+def pruned(nodes: list[Formula], above: list[int], change: Pruning) -> Formula:
+    """The last of the nodes after a pruning of one of them; `above` are the `ancestors` of that one."""
+    node = nodes[change.node]
+    rest = node.operands[: change.operand] + node.operands[change.operand + 1 :]
+    changed = {id(node): at_least(node.least - 1, rest)}
     for at in above:
         node = nodes[at]
         operands = [changed.get(id(operand), operand) for operand in node.operands]
@@ -137,24 +134,15 @@ def _rebuilt(nodes: list[Formula], above: list[int], place: int, new: Formula) -
     return changed[id(nodes[-1])]
 
 
-def _parents(nodes: list[Formula], places: dict[int, int]) -> list[list[int]]:
-    parents: list[list[int]] = [[] for _ in nodes]
-    for place, node in enumerate(nodes):
-        for operand in node.operands:
-            parents[places[id(operand)]].append(place)
-    return parents
-
-
-def _ancestors(place: int, parents: list[list[int]]) -> list[int]:
-    """All nodes above one, operands before those that use them."""
-    found: set[int] = set()
-    stack = [place]
-    while stack:
-        for parent in parents[stack.pop()]:
-            if parent not in found:
-                found.add(parent)
-                stack.append(parent)
-    return sorted(found)
+def ancestors(nodes: list[Formula], place: int) -> list[int]:
+    """The places of all nodes that depend on one, operands before those that use them."""
+    changed = {id(nodes[place])}
+    found = []
+    for at in range(place + 1, len(nodes)):
+        if any(id(operand) in changed for operand in nodes[at].operands):
+            changed.add(id(nodes[at]))
+            found.append(at)
+    return found
 
 
 def _prunable(nodes: list[Formula], places: dict[int, int]) -> list[bool]:

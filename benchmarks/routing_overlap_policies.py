@@ -20,8 +20,8 @@ from tamis.advice import Parameters, memory
 from tamis.events.batch import EventBatch
 from tamis.language.formula import Formula
 from tamis.routing.advertisements import Advertisement, Advertisements
-from tamis.routing.broker import Forwarding
 from tamis.routing.overlay import Overlay, OverlayReport
+from tamis.routing.settings import Forwarding
 from tamis.routing.topology import line
 
 BROKERS = 5

@@ -13,11 +13,11 @@ from tamis.errors import EventError, SubscriptionError
 from tamis.events import EventBatch, EventType
 from tamis.language.condition import Condition, compile_condition
 from tamis.language.formula import at_least, conjunction, disjunction
-from tamis.routing.broker import PrePruning, SharedRanking
 from tamis.routing.measures import DISTANCE, MEASURES, OCCURRENCE
 from tamis.routing.overlay import Overlay, OverlayReport
-from tamis.routing.ranking import Ranking
+from tamis.routing.ranking import Ranking, SharedRanking
 from tamis.routing.selectivity import SelectivityTable
+from tamis.routing.settings import PrePruning
 from tamis.routing.topology import Topology, line, star, tree
 from tests.routing.drawing import EVENTS, formula_of, random_formula, random_frame
 from tests.routing.small_worlds import SMALL, VALUES, predicate_text

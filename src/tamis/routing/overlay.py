@@ -23,24 +23,13 @@ from tamis.events.compute import BatchFrame
 from tamis.events.event_type import EventType
 from tamis.language.formula import Formula
 from tamis.routing.advertisements import Advertisement
-from tamis.routing.broker import (
-    Broker,
-    EngineName,
-    Forwarding,
-    Message,
-    PrePruning,
-    Retract,
-    Rows,
-    Settings,
-    SharedRanking,
-    Subscribe,
-    Table,
-    Withdraw,
-)
+from tamis.routing.broker import Broker, Message, Retract, Subscribe, Table, Withdraw
+from tamis.routing.filtering import Rows
 from tamis.routing.measures import ACCURACY, Measure
 from tamis.routing.pruning import Strategy
-from tamis.routing.ranking import Estimates
+from tamis.routing.ranking import Estimates, SharedRanking
 from tamis.routing.selectivity import SelectivityTable
+from tamis.routing.settings import EngineName, Forwarding, PrePruning, Settings
 from tamis.routing.topology import checked
 from tamis.values.column import Mask
 

@@ -16,12 +16,15 @@ from typing import NamedTuple, Protocol, TypeAlias
 from tamis.language.formula import TRUE, Formula
 from tamis.predicates.base import Predicate
 from tamis.predicates.within import Within
-from tamis.routing.measures import Facts, Measure, Rank, Step
+from tamis.routing.measures import Facts, Measure, Rank, Step, distance
 from tamis.routing.selectivity import Selectivity
 from tamis.routing.shapes import Node, Shapes, Sized, Skeleton, skeleton
 from tamis.routing.trees import Outline, replacing_options
 
 Replacing: TypeAlias = Callable[[Within], Iterable[Within]]
+
+_MOST_RANKED = 1 << 18
+"""Formulas whose ranks are remembered, at most."""
 
 
 class Estimates(Protocol):
@@ -143,6 +146,44 @@ class Ranking:
             rank = (1, *self.measure.rank(Step(original, now, facts, hops)))
             found.append(Ranked(rank, each.result, facts.outline))
         return min(found, key=lambda each: each.rank, default=None)
+
+
+class SharedRanking(Ranking):
+    """A ranking for several brokers: what they all have to rank is ranked once, until more events are counted.
+
+    It is not for measures that go by the other entries of a broker.
+    """
+
+    def __init__(self, measure: Measure, table: Estimates) -> None:
+        """Nothing is ranked yet."""
+        super().__init__(measure, table)
+        self._version = table.version
+        self._facts: dict[Formula, Facts] = {}
+        self._best: dict[tuple[Facts, Formula, int], Ranked | None] = {}
+        self._is_near = distance not in measure.parts
+
+    def facts(self, formula: Formula) -> Facts:
+        """As `Ranking`."""
+        self._forget()
+        found = self._facts.get(formula)
+        if found is None:
+            found = self._facts[formula] = super().facts(formula)
+        return found
+
+    def best(self, original: Facts, current: Formula, hops: int = 1) -> Ranked | None:
+        """As `Ranking`."""
+        self._forget()
+        key = original, current, 0 if self._is_near else hops
+        if key not in self._best:
+            self._best[key] = super().best(original, current, hops)
+        return self._best[key]
+
+    def _forget(self) -> None:
+        """Forget everything when it is out of date, or too much."""
+        if self._version != self.table.version or len(self._facts) + len(self._best) > _MOST_RANKED:
+            self._version = self.table.version
+            self._facts.clear()
+            self._best.clear()
 
 
 class _Numbers:

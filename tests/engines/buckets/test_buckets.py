@@ -164,3 +164,20 @@ def test_full_buckets_of_equal_ranges_own_structures_of_the_next_attribute() -> 
     batch = EventBatch.of([{"a": 1, "b": 10}, {"b": 10}, {"a": 1}])
     assert pairs(index, batch) == [(0, 10)]
     assert index.work()["entries"] < 40
+
+
+@pytest.mark.parametrize("structure", ["it-node", "it-range", "rbpst-range", "rbpst-hull"])
+def test_the_order_of_insertion_does_not_spoil_a_tree(structure: Structure) -> None:
+    numbers = EventType.from_dict({"name": "numbers", "attributes": {"x": "bigint"}})
+    forest = [
+        compile_condition(f"x BETWEEN {low} AND {low + 20}", numbers).formula for low in range(0, 20_000, 10)
+    ]
+    batch = EventBatch.of([{"x": value} for value in range(5, 20_000, 500)], numbers)
+    shuffled = random.Random(1).sample(forest, len(forest))
+    looks = []
+    for formulas in (shuffled, forest, forest[::-1]):
+        index = Buckets(4, structure).build(formulas)
+        index.work()
+        index.match(batch)
+        looks.append(index.work()["entries"])
+    assert max(looks[1:]) < 3 * looks[0]

@@ -68,6 +68,7 @@ class Organisation(structref.StructRefProxy):  # type: ignore[misc]
     structures: all of them, and their buckets.
     capacity: how many terms a bucket has before it is divided.
     always: bag 0 has the terms without sides.
+    domains: int64[axes + 1, 2]: the least and the greatest end of any side so far, that of tests first.
     waiting, homes, count: terms to be placed in structures, and how many.
     work: int64[6].
     room: how many pairs the last batch had, and so may the next.
@@ -76,6 +77,7 @@ class Organisation(structref.StructRefProxy):  # type: ignore[misc]
     structures: Structures
     capacity: int
     always: Bags
+    domains: Ints
     waiting: Shorts
     homes: Shorts
     count: int
@@ -87,15 +89,26 @@ class Organisation(structref.StructRefProxy):  # type: ignore[misc]
 def organisation_of(capacity: int, is_sorted: int, kinds: Bytes) -> Organisation:
     """Of no terms; `kinds` are those of axes, that of tests first."""
     none = np.empty(16, np.int32)
-    return Organisation(
-        structures_of(is_sorted, kinds), capacity, bags_of(1), none, none.copy(), 0, np.zeros(6, np.int64), 1024
-    )
+    work = np.zeros(6, np.int64)
+    all_ = structures_of(is_sorted, kinds)
+    return Organisation(all_, capacity, bags_of(1), _no_domains(len(kinds)), none, none.copy(), 0, work, 1024)
+
+
+@numba.njit(cache=True, nogil=True)
+def _no_domains(count: int) -> Ints:
+    found = np.empty((count, 2), np.int64)
+    found[:, 0], found[:, 1] = MOST, LEAST
+    return found
 
 
 @numba.njit(cache=True, nogil=True)
 def set_kinds(own: Organisation, kinds: Bytes) -> None:
     """Let structures of axes get these kinds from now on."""
     own.structures.kinds = kinds
+    if len(kinds) > len(own.domains):
+        domains = _no_domains(len(kinds))
+        domains[: len(own.domains)] = own.domains
+        own.domains = domains
 
 
 @numba.njit(cache=True, nogil=True)
@@ -197,21 +210,17 @@ def _index(own: Organisation, boxes: Boxes, number: int) -> bool:
         structure.buckets -= 1
         free_bucket(store, bucket)
         return True
-    low, high, least = MOST, LEAST, MOST
-    end, start = LEAST, LEAST
-    for place in range(store.buckets[bucket].count):
-        at = _side_on(boxes, term_at(boxes, store.entries[store.buckets[bucket].head + place].first), axis)
-        first, last = boxes.cells[at + LOW], boxes.cells[at + HIGH]
-        if first > LEAST:
-            low, high = min(low, first), max(high, first)
-        if last < MOST:
-            low, high = min(low, last), max(high, last)
-        least = min(least, first)
-        if last > end or (last == end and first > start):
-            end, start = last, first
     if kind == HULLS:
+        least, end, start = MOST, LEAST, LEAST
+        for place in range(store.buckets[bucket].count):
+            at = _side_on(boxes, term_at(boxes, store.entries[store.buckets[bucket].head + place].first), axis)
+            first, last = boxes.cells[at + LOW], boxes.cells[at + HIGH]
+            least = min(least, first)
+            if last > end or (last == end and first > start):
+                end, start = last, first
         new_hull(all_, number, bucket, end, start, least)
     else:
+        low, high = own.domains[axis + 1]
         if low > high:
             low, high = LEAST, MOST
         node = interval_tree.plant(all_.intervals, low, high)
@@ -331,8 +340,21 @@ def _place(own: Organisation, boxes: Boxes, term: int, number: int) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
+def _widen(own: Organisation, boxes: Boxes, terms: Shorts) -> None:
+    """Take note of how far sides reach, before the first of them decides how far a tree does."""
+    for term in terms:
+        first = boxes.firsts[term]
+        for at in range(first, first + SIDE * boxes.lengths[term], SIDE):
+            domain = own.domains[boxes.cells[at + AXIS] + 1]
+            for end in (boxes.cells[at + LOW], boxes.cells[at + HIGH]):
+                if LEAST < end < MOST:
+                    domain[0], domain[1] = min(domain[0], end), max(domain[1], end)
+
+
+@numba.njit(cache=True, nogil=True)
 def put_terms(own: Organisation, boxes: Boxes, terms: Shorts) -> None:
     """File terms."""
+    _widen(own, boxes, terms)
     for term in terms:
         if boxes.lengths[term] == 0:
             put_in(own.always, 0, term)

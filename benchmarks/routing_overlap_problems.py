@@ -61,6 +61,7 @@ def overlap(size: Size, sizes: Sequence[int] = ()) -> Found:
         for name, index in contestants.items():
             for problem, value in zip(_PROBLEMS, times(index, given.name, asked, scale.rounds), strict=True):
                 curves[f"{name}, {problem}"].append(value)
+                progress(f"  {name}, {problem}: {number(value)} ms")
     figures["ANDs of all advertisements, by advertisement"] = number(len(conjunctive) / scale.sizes[-1])
     figures |= _ratios(scale, curves) | _growth(scale, curves)
     lines = {

@@ -87,6 +87,7 @@ def outcomes_of(found: Arrays) -> Iterator[npt.NDArray[np.bool_]]:
         yield np.asarray(answers, np.bool_)
 
 
+@pytest.mark.slow
 def test_naive_and_sequential_make_the_same_calls(numbers: tuple[Arrays, str], plan: Plan) -> None:
     found, _ = numbers
     drawn = chains_of(found.starts, found.members, found.selectivities, sort=False)

@@ -80,6 +80,7 @@ def no_breaker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tamis.operators.meters.BREAK_AFTER", 1 << 60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_the_pairs_of_the_reference(recorded: Recorded, seed: int) -> None:
     conditions, batch, wanted = some_case(seed)

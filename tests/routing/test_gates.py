@@ -101,6 +101,7 @@ def test_what_tells_subscriptions_apart_goes_before_what_tells_events_apart() ->
     assert set(lot.formulas) == {normalise(f"title = 'T{title}'") for title in range(8)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MEASURES)
 def test_pruning_step_by_step_keeps_to_the_budget_and_loses_nothing(name: str) -> None:
     random_ = random.Random(name)

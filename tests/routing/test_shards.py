@@ -114,6 +114,7 @@ def test_similar_subscriptions_together_save_visits(
     assert visits["similar"] <= visits["by id"] / 2 <= 16 * batch.rows / 4
 
 
+@pytest.mark.slow
 def test_the_events_of_a_tenant_visit_its_shards_only(tmp_path: Path) -> None:
     tenants = [f"tenant{number}" for number in range(12)]
     matchers = Matchers([EventType(tenant) for tenant in tenants])
@@ -137,6 +138,7 @@ def test_the_events_of_a_tenant_visit_its_shards_only(tmp_path: Path) -> None:
     assert sum(loads) == sum(len(matchers[tenant]) for tenant in tenants)
 
 
+@pytest.mark.slow
 def test_a_larger_budget_saves_visits(
     auction: tuple[str, int, Matcher, EventBatch, EventBatch], tmp_path: Path
 ) -> None:

@@ -89,6 +89,7 @@ documents = st.dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(documents.map(lambda each: {**each, "id": "a"}), min_size=1), st.sampled_from([None, 1]))
 def test_elements_of_an_array_are_the_documents_that_json_reads(events: list[Any], indent: int | None) -> None:
     found = read_events(json.dumps(events, indent=indent).encode(), JSON, most_bytes=10**9)

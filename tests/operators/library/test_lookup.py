@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from decimal import Decimal
@@ -53,11 +54,13 @@ def made(url: str, **spec: Any) -> Operator:
 
 @contextmanager
 def statements() -> Iterator[list[str]]:
-    """What is sent to any database meanwhile."""
+    """What this thread sends to databases meanwhile; a service that still runs has threads of its own."""
     seen: list[str] = []
+    own = threading.get_ident()
 
     def note(*arguments: Any) -> None:
-        seen.append(arguments[2])
+        if threading.get_ident() == own:
+            seen.append(arguments[2])
 
     event.listen(Engine, "before_cursor_execute", note)
     try:

@@ -38,6 +38,7 @@ def json_lines(_: Any, value: Any) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
 
 
+@pytest.mark.slow
 @described.exclude(path=STREAM).parametrize()
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[*HealthCheck])
 def test_no_request_is_answered_otherwise_than_described(case: schemathesis.Case[Any], token: str) -> None:

@@ -54,6 +54,7 @@ def check(webhooks: Webhooks, receiver: Receiver, sent: dict[str, list[str]], ki
     assert webhooks.failed() == []
 
 
+@pytest.mark.slow
 def test_killed_at_chosen_moments_of_a_call(
     database: str, webhooks: Webhooks, feed: Feed, receiver: Receiver
 ) -> None:
@@ -102,6 +103,7 @@ def feed_of(webhooks: Webhooks, feed: Feed, receiver: Receiver, id: str, number:
     return feed.write(*[id] * number)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_killed_again_and_again_under_load(
     database: str, webhooks: Webhooks, feed: Feed, receiver: Receiver, seed: int

@@ -84,7 +84,8 @@ def _run(pipeline: Pipeline, *, once: bool, as_json: bool, report: str | None, m
         spark = spark_session(pipeline)
         metrics = _metrics(pipeline, metrics_port, spark, stack)
         view = progress_view(json=as_json)
-        views = [view] if metrics is None else [view, _MetricsView(metrics)]
+        # Metrics first: whoever has read of a batch finds it there.
+        views = [view] if metrics is None else [_MetricsView(metrics), view]
         stop = threading.Event()
         failed = None
         with _signals(stop):

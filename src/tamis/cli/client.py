@@ -5,7 +5,9 @@ What is asked and how is decided by `tamis.client`; here it is shown, and ticket
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -153,19 +155,26 @@ def tail(
             note(f"tamis: {error}; connecting again in {seconds:.1f} s")
 
     lines, screen, seen = JsonLines(), Screen(), 0
-    with opened(url, token, as_json=json) as service:
-        try:
-            with service.tail(after, subscription=subscription, on_loss=lost) as feed:
-                for notification in feed:
-                    if json:
-                        lines.write(_record(notification))
-                    else:
-                        screen.say(_line(notification))
-                    seen += 1
-                    if seen == count or lines.closed or screen.quiet:
-                        break
-        except KeyboardInterrupt:
-            raise typer.Exit(0) from None
+    with opened(url, token, as_json=json) as service, _ended_by_ctrl_c():
+        with service.tail(after, subscription=subscription, on_loss=lost) as feed:
+            for notification in feed:
+                if json:
+                    lines.write(_record(notification))
+                else:
+                    screen.say(_line(notification))
+                seen += 1
+                if seen == count or lines.closed or screen.quiet:
+                    break
+
+
+@contextmanager
+def _ended_by_ctrl_c() -> Iterator[None]:
+    """Let Ctrl-C end the process at once, wherever it is: each line was handed over, nothing has to be undone."""
+    before = signal.signal(signal.SIGINT, lambda *_: os._exit(0))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @client.command()

@@ -34,6 +34,7 @@ def test_ready_says_why_not(served: Running, monkeypatch: pytest.MonkeyPatch) ->
     assert client.get("/ready").json() == {"ready": True}
 
 
+@pytest.mark.slow
 def test_the_metrics_are_those_that_are_documented(serving: Callable[..., Running]) -> None:
     served = serving()
     served.service.supervisor = Supervisor(served.service.settings)

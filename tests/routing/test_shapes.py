@@ -126,3 +126,14 @@ def test_constants_and_shared_nodes_have_shapes() -> None:
     shape = shapes.of(skeleton(whole))
     assert shape.whole.counts == (2, 2, 1, 1)
     assert shape.whole.outline == outline(whole)
+
+
+def test_no_more_is_remembered_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tamis.routing.shapes.MOST_REMEMBERED", 20)
+    shapes = Shapes()
+    small, large = formula_of("a < 3 AND b < 3"), formula_of("a < 3 AND b < 3 AND c < 3 AND d < 3 AND e < 3")
+    assert len(shapes.of(skeleton(small)).ways) == 2
+    assert len(shapes) == 1
+    assert len(shapes.of(skeleton(large)).ways) == 5
+    assert len(shapes) == 0
+    assert len(shapes.of(skeleton(small)).ways) == 2

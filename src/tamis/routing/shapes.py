@@ -22,8 +22,8 @@ from tamis.routing.trees import Outline, Pruning, ancestors, is_opaque, leaf_cou
 from tamis.values.ranges import Ranges
 from tamis.values.types import INT, STRING
 
-_MOST_SHAPES = 1 << 12
-"""That are remembered."""
+MOST_REMEMBERED = 1 << 22
+"""Leaves of all ways of all shapes that are remembered, about, since a way counts each leaf of its shape."""
 
 
 class Leaf(NamedTuple):
@@ -136,14 +136,23 @@ class Shapes:
         """Remember nothing yet; `bottom_up` is that of `options`."""
         self._bottom_up = bottom_up
         self._known: dict[Key, Shape] = {}
+        self._size = 0
+
+    def __len__(self) -> int:
+        """How many are remembered."""
+        return len(self._known)
 
     def of(self, taken_apart: Skeleton) -> Shape:
         """The shape of a formula."""
         found = self._known.get(taken_apart.key)
         if found is None:
-            if len(self._known) >= _MOST_SHAPES:
+            found = _shape(taken_apart, bottom_up=self._bottom_up)
+            self._size += len(taken_apart.key) * (1 + len(found.ways))
+            if self._size > MOST_REMEMBERED:
                 self._known.clear()
-            found = self._known[taken_apart.key] = _shape(taken_apart, bottom_up=self._bottom_up)
+                self._size = 0
+            else:
+                self._known[taken_apart.key] = found
         return found
 
 

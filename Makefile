@@ -8,6 +8,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 PYTEST := $(PY) -m pytest
+STAGE := scripts/stage.sh
 
 # PySpark trusts these from the environment: only the one in $(VENV) will do.
 unexport SPARK_HOME PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON PYTHONPATH PYTHONHOME
@@ -17,7 +18,10 @@ unexport PYTHONDONTWRITEBYTECODE
 # Prefix of what runs Spark: asked every time, so that a JDK that has come or gone is noticed.
 WITH_JAVA = JAVA_HOME="$$($(PY) scripts/java_home.py)"; export JAVA_HOME;
 
-CAMPAIGN := tests/language tests/engines tests/segments tests/test_company.py
+# What takes seconds only to be imported, and has nothing for `make check`.
+NOT_QUICK := tests/lab tests/campaigns tests/operators/library/test_models.py tests/service/api/test_openapi.py \
+	$(wildcard tests/*benchmark*.py tests/*claims.py tests/service/page/test_browser*.py)
+PROPERTIES := tests/language tests/engines tests/segments tests/formulas tests/patterns tests/syntax tests/lab tests/test_independence.py
 
 .PHONY: help
 help: ## List the targets
@@ -39,42 +43,59 @@ demo: $(STAMP) ## The main job: 200,000 events through Spark, 100,000 subscripti
 serve: $(STAMP) ## The service on 127.0.0.1:8765, its data in tamis-data: make serve ARGS="--port 8080"
 	@$(WITH_JAVA) exec $(PY) -m tamis serve $(ARGS)
 
+.PHONY: wheel
+wheel: $(STAMP) ## A wheel for this platform with compiled kernels, in dist/
+	@scripts/wheel.sh $(VENV) dist
+
 .PHONY: tour
 tour: $(STAMP) ## A look at the command line, on the data in examples/
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" scripts/tour.sh
 
 .PHONY: test
-test: lint ## Everything: lint, all tests with Spark, documentation examples, each benchmark once
-	$(WITH_JAVA) TAMIS_REQUIRE_JAVA=1 $(PYTEST) -n 2 --dist loadgroup --durations 20 $(ARGS)
+test: $(STAMP) ## Everything: lint, all tests with Spark, documentation examples, each benchmark once
+	@$(STAGE) --begin
+	@$(STAGE) style $(MAKE) --no-print-directory style
+	@$(STAGE) types $(PY) -m mypy
+	@$(WITH_JAVA) TAMIS_REQUIRE_JAVA=1 $(STAGE) tests $(PYTEST) -n 3 --dist loadgroup --durations 20 $(ARGS)
+	@$(STAGE) --end
 
 .PHONY: check
-check: lint ## The quick loop: lint and the tests that need neither Java nor patience
-	$(PYTEST) -n 2 -m "not spark and not slow" $(ARGS)
+check: lint quick ## The quick loop: lint and the product's tests that need no Java, no server and no patience
+
+.PHONY: quick
+quick: $(STAMP) ## Only the tests of `make check`
+	$(PYTEST) -n 2 --dist worksteal -p no:schemathesis $(addprefix --ignore ,$(NOT_QUICK)) --hypothesis-profile quick -m "not (spark or slow or lab or server)" $(ARGS)
 
 .PHONY: oracle
 oracle: $(STAMP) ## Compare with Spark for longer: make oracle PAIRS=100000 SEED=7
 	$(WITH_JAVA) TAMIS_REQUIRE_JAVA=1 TAMIS_ORACLE_PAIRS=$(or $(PAIRS),100000) TAMIS_ORACLE_SEED=$(or $(SEED),0) \
 		$(PYTEST) tests/language/test_spark_oracle.py $(ARGS)
 
-.PHONY: campaign
-campaign: $(STAMP) ## The property tests with many more examples, from a random seed
-	$(PYTEST) -n 2 -m "not spark" --hypothesis-profile campaign $(CAMPAIGN) $(ARGS)
+.PHONY: properties
+properties: $(STAMP) ## The property tests with many more examples, from a random seed
+	TAMIS_FUZZ_TEXTS=100000 $(PYTEST) -n 2 -m "not spark" --hypothesis-profile campaign $(PROPERTIES) $(ARGS)
 
-.PHONY: kills
-kills: $(STAMP) ## Kill streams for longer: make kills KILLS=200 SEED=7
-	$(WITH_JAVA) TAMIS_REQUIRE_JAVA=1 TAMIS_KILLS=$(or $(KILLS),200) TAMIS_KILLS_SEED=$(or $(SEED),0) \
-		$(PYTEST) -s tests/spark/test_kills.py $(ARGS)
+.PHONY: campaign
+campaign: $(STAMP) ## Attack for long, with a report: make campaign NAME=streams ARGS="--kills 1000 --seed 7"
+	@$(WITH_JAVA) $(PY) -m tests.campaigns $(NAME) $(if $(NAME),--report artifacts/campaigns/$(NAME).json) $(ARGS)
 
 .PHONY: lint
-lint: $(STAMP) ## Style, formatting and types
+lint: style ## Style, formatting and types
+	$(PY) -m mypy
+
+.PHONY: style
+style: $(STAMP) ## Style and formatting
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
-	$(PY) -m mypy
 
 .PHONY: format
 format: $(STAMP) ## Rewrite the code in the project's format
 	$(PY) -m ruff check --fix-only
 	$(PY) -m ruff format
+
+.PHONY: map
+map: $(STAMP) ## The shape of the tree: packages in order, their lines, purpose and imports
+	@$(PY) scripts/map.py $(ARGS)
 
 .PHONY: bench
 bench: $(STAMP) ## Run benchmarks: make bench NAME=... ARGS=--quick

@@ -192,6 +192,12 @@ def _service(given: argparse.Namespace) -> Report:
     return service.run(size_of(given), given.size, given.rate, given.seconds)
 
 
+def _start(given: argparse.Namespace) -> Report:
+    from benchmarks import start
+
+    return start.run(size_of(given))
+
+
 def _compare(given: argparse.Namespace) -> Report:
     size = "--smallest" if given.smallest else None if given.full else "--quick"
     options = [size] if size else []
@@ -222,6 +228,7 @@ COMMANDS: dict[str, Command] = {
     "routing": Command("broker networks: pruned, covered, with advertisements", _routing_arguments, _routing),
     "spark": Command("Spark against the engine alone and against plain Spark", _spark_arguments, _spark),
     "service": Command("the service under load: rate, latency, nothing lost", _service_arguments, _service),
+    "start": Command("from nothing to the first answer", _parse_arguments, _start),
     "coefficients": Command("what features of subscriptions cost each engine", _parse_arguments, _coefficients),
     "compare": Command("two revisions against each other", _compare_arguments, _compare),
 }

@@ -13,7 +13,6 @@ from benchmarks.batchsearch_data import (
     SKEWS,
     Bench,
     Boxes,
-    Doubles,
     boxes_of,
     check_pairs,
     costs_of,
@@ -24,7 +23,8 @@ from benchmarks.batchsearch_data import (
 from benchmarks.batchsearch_levels import best_level
 from benchmarks.report import Bar, Figures
 from benchmarks.timing import Times, rates
-from tamis.engines.rtree.tree import height_of
+from tamis.arrays import F64
+from tamis.lab.wang.rtree.kernels.tree import height_of
 from tamis.report import charts
 from tamis.schedule.controller import ROUNDS, Controller
 
@@ -65,7 +65,7 @@ def settling(bench: Bench) -> Figures:
     return figures
 
 
-def settled_levels(knob: Controller, means: Doubles, draws: np.random.Generator) -> tuple[list[int], list[int]]:
+def settled_levels(knob: Controller, means: F64, draws: np.random.Generator) -> tuple[list[int], list[int]]:
     """Serve arrays, each at the level of its turn, until the level is settled; gives levels and arrays."""
     levels: list[int] = []
     served: list[int] = []
@@ -103,7 +103,7 @@ class _Run:
     phases: list[_Phase] = field(default_factory=list)
     losses: dict[int, list[float]] = field(default_factory=dict)
 
-    def serve(self, means: Doubles, boxes: int) -> None:
+    def serve(self, means: F64, boxes: int) -> None:
         """Serve arrays until the level is settled."""
         levels, served = settled_levels(self.knob, means, self.draws)
         over = means.mean(axis=1)
@@ -165,18 +165,16 @@ def _rounds(bench: Bench) -> int:
     return ROUNDS if bench.size != "smallest" else 2
 
 
-def _means(tree: Any, given: Boxes, bench: Bench) -> dict[int, Doubles]:
+def _means(tree: Any, given: Boxes, bench: Bench) -> dict[int, F64]:
     """Mean responses by level and array, by events of an array."""
     costs = costs_of(tree, given.points)
     # As many arrays as a controller needs for some loops.
     return {events: costs.means(drawn(len(costs.totals), events, 12 * _rounds(bench))) for events in _EVENTS}
 
 
-def _grown(
-    tree: Any, given: Boxes, runs: list[_Run], bench: Bench, boxes: int, times: Times
-) -> dict[int, Doubles]:
+def _grown(tree: Any, given: Boxes, runs: list[_Run], bench: Bench, boxes: int, times: Times) -> dict[int, F64]:
     """Insert a step; what the settled level loses at each threshold on the way, and the means at its end."""
-    means: dict[int, Doubles] = {}
+    means: dict[int, F64] = {}
     last = boxes
     step = bench.scale.growth[1]
     for threshold in sorted({*(each for each in bench.scale.thresholds if each < step), step}):

@@ -17,10 +17,10 @@ from benchmarks.families import Case
 from benchmarks.report import Figures, number, spread
 from benchmarks.timing import Times, rates
 from tamis import Matcher
-from tamis.engines.rtree.changing import delete
-from tamis.engines.rtree.tree import tree_stats
+from tamis.lab.wang.rtree.kernels.tree import tree_stats
+from tamis.lab.wang.rtree.kernels.updates import delete_box
+from tamis.lab.workloads import generate
 from tamis.schedule.response import Response
-from tamis.workloads import generate
 
 _ENGINES = ("rtree", "counting", "siena", "postings")
 _BATCHES = (128, 1_024)
@@ -125,7 +125,7 @@ def changes(bench: Bench) -> Figures:
             check_pairs(tree, given, f"{title}, after insertion")
             with deleting.taken():
                 for payload in range(boxes, boxes + moved):
-                    delete(tree, payload)
+                    delete_box(tree, payload)
             check_pairs(tree, given, f"{title}, after deletion", boxes)
         figures[f"{title}: packed a second"] = rates(packing, boxes)
         figures[f"{title}: inserted a second"] = rates(inserting, moved)

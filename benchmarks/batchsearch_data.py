@@ -11,26 +11,23 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from benchmarks.report import Bar, Figures, Size
+from tamis.arrays import F64, I64
 from tamis.engines.bitslice import Bitslice
 from tamis.engines.forest import forest_of
-from tamis.engines.rtree import INNER, LEAF
-from tamis.engines.rtree.batch_search import batch_search, estimate
-from tamis.engines.rtree.packing import REPACK, pack
-from tamis.engines.rtree.tree import height_of, tree_of
 from tamis.events.batch import EventBatch
+from tamis.lab.wang.rtree import INNER, LEAF
+from tamis.lab.wang.rtree.batch_search import batch_search, estimate
+from tamis.lab.wang.rtree.kernels.bulk_load import REBUILD_FACTOR, bulk_load
+from tamis.lab.wang.rtree.kernels.tree import empty_tree, height_of
+from tamis.lab.workloads import generate
+from tamis.lab.workloads.boxes import arrays
 from tamis.language.bulk import compile_conditions
 from tamis.schedule.response import most_gain
-from tamis.workloads import generate
-from tamis.workloads.boxes import arrays
-
-Ints: TypeAlias = npt.NDArray[np.int64]
-Doubles: TypeAlias = npt.NDArray[np.float64]
 
 SEED = 2026
 SKEWS = {"uniform": 0.0, "skewed": 0.3}
@@ -205,9 +202,9 @@ class Boxes:
     lows, highs: int64[boxes, dimensions]; points: int64[events, dimensions].
     """
 
-    lows: Ints
-    highs: Ints
-    points: Ints
+    lows: I64
+    highs: I64
+    points: I64
 
     def __len__(self) -> int:
         return len(self.lows)
@@ -223,16 +220,16 @@ def boxes_of(workload: str, boxes: int, events: int, **parameters: Any) -> Boxes
 def packed(given: Boxes, count: int | None = None, inner: int = INNER, leaf: int = LEAF) -> Any:
     """A tree of the first boxes."""
     taken = len(given) if count is None else count
-    tree = tree_of(given.lows.shape[1], inner, leaf)
-    pack(tree, given.lows[:taken], given.highs[:taken], np.arange(taken, dtype=np.int32))
+    tree = empty_tree(given.lows.shape[1], inner, leaf)
+    bulk_load(tree, given.lows[:taken], given.highs[:taken], np.arange(taken, dtype=np.int32))
     return tree
 
 
 def inserted(tree: Any, given: Boxes, first: int, last: int) -> None:
     """Insert boxes one by one into a tree of those before; in lots that are too small to pack the tree anew."""
     while first < last:
-        stop = min(last, first + max(1, (first - 1) // REPACK))
-        pack(tree, given.lows[first:stop], given.highs[first:stop], np.arange(first, stop, dtype=np.int32))
+        stop = min(last, first + max(1, (first - 1) // REBUILD_FACTOR))
+        bulk_load(tree, given.lows[first:stop], given.highs[first:stop], np.arange(first, stop, dtype=np.int32))
         first = stop
 
 
@@ -245,16 +242,16 @@ class Costs:
     workloads: int64[levels, points]: what the estimate says.
     """
 
-    totals: Ints
-    tests: Ints
-    workloads: Ints
+    totals: I64
+    tests: I64
+    workloads: I64
 
     @property
     def levels(self) -> int:
         """The height of the tree."""
         return len(self.tests)
 
-    def responses(self, level: int, drawn: Ints) -> Ints:
+    def responses(self, level: int, drawn: I64) -> I64:
         """int64[arrays, n]: tests until the first, second, ... event of each array is done."""
         before = self.tests[level - 1][drawn]
         rest = self.totals[drawn] - before
@@ -262,17 +259,17 @@ class Costs:
         after = np.cumsum(np.take_along_axis(rest, order, axis=1), axis=1)
         return np.asarray(before.sum(axis=1, keepdims=True) + after)
 
-    def means(self, drawn: Ints) -> Doubles:
+    def means(self, drawn: I64) -> F64:
         """float64[levels, arrays]: the mean response of each array at each level."""
         return np.stack([self.responses(level, drawn).mean(axis=1) for level in range(1, self.levels + 1)])
 
-    def most(self, drawn: Ints) -> float:
+    def most(self, drawn: I64) -> float:
         """What perfect knowledge of the work gains over arrival in any order: arrays weigh what they take."""
         work = self.totals[drawn]
         return float(np.average([most_gain(each) for each in work], weights=np.maximum(work.sum(axis=1), 1)))
 
 
-def costs_of(tree: Any, points: Ints, *, weighted: bool = False) -> Costs:
+def costs_of(tree: Any, points: I64, *, weighted: bool = False) -> Costs:
     """Count; a `weighted` estimate goes by the boxes below nodes."""
     levels = range(1, height_of(tree) + 1)
     chunks = [points[first : first + _CHUNK] for first in range(0, len(points), _CHUNK)]
@@ -285,7 +282,7 @@ def costs_of(tree: Any, points: Ints, *, weighted: bool = False) -> Costs:
     )
 
 
-def drawn(pool: int, events: int, count: int) -> Ints:
+def drawn(pool: int, events: int, count: int) -> I64:
     """int64[count, events]: arrays of different points each, all points equally often."""
     draws = np.random.default_rng(SEED + events)
     each = pool // events

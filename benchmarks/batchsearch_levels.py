@@ -14,8 +14,6 @@ from benchmarks.batchsearch_data import (
     Bench,
     Boxes,
     Costs,
-    Doubles,
-    Ints,
     boxes_of,
     check_costs,
     check_pairs,
@@ -25,9 +23,10 @@ from benchmarks.batchsearch_data import (
 )
 from benchmarks.report import Bar, Figures, number
 from benchmarks.timing import timed
-from tamis.engines.rtree.batch_search import batch_search, estimate
-from tamis.engines.rtree.searching import search
-from tamis.engines.rtree.tree import height_of
+from tamis.arrays import F64, I64
+from tamis.lab.wang.rtree.batch_search import batch_search, estimate
+from tamis.lab.wang.rtree.kernels.point_query import search
+from tamis.lab.wang.rtree.kernels.tree import height_of
 from tamis.report import charts
 from tamis.schedule.response import Response, gini
 
@@ -124,27 +123,27 @@ def gain_by_shape(bench: Bench) -> Figures:
     return figures
 
 
-def relative(means: Doubles) -> Doubles:
+def relative(means: F64) -> F64:
     """float64[levels]: the mean response by that of arrival order, which is level 1."""
     over = means.mean(axis=1)
     return np.asarray(over / over[0])
 
 
-def best_level(means: Doubles) -> int:
+def best_level(means: F64) -> int:
     """Of the least mean response."""
     return int(means.mean(axis=1).argmin()) + 1
 
 
-def drawn_like(costs: Costs, count: int, means: Doubles) -> Ints:
+def drawn_like(costs: Costs, count: int, means: F64) -> I64:
     """The arrays that means are of."""
     return drawn(len(costs.totals), count, means.shape[1])
 
 
-def _percent(means: Doubles) -> str:
+def _percent(means: F64) -> str:
     return f"{1 - relative(means).min():.1%}"
 
 
-def _told(title: str, costs: Costs, weighted: Costs, means: Doubles, arrays: Ints) -> Figures:
+def _told(title: str, costs: Costs, weighted: Costs, means: F64, arrays: I64) -> Figures:
     """Gain, bound and curve of arrays of one size."""
     level = best_level(means)
     waits = [Response.of(costs.responses(each, arrays).ravel().tolist()) for each in (level, 1)]
@@ -163,11 +162,11 @@ def _told(title: str, costs: Costs, weighted: Costs, means: Doubles, arrays: Int
     }
 
 
-def _listed(values: Doubles) -> str:
+def _listed(values: F64) -> str:
     return " ".join(f"{each:.3f}" for each in values)
 
 
-def is_bent(curve: Doubles) -> bool:
+def is_bent(curve: F64) -> bool:
     """Does it never fall after it has risen?"""
     steps = np.sign(np.diff(curve))
     return bool((np.diff(steps) >= 0).all())
@@ -208,7 +207,7 @@ def _served(title: str, tree: Any, given: Boxes, count: int, tried: int) -> Figu
     }
 
 
-def _clocked(tree: Any, points: Ints, level: int) -> float:
+def _clocked(tree: Any, points: I64, level: int) -> float:
     """Seconds of the processor until the mean event is done."""
     begun = time.process_time()
     table = estimate(tree, points, level)
@@ -243,7 +242,7 @@ def _shares(title: str, tree: Any, given: Boxes, costs: Costs, bench: Bench) -> 
     return figures
 
 
-def _gains(title: str, costs: Costs, curves: dict[int, Doubles]) -> str:
+def _gains(title: str, costs: Costs, curves: dict[int, F64]) -> str:
     """Mean response by events, beside that with perfect knowledge."""
     found = [(float(count), float(relative(means).min())) for count, means in curves.items()]
     bounds = [(float(count), 1 - costs.most(drawn_like(costs, count, means))) for count, means in curves.items()]

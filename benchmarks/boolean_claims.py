@@ -26,10 +26,10 @@ from benchmarks.engine_cases import DISTRIBUTIONS, auction
 from benchmarks.engine_points import Lab
 from benchmarks.families import data_of
 from benchmarks.report import Figures, number
-from tamis.advice import Parameters
 from tamis.engines.conjunctions.dnf import conjunctions_of
 from tamis.engines.forest import Forest, Nodes
-from tamis.engines.hits import Hits
+from tamis.lab.bittner.hits import Hits
+from tamis.lab.bittner.memory import MemoryParameters
 
 BOOLEAN = Claims()
 _CLASSES = (1, 2, 3)
@@ -202,7 +202,7 @@ def _short_circuits(lab: Lab) -> Figures:
     forest = data_of(auction(only=2), 1, 1).forest
     for semantic in (False, True):
         engine = Hits(semantic=semantic, weighted=False)
-        figures[f"needed hits, {'semantic' if semantic else 'syntactic'}"] = engine.build(forest).needed(0)
+        figures[f"needed hits, {'semantic' if semantic else 'syntactic'}"] = engine.build(forest).required_hits(0)
     return figures
 
 
@@ -211,7 +211,7 @@ def _conversion(lab: Lab) -> Figures:
     figures: Figures = {}
     growth = []
     for number_ in _CLASSES:
-        given = Parameters.of(data_of(auction(only=number_), lab.effort.few, 1).forest)
+        given = MemoryParameters.of(data_of(auction(only=number_), lab.effort.few, 1).forest)
         places = given.conjunctions_per_predicate * given.predicates
         figures[f"class {number_}"] = f"{number(given.conjunctions)} conjunctions, {number(places)} predicates"
         growth.append(given.conjunctions)

@@ -16,9 +16,9 @@ from benchmarks.families import Case
 from benchmarks.report import Size
 from tamis.engines import ENGINES
 from tamis.engines.base import Engine
-from tamis.engines.betree import BETree
-from tamis.engines.buckets import Buckets
-from tamis.engines.siena import Siena
+from tamis.lab.baselines.betree import BETree
+from tamis.lab.baselines.siena import Siena
+from tamis.lab.mishra_sahni.buckets import Buckets
 
 JUDGED = 1_000_000
 """Subscriptions at which the bars are set."""

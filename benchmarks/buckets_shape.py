@@ -7,24 +7,21 @@ these counts beside those that the index gives itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numba
-import numpy as np
-import numpy.typing as npt
 
+from tamis.arrays import I32
 from tamis.engines.base import Index, Matches, Stats
-from tamis.engines.boxes.sides import all_terms
-from tamis.engines.buckets import Buckets
-from tamis.engines.buckets.filing import HEADER
-from tamis.engines.buckets.structures import OPEN
 from tamis.engines.forest import Forest
 from tamis.events.batch import EventBatch
-from tamis.language.formula import Formula
-from tamis.predicates.base import Frame
+from tamis.formulas.formula import Formula
+from tamis.formulas.predicates.base import Frame
+from tamis.lab.boxes.kernels.boxes import all_terms
+from tamis.lab.mishra_sahni.buckets import Buckets
+from tamis.lab.mishra_sahni.buckets.kernels.organisation import HEADER
+from tamis.lab.mishra_sahni.buckets.kernels.structures import OPEN
 from tamis.statistics import Statistics
-
-Shorts: TypeAlias = npt.NDArray[np.int32]
 
 
 class Shape(NamedTuple):
@@ -50,6 +47,7 @@ class Shaped:
     """The engine `buckets`, whose indexes tell their shape."""
 
     name = Buckets.name
+    dynamic = False
 
     def __init__(self, engine: Buckets) -> None:
         self._engine = engine
@@ -69,11 +67,11 @@ class ShapedIndex:
         """As the index."""
         return Matches(*self._index.match(events))
 
-    def insert_many(self, slots: Shorts, forest: Forest) -> None:
+    def insert_many(self, slots: I32, forest: Forest) -> None:
         """As the index."""
         self._index.insert_many(slots, forest)
 
-    def delete_many(self, slots: Shorts) -> None:
+    def delete_many(self, slots: I32) -> None:
         """As the index."""
         self._index.delete_many(slots)
 
@@ -89,18 +87,18 @@ class ShapedIndex:
 
 def shape_of(index: Any) -> Shape:
     """Of an index of `buckets` that has nothing waiting to be filed."""
-    file = index._file
-    return Shape(*_shape(file._own, file._boxes, all_terms(file._boxes)))
+    store = index._store
+    return Shape(*_shape(store._own, store._boxes, all_terms(store._boxes)))
 
 
 def changes_of(index: Any) -> Changes:
     """Of an index of `buckets`."""
-    return Changes(*_changes(index._file._own))
+    return Changes(*_changes(index._store._own))
 
 
 @numba.njit(cache=True, nogil=True)
-def _shape(own: Any, boxes: Any, terms: Shorts) -> tuple[int, int, int, int]:
-    structures, buckets = own.structures.structures, own.structures.store.buckets
+def _shape(own: Any, boxes: Any, terms: I32) -> tuple[int, int, int, int]:
+    structures, buckets = own.structures.records, own.structures.store.buckets
     depths = deepest = split = inside = 0
     for term in terms:
         if boxes.lengths[term] == 0:

@@ -8,11 +8,10 @@ bucket.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from benchmarks.buckets_bench import Bench, Part
@@ -22,16 +21,15 @@ from benchmarks.contest import keys_of
 from benchmarks.families import SEED
 from benchmarks.report import number
 from benchmarks.timing import timed
+from tamis.arrays import I64
 from tamis.engines.bitslice import Bitslice
-from tamis.engines.buckets import Buckets
-from tamis.engines.buckets.table import look_up, set_value, table_of
 from tamis.engines.forest import Forest, forest_of
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import Attribute, EventType
+from tamis.lab.mishra_sahni.buckets import Buckets
+from tamis.lab.mishra_sahni.buckets.kernels.hash_table import empty_table, look_up, set_value
 from tamis.language.bulk import compile_conditions
 from tamis.values.types import BIGINT
-
-Ints: TypeAlias = npt.NDArray[np.int64]
 
 _TYPE = EventType("steps", attributes=(Attribute("x", BIGINT, required=True),))
 _FOUND = (4, 64)
@@ -144,8 +142,8 @@ def _links(bench: Bench, count: int, children: int) -> None:
 
 
 @numba.njit(nogil=True)
-def _filled(labels: Ints, nodes: Ints) -> Any:
-    table = table_of()
+def _filled(labels: I64, nodes: I64) -> Any:
+    table = empty_table()
     for bucket in range(labels.shape[0]):
         for place in range(labels.shape[1]):
             set_value(table, bucket, labels[bucket, place], nodes[bucket, place])
@@ -153,7 +151,7 @@ def _filled(labels: Ints, nodes: Ints) -> Any:
 
 
 @numba.njit(nogil=True)
-def _by_table(table: Any, asked: Ints, wanted: Ints) -> int:
+def _by_table(table: Any, asked: I64, wanted: I64) -> int:
     """The sum of all structures found."""
     total = 0
     for at in range(len(asked)):
@@ -163,7 +161,7 @@ def _by_table(table: Any, asked: Ints, wanted: Ints) -> int:
 
 
 @numba.njit(nogil=True)
-def _by_links(heads: Ints, following: Ints, axes: Ints, asked: Ints, wanted: Ints) -> tuple[int, int]:
+def _by_links(heads: I64, following: I64, axes: I64, asked: I64, wanted: I64) -> tuple[int, int]:
     """The same, and steps along lists, which are walked beside the attributes of an event, both being sorted."""
     total = steps = 0
     for at in range(len(asked)):

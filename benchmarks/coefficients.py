@@ -2,7 +2,7 @@
 
 Every engine matches workloads of several families and sizes, one event at a time and in batches. Prices that are
 not negative are fitted to the times by least squares of relative errors; the table is that of
-`tamis.engines.choosing`. Pairs of all engines are compared before any time is taken.
+`tamis.engines.engine_choice`. Pairs of all engines are compared before any time is taken.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from benchmarks.report import Figures, Report, Size
 from benchmarks.timing import timed
+from tamis.arrays import F64
 from tamis.engines import ENGINES
 from tamis.engines.base import Index
-from tamis.engines.choosing import BATCH, features
+from tamis.engines.engine_choice import BATCH_EVENTS, features
 from tamis.engines.forest import Forest, forest_of
 from tamis.events import EventBatch
-from tamis.events.compute import BatchFrame
+from tamis.frames import BatchFrame
+from tamis.lab.workloads import generate
 from tamis.language.bulk import compile_conditions
 from tamis.statistics import Statistics
-from tamis.workloads import generate
 
 PRICED: dict[str, tuple[str, ...]] = {
     "bitslice": ("event", "looked", "walked", "matches", "leaves"),
@@ -83,10 +83,10 @@ def _measured(
     family: str, count: int, rounds: int, parameters: dict[str, Any]
 ) -> Iterator[tuple[str, str, dict[str, float], float]]:
     """Per engine and kind of batch, the features and the microseconds an event."""
-    data = generate(family, subscriptions=count, events=4 * BATCH, seed=2026, **parameters)
+    data = generate(family, subscriptions=count, events=4 * BATCH_EVENTS, seed=2026, **parameters)
     forest = forest_of(compile_conditions(data.conditions, data.event_type))
-    batches = [EventBatch.of(data.events.slice(k * BATCH, BATCH), data.event_type) for k in range(3)]
-    events = data.events.slice(3 * BATCH, _SINGLES).to_pylist()
+    batches = [EventBatch.of(data.events.slice(k * BATCH_EVENTS, BATCH_EVENTS), data.event_type) for k in range(3)]
+    events = data.events.slice(3 * BATCH_EVENTS, _SINGLES).to_pylist()
     single = [
         EventBatch.of([{k: v for k, v in event.items() if v is not None}], data.event_type) for event in events
     ]
@@ -99,8 +99,8 @@ def _measured(
     for name, index in indexes.items():
         assert _pairs(index, batches[0], 64) == wanted, f"{family}, {count}: {name} has other pairs than bitslice"
     for name, index in indexes.items():
-        rows = BATCH if name == "bitslice" else max(1, min(BATCH, _PER_TIMING // count))
-        part = EventBatch.of(data.events.slice(BATCH, rows), data.event_type)
+        rows = BATCH_EVENTS if name == "bitslice" else max(1, min(BATCH_EVENTS, _PER_TIMING // count))
+        part = EventBatch.of(data.events.slice(BATCH_EVENTS, rows), data.event_type)
         taken = [timed(partial(index.match, part)) / rows for _ in range(rounds)]
         yield name, "batch", found, 1e6 * min(taken)
         some = single[: max(1, min(_SINGLES, _PER_TIMING // count))]
@@ -121,7 +121,7 @@ def _match_all(index: Index, batches: Sequence[EventBatch]) -> None:
 
 
 def _pairs(index: Index, batch: EventBatch, rows: int) -> set[tuple[int, int]]:
-    found = index.match(BatchFrame(batch).part(0, rows))
+    found = index.match(BatchFrame(batch).slice(0, rows))
     return set(zip(found.rows.tolist(), found.slots.tolist(), strict=True))
 
 
@@ -133,7 +133,7 @@ def _fitted(
     times = np.array([us for _, us in points])
     scaled = rows / times[:, np.newaxis]
     kept = list(range(len(names)))
-    prices: npt.NDArray[np.float64] = np.zeros(len(names))
+    prices: F64 = np.zeros(len(names))
     while kept:
         solved, *_ = np.linalg.lstsq(scaled[:, kept], np.ones(len(times)), rcond=None)
         if (solved >= 0).all():

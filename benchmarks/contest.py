@@ -15,18 +15,18 @@ from statistics import median
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from benchmarks.families import Data, Scale
 from benchmarks.timing import Times, timed
+from tamis.arrays import I64
 from tamis.engines import ENGINES
 from tamis.engines.base import Index
-from tamis.engines.scan import _LEAST_ROWS, _MASK_BYTES
+from tamis.engines.scan import MASK_BYTES, MIN_ROWS
 from tamis.events.batch import EventBatch
 from tamis.language.condition import compile_condition
 from tamis.reference import evaluate
 
-Keys: TypeAlias = npt.NDArray[np.int64]
+Keys: TypeAlias = I64
 
 OURS = "bitslice"
 NAMES = (OURS, "bitset", "postings", "scan")
@@ -107,7 +107,7 @@ def enter(name: str, data: Data, scanned: int, built: Times | None = None) -> Co
     with (built or Times()).taken():
         index = ENGINES[name].build(formulas, data.statistics)
         index.match(first)
-    part = max(_LEAST_ROWS, _MASK_BYTES // everyone)  # as scan would cut a batch if it had all subscriptions
+    part = max(MIN_ROWS, MASK_BYTES // everyone)  # as scan would cut a batch if it had all subscriptions
     few = data.batch(0, _TRIED_ROWS)
     index.match(few)
     return Contestant(name, index, count, part, timed(lambda: index.match(few)) / _TRIED_ROWS)

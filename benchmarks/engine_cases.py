@@ -15,7 +15,7 @@ from benchmarks.families import Case
 from benchmarks.report import Size
 from tamis.engines import ENGINES
 from tamis.engines.base import Engine
-from tamis.engines.hits import Hits
+from tamis.lab.bittner.hits import Hits
 
 JUDGED = 500_000
 """Subscriptions at which contestants are judged by time and bytes."""
@@ -168,7 +168,7 @@ def _thesis(**options: Any) -> Hits:
 
 
 def _dag(**options: Any) -> Engine:
-    from tamis.engines.dag import Dag
+    from tamis.lab.jewel.dag import Dag
 
     return Dag(**options)
 

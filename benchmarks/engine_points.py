@@ -24,8 +24,8 @@ from benchmarks.engine_cases import Effort, engine_of
 from benchmarks.families import SCALES, SEED, Case, Data, data_of
 from benchmarks.timing import Times, timed
 from tamis.engines.base import Engine, Index, Stats
-from tamis.engines.forest.pick import picked
-from tamis.workloads import WorkloadError
+from tamis.engines.forest.selection import select_formulas
+from tamis.lab.workloads import WorkloadError
 
 _TRIED_ROWS = 4
 _CHECKED_ROWS = 8
@@ -229,7 +229,7 @@ class Lab:
         draws = np.random.default_rng(SEED)
         for _ in range(self.effort.changes):
             slots = np.sort(draws.choice(count, max(1, count // 10), replace=False)).astype(np.int32)
-            part = picked(data.forest, slots)
+            part = select_formulas(data.forest, slots)
             with deleted.taken():
                 changing.delete_many(slots)
             with inserted.taken():

@@ -13,10 +13,10 @@ from benchmarks.report import Size
 from benchmarks.timing import Times
 from tamis.engines.forest import Forest, forest_of
 from tamis.events.batch import EventBatch
-from tamis.events.compute import BatchFrame
+from tamis.frames import BatchFrame
+from tamis.lab.workloads import Workload, generate
 from tamis.language.bulk import compile_conditions
 from tamis.statistics import Statistics
-from tamis.workloads import Workload, generate
 
 SEED = 2026
 BATCHES = (1, 8, 64, 256, 1_024, 4_096)
@@ -33,7 +33,7 @@ class Case:
 
     Attributes:
         label: As figures name it.
-        family: Of `tamis.workloads`.
+        family: Of `tamis.lab.workloads`.
         parameters: Of the family.
         subscriptions: At which the bars are set.
         times: How many times as fast as each of these `bitslice` should be in a batch of 1,024; "best" is

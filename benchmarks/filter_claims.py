@@ -21,8 +21,8 @@ from benchmarks.engine_points import Lab, Point
 from benchmarks.families import SEED, Case, data_of
 from benchmarks.node_counts import conjunctions, left_deep_nodes, top_down_visits
 from benchmarks.report import Figures, number, spread
-from tamis.engines.dag import Dag
-from tamis.engines.forest.pick import picked
+from tamis.engines.forest.selection import select_formulas
+from tamis.lab.jewel.dag import Dag
 from tamis.language.condition import compile_condition
 
 FILTERING = Claims()
@@ -208,7 +208,7 @@ def _brackets(lab: Lab) -> Figures:
     nodes = []
     for _ in range(lab.effort.orders):
         order = draws.permutation(len(data.forest)).astype(np.int32)
-        nodes.append(float(engine.build(picked(data.forest, order)).stats().counts["nodes"]))
+        nodes.append(float(engine.build(select_formulas(data.forest, order)).stats().counts["nodes"]))
     fixed = left_deep_nodes(data.forest)
     return {
         f"chosen brackets, {lab.effort.orders} orders": spread(nodes),

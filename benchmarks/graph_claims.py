@@ -24,7 +24,7 @@ from benchmarks.claim_tools import (
 from benchmarks.engine_cases import FILTERS, conjunctive
 from benchmarks.engine_points import Lab
 from benchmarks.report import Figures, number, spread
-from tamis.workloads import WorkloadError
+from tamis.lab.workloads import WorkloadError
 
 GRAPH = Claims()
 _PATHS, _SUPPRESSION, _GENERAL = FILTERS

@@ -1,6 +1,6 @@
 """Claims on the bytes of direct Boolean filtering and of conjunctions: S. Bittner's thesis (2008), ids B2 to B8.
 
-Theory comes from `tamis.advice`, beside it stand the bytes of the structures that the theory is about.
+Theory comes from `tamis.lab.bittner.memory`, beside it stand the bytes of the structures that the theory is about.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from benchmarks.claim_tools import Claims, crossing
 from benchmarks.engine_cases import artificial, auction
 from benchmarks.engine_points import Lab
 from benchmarks.report import Figures, number, spread
-from tamis.advice import Advice, Parameters, memory
 from tamis.engines.base import Stats
 from tamis.engines.forest import Forest
-from tamis.workloads import WorkloadError
+from tamis.lab.bittner.memory import Advice, MemoryParameters, memory
+from tamis.lab.workloads import WorkloadError
 
 MEMORY = Claims()
 _CLASSES = (1, 2, 3)
@@ -31,7 +31,7 @@ def _own(stats: Stats) -> float:
 
 
 def _advice(forest: Forest) -> Advice:
-    return memory(Parameters.of(forest))
+    return memory(MemoryParameters.of(forest))
 
 
 def _bytes(advice: Advice, measured: Mapping[str, Stats], count: int) -> Figures:
@@ -80,7 +80,7 @@ def _one_disjunction(_: Lab) -> Figures:
 
 def _theory(predicates: int, operators: float, conjunctions: float, share: float) -> Advice:
     return memory(
-        Parameters(
+        MemoryParameters(
             predicates=predicates,
             operators=operators * predicates,
             subscriptions=1_000,

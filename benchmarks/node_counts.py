@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-import numpy.typing as npt
-
+from tamis.arrays import Bools
 from tamis.events.batch import EventBatch
-from tamis.events.compute import BatchFrame
-from tamis.language.formula import Formula
+from tamis.formulas.formula import Formula
+from tamis.frames import BatchFrame
 
 
 def conjunctions(formula: Formula) -> int:
@@ -52,7 +50,7 @@ def top_down_visits(formulas: list[Formula], events: EventBatch) -> tuple[float,
     visit to a node of two operands besides: the fewest that brackets can have.
     """
     frame = BatchFrame(events)
-    held: dict[Formula, npt.NDArray[np.bool_]] = {}
+    held: dict[Formula, Bools] = {}
     forgetful = remembering = 0
     for row in range(events.rows):
         seen: dict[Formula, tuple[bool, int]] = {}

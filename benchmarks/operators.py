@@ -2,7 +2,7 @@
 
 After Z. Liu et al., "Scalable Event Matching for Overlapping Subscriptions" (DEBS 2007). Parts count calls on the
 workload of the paper (`benchmarks.operators_counts`), or enumerate all outcomes of small instances
-(`benchmarks.operators_claims`). The paper leaves selectivities and events open; see `tamis.workloads.overlap`.
+(`benchmarks.operators_claims`). The paper leaves selectivities and events open; see `tamis.lab.workloads.overlap`.
 That deciding at the least cost is as hard as set cover (L1) is shown by a test, not here.
 """
 

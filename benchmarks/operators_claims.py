@@ -17,9 +17,9 @@ from benchmarks.operators_exact import (
     some_chains,
 )
 from benchmarks.report import Figures, number
-from tamis.operators.chains import (
+from tamis.arrays import I64
+from tamis.lab.liu.chains import (
     Chains,
-    Ints,
     chains_of,
     directed_order,
     insertion_order,
@@ -27,7 +27,7 @@ from tamis.operators.chains import (
     pair_gains,
     score_order,
 )
-from tamis.operators.counting import greedy, greedy_start, pricing, sequential, sub_order
+from tamis.lab.liu.strategies import greedy, greedy_start, pricing, sequential, sub_order
 from tamis.report import charts
 
 _CHAINS, _PREDICATES, _FEW, _MANY = 8, 9, 6, 100
@@ -161,7 +161,7 @@ def _printed_gain(chains: Chains) -> float | None:
     return float((1 - scaled[shared[0]]) * (reached[0] * spent[1] - reached[1] * spent[0]))
 
 
-def _check_orders(chains: Chains, every: Ints, draws: np.random.Generator) -> None:
+def _check_orders(chains: Chains, every: I64, draws: np.random.Generator) -> None:
     """Walk chains in all orders, for one event.
 
     Raises:

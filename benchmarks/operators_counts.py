@@ -16,18 +16,11 @@ import numpy as np
 
 from benchmarks.operators_exact import relaxed_bound
 from benchmarks.report import Bar, Figures, Size, number, table
-from tamis.operators.chains import (
-    Chains,
-    Doubles,
-    chains_of,
-    directed_order,
-    insertion_order,
-    pair_gains,
-    score_order,
-)
-from tamis.operators.counting import Count, Flags, greedy, greedy_start, naive, sequential, sub_order
+from tamis.arrays import F64, Bools
+from tamis.lab.liu.chains import Chains, chains_of, directed_order, insertion_order, pair_gains, score_order
+from tamis.lab.liu.strategies import CallCount, greedy, greedy_start, naive, sequential, sub_order
+from tamis.lab.workloads.overlap import arrays, outcomes
 from tamis.report import charts
-from tamis.workloads.overlap import arrays, outcomes
 
 SEED = 2026
 STRATEGIES = ("naive", "sequential", "sub-order", "ours")
@@ -93,8 +86,8 @@ class Point:
     """Calls an event: float64[events] of each strategy, and the bound for the first few events."""
 
     title: str
-    calls: dict[str, Doubles]
-    bounds: Doubles
+    calls: dict[str, F64]
+    bounds: F64
 
     def mean(self, strategy: str) -> float:
         """Over all events."""
@@ -175,7 +168,7 @@ class Part:
     measure: Callable[[Bench], Figures]
 
 
-def contestants(drawn: Chains) -> dict[str, Callable[[Flags], Count]]:
+def contestants(drawn: Chains) -> dict[str, Callable[[Bools], CallCount]]:
     """The strategies, on chains whose nodes and order are those of the conditions."""
     chains = chains_of(drawn.starts, drawn.nodes, drawn.holds, drawn.costs)
     order, start = score_order(chains), greedy_start(chains)
@@ -188,16 +181,16 @@ def contestants(drawn: Chains) -> dict[str, Callable[[Flags], Count]]:
 
 
 def counted(
-    title: str, strategies: dict[str, Callable[[Flags], Count]], events: Sequence[Flags]
-) -> dict[str, Doubles]:
+    title: str, strategies: dict[str, Callable[[Bools], CallCount]], events: Sequence[Bools]
+) -> dict[str, F64]:
     """Calls of each strategy for each event.
 
     Raises:
         SystemExit: A strategy does not find what the first one finds.
     """
-    calls: dict[str, Doubles] = {name: np.empty(len(events)) for name in strategies}
+    calls: dict[str, F64] = {name: np.empty(len(events)) for name in strategies}
     for row, event in enumerate(events):
-        expected: Flags | None = None
+        expected: Bools | None = None
         for name, strategy in strategies.items():
             count = strategy(event)
             if expected is None:
@@ -375,7 +368,7 @@ def _leads_of_orders(bench: Bench) -> Figures:
     }
 
 
-def counted_orders(bench: Bench, pool: int, most: int) -> dict[str, Doubles]:
+def counted_orders(bench: Bench, pool: int, most: int) -> dict[str, F64]:
     """Calls of sub-order in several orders, on as many conditions as pairs allow."""
     scale = bench.scale
     found = arrays(
@@ -396,7 +389,7 @@ def counted_orders(bench: Bench, pool: int, most: int) -> dict[str, Doubles]:
         "as drawn": np.arange(scale.paired),
     }
     strategies = contestants(drawn)
-    run: dict[str, Callable[[Flags], Count]] = {"sequential": strategies["sequential"]}
+    run: dict[str, Callable[[Bools], CallCount]] = {"sequential": strategies["sequential"]}
     for name, order in orders.items():
         run[name] = lambda event, order=order: sub_order(chains, order, event)  # type: ignore[misc]
     run["ours"] = strategies["ours"]

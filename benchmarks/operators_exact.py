@@ -11,8 +11,8 @@ import itertools
 import numba
 import numpy as np
 
-from tamis.operators.chains import Chains, Doubles, Ints, chains_of
-from tamis.operators.counting import Flags
+from tamis.arrays import F64, I64, Bools
+from tamis.lab.liu.chains import Chains, chains_of
 
 
 def some_chains(
@@ -35,7 +35,7 @@ def some_chains(
 
 
 @numba.njit(cache=True, nogil=True)
-def outcomes_of(bits: int, predicates: int) -> Flags:
+def outcomes_of(bits: int, predicates: int) -> Bools:
     """bool[predicates] of a number."""
     found = np.empty(predicates, np.bool_)
     for predicate in range(predicates):
@@ -44,7 +44,7 @@ def outcomes_of(bits: int, predicates: int) -> Flags:
 
 
 @numba.njit(cache=True, nogil=True)
-def expected_cost(chains: Chains, order: Ints) -> float:
+def expected_cost(chains: Chains, order: I64) -> float:
     """Of walking chains in an order, each up to its first false node, without those that are false already."""
     predicates = len(chains.holds)
     masks = _masks(chains)
@@ -70,7 +70,7 @@ def expected_cost(chains: Chains, order: Ints) -> float:
 
 
 @numba.njit(cache=True, nogil=True)
-def expected_costs(chains: Chains, orders: Ints) -> Doubles:
+def expected_costs(chains: Chains, orders: I64) -> F64:
     """Of several orders, a row each."""
     found = np.empty(len(orders))
     for row in range(len(orders)):
@@ -78,7 +78,7 @@ def expected_costs(chains: Chains, orders: Ints) -> Doubles:
     return found
 
 
-def all_orders(count: int) -> Ints:
+def all_orders(count: int) -> I64:
     """int64[count!, count]."""
     return np.array(list(itertools.permutations(range(count))), np.int64)
 
@@ -111,7 +111,7 @@ def least_cost(chains: Chains, bits: int) -> float:
     return least
 
 
-def relaxed_bound(chains: Chains, outcomes: Flags, rounds: int = 100) -> float:
+def relaxed_bound(chains: Chains, outcomes: Bools, rounds: int = 100) -> float:
     """A cost below which no strategy can decide an event, even if it knows all outcomes.
 
     The least cost with parts of calls allowed, bounded from below by its dual: any prices of the chains that are
@@ -127,7 +127,7 @@ def relaxed_bound(chains: Chains, outcomes: Flags, rounds: int = 100) -> float:
     return float(chains.costs[must].sum() + _dual(starts, chains.nodes[false], chains.costs, rounds))
 
 
-def printed_order(gains: Doubles, draws: np.random.Generator) -> Ints:
+def printed_order(gains: F64, draws: np.random.Generator) -> I64:
     """As the paper prints it: pairs without direction into a path, no chain in three of them; either end first.
 
     The greatest differences come first, without which the order would be of no use at all.
@@ -149,7 +149,7 @@ def printed_order(gains: Doubles, draws: np.random.Generator) -> Ints:
 
 
 @numba.njit(cache=True, nogil=True)
-def _masks(chains: Chains) -> Ints:
+def _masks(chains: Chains) -> I64:
     """int64[chains]: the predicates of each as bits."""
     masks = np.zeros(len(chains.starts) - 1, np.int64)
     for chain in range(len(masks)):
@@ -159,7 +159,7 @@ def _masks(chains: Chains) -> Ints:
 
 
 @numba.njit(cache=True, nogil=True)
-def _dual(starts: Ints, nodes: Ints, costs: Doubles, rounds: int) -> float:
+def _dual(starts: I64, nodes: I64, costs: F64, rounds: int) -> float:
     """The greatest bound of some rounds; row r has the false predicates nodes[starts[r]:starts[r + 1]]."""
     users, paid = np.zeros(len(costs)), np.zeros(len(costs))
     for node in nodes:

@@ -14,11 +14,11 @@ import pyarrow as pa
 from benchmarks.operators_counts import SEED, Bench
 from benchmarks.report import Figures
 from tamis import EventBatch, Matcher
+from tamis.lab.workloads import generate
+from tamis.lab.workloads.overlap import arrays, probe_operator
 from tamis.operators import Operator, install, uninstall
-from tamis.operators.meters import forget, meter
-from tamis.operators.search import STRATEGIES
-from tamis.workloads import generate
-from tamis.workloads.overlap import arrays, probe_operator
+from tamis.operators.meters import meter, reset_meters
+from tamis.verification.search import GREEDY, known_orders
 
 _COSTS = {"smallest": (0.0,), "quick": (0.0, 1e-4, 1e-3), "full": (0.0, 1e-4, 1e-3, 1e-2)}
 _SIZES = {"smallest": (40, 20, 2), "quick": (500, 100, 16), "full": (500, 100, 32)}
@@ -38,17 +38,17 @@ def times(bench: Bench) -> Figures:
         bench.progress(f"times: calls of {cost * 1000:g} ms")
         install(_slowed(probe, cost))
         expected: pa.Table | None = None
-        for strategy in STRATEGIES:
+        for strategy in known_orders():
             matcher = Matcher(data.event_type, call_order=strategy)
             matcher.add_many(zip(data.ids.to_pylist(), data.conditions.to_pylist(), strict=True))
-            found = _sorted(matcher.pairs(batch))  # also learns what calls cost and how likely they hold
+            found = _sorted(matcher.match_batch(batch))  # also learns what calls cost and how likely they hold
             if expected is not None and not found.equals(expected):
-                msg = f"{strategy} finds other pairs than {STRATEGIES[0]}"
+                msg = f"{strategy} finds other pairs than {GREEDY}"
                 raise SystemExit(msg)
             expected = found
             before = meter("probe").calls
             began = time.perf_counter()
-            matcher.pairs(batch)
+            matcher.match_batch(batch)
             seconds = time.perf_counter() - began
             calls = meter("probe").calls - before
             spent.append((calls * cost, seconds))
@@ -57,7 +57,7 @@ def times(bench: Bench) -> Figures:
                 f"{(seconds / calls - cost) * 1e6:.0f} us a call besides"
             )
         uninstall("probe")
-        forget("probe")
+        reset_meters("probe")
     if len(_COSTS[bench.size]) > 1:
         asked, taken = np.array(spent).T
         figures["correlation of time with calls times cost"] = f"{np.corrcoef(asked, taken)[0, 1]:.4f}"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.spark_data import ATTRIBUTES, EVENT_ID, Data
+from tamis.lab.plain_spark import pairs_by_expressions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -52,15 +53,11 @@ def cross_join(spark: SparkSession, data: Data, subscriptions: int, events: int,
 
 
 def expressions(spark: SparkSession, data: Data, subscriptions: int, events: int, out: Path) -> None:
-    """One select: an array with a CASE for each subscription, of which those that hold are exploded."""
+    """One select, with an expression for each subscription."""
     ids, conditions = (
         column.slice(0, subscriptions).to_pylist() for column in (data.workload.ids, data.workload.conditions)
     )
-    cases = ", ".join(
-        f"CASE WHEN {condition} THEN '{id}' END" for id, condition in zip(ids, conditions, strict=True)
-    )
-    found = f"explode(filter(array({cases}), each -> each IS NOT NULL)) AS subscription_id"
-    _write(_events(spark, data, events).selectExpr(f"{EVENT_ID} AS event_id", found), out)
+    _write(pairs_by_expressions(_events(spark, data, events), EVENT_ID, ids, conditions), out)
 
 
 def largest(

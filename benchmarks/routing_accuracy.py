@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from benchmarks.report import Bar, Figures, Size, number, table
 from benchmarks.routing_network import Found, Network, Path, auctions, drawn, pruned, told
 from benchmarks.routing_pruned import judged
-from tamis.routing.measures import ACCURACY
-from tamis.routing.topology import line
+from tamis.lab.bittner.measures import ACCURACY
+from tamis.lab.bittner.network.topology import line
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,9 +25,9 @@ from benchmarks.routing_network import (
     progress,
     pruned,
 )
+from tamis.lab.bittner.measures import OCCURRENCE
+from tamis.lab.bittner.network.topology import line
 from tamis.report import charts
-from tamis.routing.measures import OCCURRENCE
-from tamis.routing.topology import line
 
 _COVERED: dict[str, Any] = {"covering": True, "engine": "counting"}
 
@@ -74,7 +74,7 @@ def cover(size: Size, sizes: Sequence[int] = ()) -> Found:
         terms = Network(line(5), data, measure=OCCURRENCE, conjunctive=True, engine="counting").measured()
         covered = Network(line(5), data, measure=OCCURRENCE, **_COVERED)
         both = pruned(covered, scale.steps, prunings=12)
-        hidden = both.points[0].report.hidden
+        hidden = both.points[0].report.covered_share
         points = {
             "boolean": pruning.points[0],
             "boolean, pruned": pruning.points[pruning.cut_off],
@@ -97,10 +97,9 @@ def cover(size: Size, sizes: Sequence[int] = ()) -> Found:
 
 def _after_covering(both: Path) -> str:
     place = both.cut_off
-    saved, work = both.saved(place), both.saved(place, work=True)
-    return (
-        f"{number(saved)} of the time, {number(work)} of the work, M {number(both.points[place].report.removed)}"
-    )
+    saved, work = number(both.saved(place)), number(both.saved(place, work=True))
+    removed = number(both.points[place].report.removed_share)
+    return f"{saved} of the time, {work} of the work, M {removed}"
 
 
 def _flat(rows: list[tuple[str, ...]]) -> Figures:

@@ -17,25 +17,25 @@ from math import ceil
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from benchmarks.report import Bar, Figures, number, table
-from tamis.engines.postings import Postings
+from tamis.arrays import I64
 from tamis.events.batch import EventBatch
-from tamis.events.compute import BatchFrame
 from tamis.events.event_type import EventType
+from tamis.formulas.formula import Formula
+from tamis.frames import BatchFrame
+from tamis.lab.baselines.postings import Postings
+from tamis.lab.bittner.network.overlay import Overlay, OverlayReport
+from tamis.lab.bittner.network.topology import Topology
+from tamis.lab.bittner.selectivity_table import SelectivityTable
+from tamis.lab.workloads import generate
 from tamis.language.bulk import compile_conditions
-from tamis.language.formula import Formula
 from tamis.report import charts
-from tamis.routing.overlay import Overlay, OverlayReport
-from tamis.routing.selectivity import SelectivityTable
-from tamis.routing.topology import Topology
-from tamis.workloads import generate
 
 Found: TypeAlias = tuple[Figures, dict[str, Bar], list[str]]
 """What a part gives: figures, bars and drawings."""
-Pairs: TypeAlias = npt.NDArray[np.int64]
+Pairs: TypeAlias = I64
 
 SEED = 2026
 _PAST_EVENTS, _MOST_PAST = 20, 100_000
@@ -270,7 +270,8 @@ def told(path: Path) -> Figures:
 def described(point: Point) -> str:
     """A point in one line."""
     report = point.report
-    sizes = f"M {number(report.removed)}, N {number(report.load)}, {number(report.bytes_per_entry)} bytes an entry"
+    shares = f"M {number(report.removed_share)}, N {number(report.load)}"
+    sizes = f"{shares}, {number(report.bytes_per_entry)} bytes an entry"
     vain = number(point.per_event(report.false_forwards))
     cost = f"{number(point.microseconds)} us an event, work {number(point.work)}"
     return f"{sizes}, {vain} forwards in vain, {cost}"
@@ -284,7 +285,7 @@ def drawn(title: str, paths: dict[str, Path]) -> list[str]:
         loads[name] = [(x, point.report.load) for x, point in along if point.report.load]
         times[name] = [(x, point.microseconds) for x, point in along]
         for share, point in zip(path.shares, path.points, strict=True):
-            cells = (share, point.report.removed, point.report.load, point.microseconds, point.work)
+            cells = (share, point.report.removed_share, point.report.load, point.microseconds, point.work)
             rows.append((name, *map(number, cells), number(point.report.bytes_per_entry)))
     heads = ("", "prunings", "M", "N", "us an event", "work an event", "bytes an entry")
     return [

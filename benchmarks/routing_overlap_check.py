@@ -7,21 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from benchmarks.report import Figures
 from benchmarks.routing_overlap_data import Auctions, Contestant, function_problems
+from tamis.arrays import Bools
 from tamis.events.event_type import EventType
-from tamis.language.expression import Typed
-from tamis.language.formula import Formula
-from tamis.predicates.within import Within
-from tamis.routing.disjoint import Domain, domains_of
+from tamis.formulas.expression import Typed
+from tamis.formulas.formula import Formula
+from tamis.formulas.predicates.within import Within
+from tamis.lab.bittner.disjointness import Domain, domains_of
 from tamis.values.ranges import ALL, Key
-
-Bits: TypeAlias = npt.NDArray[np.bool_]
 
 
 def meet(one: Formula, other: Formula, event_type: EventType) -> bool:
@@ -54,10 +51,10 @@ def _cells(formulas: Sequence[Formula], event_type: EventType) -> dict[Typed, li
     return found
 
 
-def _held(formula: Formula, cells: dict[Typed, list[Key]]) -> Bits:
+def _held(formula: Formula, cells: dict[Typed, list[Key]]) -> Bools:
     """Where a formula holds among all events made of such keys: an axis an attribute."""
     places = {attribute: place for place, attribute in enumerate(cells)}
-    known: dict[int, Bits] = {}
+    known: dict[int, Bools] = {}
     for node in formula.nodes():
         if node.predicate is not None:
             ranges = _within(node.predicate).ranges

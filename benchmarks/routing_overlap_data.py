@@ -20,15 +20,15 @@ import pyarrow as pa
 from benchmarks.report import Bar, Figures, Size
 from benchmarks.timing import timed
 from tamis.events.batch import EventBatch
-from tamis.events.compute import BatchFrame
 from tamis.events.event_type import EventType
+from tamis.formulas.formula import Formula
+from tamis.formulas.predicates.base import Predicate
+from tamis.frames import BatchFrame
+from tamis.lab.bittner.overlap import OverlapIndex
+from tamis.lab.bittner.selectivity_table import SelectivityTable
+from tamis.lab.workloads import generate
 from tamis.language.bulk import compile_conditions
-from tamis.language.formula import Formula
-from tamis.predicates.base import Predicate
-from tamis.routing.overlap import OverlapIndex
-from tamis.routing.selectivity import SelectivityTable
-from tamis.routing.trees import outline
-from tamis.workloads import generate
+from tamis.routing.trees import tree_size
 
 Found: TypeAlias = tuple[Figures, dict[str, Bar], list[str]]
 """Figures, bars and drawings of a part."""
@@ -205,7 +205,7 @@ def in_turn(formulas: Iterable[Formula]) -> list[Formula]:
     """Formulas of different sizes one after the other, so that the first few have all classes of subscriptions."""
     kinds: dict[int, list[Formula]] = {}
     for formula in formulas:
-        kinds.setdefault(outline(formula).leaves, []).append(formula)
+        kinds.setdefault(tree_size(formula).leaves, []).append(formula)
     rounds = zip_longest(*(kinds[leaves] for leaves in sorted(kinds)))
     return [formula for each in rounds for formula in each if formula is not None]
 

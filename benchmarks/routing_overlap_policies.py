@@ -16,13 +16,13 @@ import numpy as np
 from benchmarks.report import Figures, Size, number, table
 from benchmarks.routing_overlap_data import SCALES, Auctions, Found, auctions, filed, progress
 from benchmarks.routing_overlap_pruning import LEAST_REMOVED
-from tamis.advice import Parameters, memory
 from tamis.events.batch import EventBatch
-from tamis.language.formula import Formula
-from tamis.routing.advertisements import Advertisement, Advertisements
-from tamis.routing.overlay import Overlay, OverlayReport
-from tamis.routing.settings import Forwarding
-from tamis.routing.topology import line
+from tamis.formulas.formula import Formula
+from tamis.lab.bittner.advertisements import Advertisement, Advertisements
+from tamis.lab.bittner.memory import MemoryParameters, memory
+from tamis.lab.bittner.network.overlay import Overlay, OverlayReport
+from tamis.lab.bittner.network.settings import Forwarding
+from tamis.lab.bittner.network.topology import line
 
 BROKERS = 5
 _PART = 8
@@ -64,7 +64,7 @@ class Run(NamedTuple):
         """Of the entries for advertisements: all brokers but the publisher's have one, if they are sent."""
         if not self.report.messages["advertisements"]:
             return 0.0
-        return (BROKERS - 1) * memory(Parameters.of(list(self.advertisements))).engines["hits"].total_bytes
+        return (BROKERS - 1) * memory(MemoryParameters.of(list(self.advertisements))).engines["hits"].total_bytes
 
 
 def policies(size: Size) -> Found:
@@ -107,7 +107,7 @@ def _told(run: Run) -> dict[str, float]:
         "of them in vain": run.report.false_forwards,
         "messages": sum(messages.values()),
         "deliveries": run.report.deliveries,
-        "share removed of subscriptions": run.report.removed,
+        "share removed of subscriptions": run.report.removed_share,
     }
 
 
@@ -130,7 +130,7 @@ def pruned_advertisements(given: Auctions) -> list[Formula]:
     advertised = Advertisements(subscribed, given.matches, event_types=[given.event_type])
     for place, formula in enumerate(given.advertisements):
         advertised.add(Advertisement(str(place), given.name, formula))
-    while advertised.totals(given.name).removed < LEAST_REMOVED and advertised.prune(given.name, count=1):
+    while advertised.totals(given.name).removed_share < LEAST_REMOVED and advertised.prune(given.name, count=1):
         pass
     return [advertised[each.id].formula for each in advertised]
 
@@ -146,7 +146,7 @@ def ran(given: Auctions, policy: Policy, events: Sequence[EventBatch]) -> Run:
         overlay.subscribe(f"s{place}", formula, broker=place % BROKERS)
     if policy.subscriptions:
         count = max(1, len(given.subscriptions) // _PART)
-        while overlay.report().removed < LEAST_REMOVED and any(overlay.prune(count=count)):
+        while overlay.report().removed_share < LEAST_REMOVED and any(overlay.prune(count=count)):
             pass
     delivered = {
         (broker, row, name)

@@ -28,12 +28,12 @@ from benchmarks.routing_overlap_data import (
     scale_of,
     times,
 )
-from tamis.advice import Parameters, memory
-from tamis.language.formula import Formula
+from tamis.formulas.formula import Formula
+from tamis.lab.bittner.memory import MemoryParameters, memory
+from tamis.lab.bittner.overlap import ConjunctiveIndex, OverlapIndex
+from tamis.lab.workloads import generate
+from tamis.lab.workloads.advertisements import CLASSES
 from tamis.report import charts
-from tamis.routing.overlap import ConjunctiveIndex, OverlapIndex
-from tamis.workloads import generate
-from tamis.workloads.advertisements import CLASSES
 
 Curves: TypeAlias = dict[str, list[float]]
 """Milliseconds by number of advertisements, of each contestant and problem."""
@@ -148,7 +148,7 @@ def bytes_by_class(size: Size) -> Found:
         name = f"A{place + 1}" if place < len(CLASSES) else "all classes"
         weights = tuple(float(place in (each, len(CLASSES))) for each in range(len(CLASSES)))
         drawn = generate("advertisements", subscriptions=count, events=1, seed=SEED, classes=weights)
-        found = Parameters.of(compiled(drawn.conditions.to_pylist(), drawn.event_type))
+        found = MemoryParameters.of(compiled(drawn.conditions.to_pylist(), drawn.event_type))
         needed = memory(found).engines
         boolean, conjunctive = (needed[each].bytes_per_subscription for each in ("hits", "counting"))
         more = "conjunctive" if conjunctive > boolean else "Boolean"

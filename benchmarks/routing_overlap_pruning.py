@@ -33,12 +33,12 @@ from benchmarks.routing_overlap_data import (
     progress,
     scale_of,
 )
-from tamis.language.formula import Formula
-from tamis.routing.advertisements import Advertisement, Advertisements
-from tamis.routing.measures import ACCURACY
-from tamis.routing.pruning import Pruner
-from tamis.workloads import generate
-from tamis.workloads.auction import CLASSES, DISTRIBUTIONS
+from tamis.formulas.formula import Formula
+from tamis.lab.bittner.advertisements import Advertisement, Advertisements
+from tamis.lab.bittner.measures import ACCURACY
+from tamis.lab.bittner.pruning import Pruner
+from tamis.lab.workloads import generate
+from tamis.lab.workloads.auction import CLASSES, DISTRIBUTIONS
 
 MOST_RISE, LEAST_REMOVED = 0.2, 0.65
 """How much the share of pairs that overlap may rise, and the share of associations that must have gone by then."""
@@ -77,7 +77,7 @@ def pruned(given: Auctions, subscriptions: Sequence[Formula], scale: Scale, step
     while not found or advertised.prune(name, count=count):
         # An index of its own, which has no gaps where others were.
         index = filed([advertised[each.id].formula for each in advertised], given.event_type)
-        found.append(Step(advertised.totals(name).removed, answers(index, name, asked, scale)))
+        found.append(Step(advertised.totals(name).removed_share, answers(index, name, asked, scale)))
         if not is_part(found[0].answers.found, found[-1].answers.found):
             msg = f"pruning to {found[-1].removed:.3f} of associations removed loses an overlap"
             raise SystemExit(msg)
@@ -207,9 +207,9 @@ def levels(given: Auctions, wanted: Sequence[float]) -> list[Level]:
         pruner.register(place, formula)
     found = []
     for removed in wanted:
-        while pruner.totals.removed < removed and pruner.prune(count=max(1, len(pruner) // _PART)):
+        while pruner.totals.removed_share < removed and pruner.prune(count=max(1, len(pruner) // _PART)):
             pass
-        found.append(Level(pruner.totals.removed, [entry.current for entry in pruner]))
+        found.append(Level(pruner.totals.removed_share, [entry.current for entry in pruner]))
     return found
 
 

@@ -11,12 +11,12 @@ from typing import Any
 
 from benchmarks.report import Figures, Size, number, table
 from benchmarks.routing_network import Auctions, Found, Network, Point, auctions
-from tamis.engines.counting import Counting
-from tamis.engines.hits import Hits
 from tamis.events.batch import EventBatch
+from tamis.lab.baselines.counting import Counting
+from tamis.lab.bittner.hits import Hits
+from tamis.lab.bittner.network.topology import line
+from tamis.lab.workloads.auction import DISTRIBUTIONS
 from tamis.report import charts
-from tamis.routing.topology import line
-from tamis.workloads.auction import DISTRIBUTIONS
 
 _CONTESTANTS: dict[str, dict[str, Any]] = {
     "boolean": {},

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from benchmarks.report import Bar, Figures, Size, number, table
 from benchmarks.routing_network import Found, Network, Path, auctions, drawn, pruned, told
+from tamis.lab.bittner.measures import ACCURACY, MEASURES, OCCURRENCE
+from tamis.lab.bittner.network.topology import line, star
+from tamis.lab.workloads.auction import DISTRIBUTIONS
 from tamis.report import charts
-from tamis.routing.measures import ACCURACY, MEASURES, OCCURRENCE
-from tamis.routing.topology import line, star
-from tamis.workloads.auction import DISTRIBUTIONS
 
 _LEAST_SAVED, _MOST_LOAD = 0.4, 0.1
 _COMPARED = ("accuracy", "efficiency", "memory", "occurrence")
@@ -78,7 +78,7 @@ def measures(size: Size) -> Found:
 def _worst(paths: dict[str, Path]) -> Figures:
     """The least that pruning gained at a cut-off, and the most that it cost (B37)."""
     gains = {name: path.saved(path.cut_off) for name, path in paths.items()}
-    removed = {name: path.points[path.cut_off].report.removed for name, path in paths.items()}
+    removed = {name: path.points[path.cut_off].report.removed_share for name, path in paths.items()}
     rises = {name: path.loads[0] - path.loads[path.cut_off] for name, path in paths.items()}
     figures: Figures = {}
     for what, found in (("least time saved", gains), ("least M", removed), ("greatest rise of N", rises)):
@@ -94,7 +94,7 @@ def _leaders(paths: dict[str, Path]) -> Figures:
         "B31, least N": lambda path, place: path.loads[place],
         "B26, least time": lambda path, place: path.points[place].microseconds,
         "B26, least work": lambda path, place: path.points[place].work,
-        "B27, greatest M": lambda path, place: -path.points[place].report.removed,
+        "B27, greatest M": lambda path, place: -path.points[place].report.removed_share,
     }
     for title, key in kinds.items():
         best = []
@@ -162,7 +162,7 @@ def scale(size: Size) -> Found:
                 for what, at in (("before", 0), ("at the cut-off", place), ("at the end", -1)):
                     figures[f"B36, {title}: share of the work at broker 0, {what}"] = number(_centre(path, at))
                 cells = (1 - path.saved(place, work=True), path.loads[0], path.loads[place])
-                rows.append((title, *map(number, cells), number(path.points[place].report.removed)))
+                rows.append((title, *map(number, cells), number(path.points[place].report.removed_share)))
                 if path.loads[0]:
                     loads.setdefault(f"{name}, {count}", []).append((brokers, path.loads[0]))
     heads = ("network", "work at the cut-off, of that before", "N before", "N at the cut-off", "M at the cut-off")

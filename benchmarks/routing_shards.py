@@ -21,11 +21,11 @@ import pyarrow as pa
 from benchmarks.report import Bar, Figures, Size
 from benchmarks.routing_network import Found, progress
 from tamis import EventBatch, Matcher
+from tamis.lab.workloads import Workload, generate
 from tamis.matchers import Matchers
 from tamis.report import charts
 from tamis.routing.entries import shards_of
-from tamis.routing.shards import SAMPLE_ROWS, Deals, Routing, summary
-from tamis.workloads import Workload, generate
+from tamis.routing.shards import SAMPLE_ROWS, Routing, ShardAssignments, summarise
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -62,7 +62,7 @@ def dealing(size: Size) -> Found:
     batch = EventBatch.of(workload.events.slice(SAMPLE_ROWS), workload.event_type)
     sample = EventBatch.of(workload.events.slice(0, SAMPLE_ROWS), workload.event_type)
     matcher = _matcher(workload)
-    matcher.found(sample)
+    matcher.match_pairs(sample)
     figures: Figures = {"subscriptions": len(matcher), "events": batch.rows, "shards": SHARDS}
     points: dict[str, list[tuple[float, float]]] = {"by similarity": [], "by id": []}
     saved = 0.0
@@ -109,7 +109,7 @@ def _matcher(workload: Workload) -> Matcher:
 
 
 def _pairs_of(matcher: Matcher, batch: EventBatch) -> set[tuple[int, str]]:
-    rows, ids, _ = matcher.found(batch).columns()
+    rows, ids, _ = matcher.match_pairs(batch).columns()
     return set(zip(rows.tolist(), ids.to_pylist(), strict=True))
 
 
@@ -124,25 +124,27 @@ def _visits(
 ) -> Visits:
     """Deal, route and match: all pairs must be found in the shards that were visited."""
     began = time.perf_counter()
-    deals = Deals(url, SHARDS, routing, place)
-    deals.observe([sample])
-    dealt = deals.deal(version)
+    assignments = ShardAssignments(url, SHARDS, routing, place)
+    assignments.observe([sample])
+    assignment = assignments.assign(version)
     took = time.perf_counter() - began
-    routes = Matchers.open(dealt.url, dealt.version, segments=dealt.routes).only
-    routes.found(batch)
+    routes = Matchers.open(assignment.url, assignment.version, segments=assignment.routes).only
+    routes.match_pairs(batch)
     began = time.perf_counter()
-    rows, ids, _ = routes.found(batch).columns()
+    rows, ids, _ = routes.match_pairs(batch).columns()
     routed = time.perf_counter() - began
     visits = np.unique(rows.astype(np.int64) << 32 | shards_of(ids))
     found: set[tuple[int, str]] = set()
     least = 0
-    for shard, names in enumerate(dealt.shards):
-        at, subscriptions, _ = Matchers.open(dealt.url, dealt.version, segments=names).only.found(batch).columns()
+    for shard, names in enumerate(assignment.shards):
+        at, subscriptions, _ = (
+            Matchers.open(assignment.url, assignment.version, segments=names).only.match_pairs(batch).columns()
+        )
         least += len(np.unique(at))
         is_here = np.isin(at.astype(np.int64) << 32 | shard, visits)
         found |= set(zip(at[is_here].tolist(), subscriptions.filter(pa.array(is_here)).to_pylist(), strict=True))
     assert found == pairs, f"{len(pairs - found)} pairs are lost, {len(found - pairs)} made up"
-    told = summary(dealt)
+    told = summarise(assignment)
     return Visits(
         len(visits) / batch.rows, least / batch.rows, told.entries, told.entry_bytes, took, routed / batch.rows
     )

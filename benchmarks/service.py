@@ -8,6 +8,7 @@ none may come twice.
 
 from __future__ import annotations
 
+import itertools
 import json
 import multiprocessing
 import os
@@ -178,15 +179,17 @@ def _load(host: Host, data: Data, scale: Scale, outcome: _Outcome) -> Run:
 
 
 def _warm(host: Host, data: Data, scale: Scale, path: str, outcome: _Outcome) -> None:
-    """Publish some events before those that are timed: one, then the others in a few batches."""
+    """Publish some events before those that are timed: one, then the others in a few batches, the last alone."""
     outcome.progress(f"warming up with {scale.warm} events")
-    began = time.monotonic()
-    for first, last in ((0, 1), (1, scale.warm // 2), (scale.warm // 2, scale.warm)):
+    ends = (0, 1, scale.warm // 2, scale.warm - 1, scale.warm)
+    for first, last in itertools.pairwise(ends):
+        began = time.monotonic()
         for body in data.bodies(first, last, scale.request):
             host.ask("POST", path, body)
         _settled(host, _PATIENCE_SECONDS)
-        if first == 0:
-            outcome.figures["first event matched after, s"] = number(time.monotonic() - began)
+        if last - first == 1:
+            name = "first event" if first == 0 else f"event {last:,}"
+            outcome.figures[f"{name} matched after, s"] = number(time.monotonic() - began)
 
 
 def _settled(host: Host, most_seconds: float) -> None:

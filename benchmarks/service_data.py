@@ -11,22 +11,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchmarks.families import SEED
 from benchmarks.spark_data import Keys
 from tamis import Matcher
-from tamis.workloads import Workload, generate
-from tamis.workloads.files import event_lines
+from tamis.arrays import I64
+from tamis.lab.workloads import Workload, generate
+from tamis.lab.workloads.files import event_lines
 
 FAMILY: dict[str, Any] = {"name": "auction", "classes": (1.0, 1.0, 0.1), "auctions_per_book": 10.0}
 """Book auctions, most subscriptions to one of 14,000 titles, one in twenty to a category or an author."""
 _SHIFT = np.int64(1 << 32)
 _IMPORTED = 10_000
 
-Numbers = npt.NDArray[np.int64]
+Numbers = I64
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,8 @@ from benchmarks.process_tree import Process, end, family
 from benchmarks.service_load import Target
 from scripts import java_home
 
-_READY_SECONDS = 180.0
+_READY_SECONDS = 600.0
+"""The stream compiles its kernels first, where that has not happened yet."""
 _END_SECONDS = 60.0
 _REST_SECONDS = 10.0
 WORKERS = "workers"

@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 import numpy as np
-import numpy.typing as npt
 
-Times = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
+from tamis.arrays import F64, I64
+
+Times = F64
+Numbers = I64
 
 _BLOCK_BYTES = 1 << 18
 _LOOK_SECONDS = 0.2

@@ -19,7 +19,6 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -28,10 +27,11 @@ from benchmarks.memory import pages
 from benchmarks.report import Figures, Size, number, spread
 from benchmarks.timing import Times
 from tamis import EventBatch, Matcher, Statistics
-from tamis.events.compute import BatchFrame
-from tamis.language.expression import Path as Attribute
+from tamis.arrays import F64
+from tamis.formulas.expression import Path as Attribute
+from tamis.frames import BatchFrame
+from tamis.lab.workloads import Workload, generate
 from tamis.report import charts
-from tamis.workloads import Workload, generate
 
 SWEPT: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "ranges": ({"width": 0.3}, {"width": 0.4}),
@@ -134,7 +134,7 @@ def fit(points: Sequence[tuple[float, float, float]]) -> Model:
     return best[1]
 
 
-def _not_negative(design: npt.NDArray[np.float64], wanted: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _not_negative(design: F64, wanted: F64) -> F64:
     """Least squares with unknowns of at least 0: of all choices of those that are not 0, the best."""
     unknowns = design.shape[1]
     best = np.zeros(unknowns)

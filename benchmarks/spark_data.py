@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from benchmarks.families import SEED
 from tamis import Matcher
-from tamis.workloads import Workload, generate
-from tamis.workloads.ranges import DOMAIN
+from tamis.arrays import I64
+from tamis.lab.workloads import Workload, generate
+from tamis.lab.workloads.ranges import DOMAIN
 
 FAMILY: dict[str, Any] = {"name": "ranges", "width": 0.3}
 """Ten ranges a condition, each of which holds for three events in ten: an event satisfies 6 of a million."""
@@ -30,7 +30,7 @@ _FILES = 8
 _RANGE = re.compile(r"a(\d+) BETWEEN (\d+) AND (\d+)")
 _SHIFT = np.int64(1 << 32)
 
-Keys = npt.NDArray[np.int64]
+Keys = I64
 
 
 @dataclass(frozen=True, slots=True)

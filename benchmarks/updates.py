@@ -20,7 +20,7 @@ from tamis import Matcher
 from tamis.events.batch import EventBatch
 from tamis.language.bulk import compile_conditions
 from tamis.language.condition import compile_condition
-from tamis.segments.merging import FANOUT
+from tamis.segments.merge import FANOUT
 from tamis.snapshot import Snapshots
 
 _COMPILED_ALONE = 2_000
@@ -90,7 +90,7 @@ def _one_by_one(label: str, data: Data, scale: Scale, figures: Figures, bars: di
             for place in range(scale.changed):
                 matcher.add(f"n{place}", conditions[place % kept])
         with settled.taken():
-            matcher.pairs(event)
+            matcher.match_batch(event)
         with removed.taken():
             for place in range(scale.changed):
                 matcher.remove(f"n{place}")
@@ -116,7 +116,7 @@ def _unmerged(
         _none(loose.add_many(subscriptions.slice(start, stop - start)))
     rows = min(BAR_BATCH, data.events)
     batches = [data.batch(start, rows) for start in range(0, data.events - rows + 1, rows)]
-    expected, found = (matcher.pairs(batches[0], sort="event").num_rows for matcher in (whole, loose))
+    expected, found = (matcher.match_batch(batches[0], sort="event").num_rows for matcher in (whole, loose))
     if expected != found:
         msg = f"{label}: {expected} pairs in one segment, {found} in several"
         raise SystemExit(msg)
@@ -125,7 +125,7 @@ def _unmerged(
     for turn in range(2 * scale.rounds):
         for name, matcher in (("merged", whole), ("unmerged", loose)):
             with times[name].taken():
-                matcher.pairs(batches[turn % len(batches)], sort=None)
+                matcher.match_batch(batches[turn % len(batches)], sort=None)
     for name, each in times.items():
         figures[f"{label}, through the matcher: {name}, us/event"] = spread([one / rows * 1e6 for one in each.cpu])
     slower = [many / one for one, many in zip(times["merged"].cpu, times["unmerged"].cpu, strict=True)]
@@ -148,11 +148,11 @@ def _threads(label: str, folder: str, batches: list[EventBatch], scale: Scale, f
     for threads in times:
         with opened.taken():
             matchers[threads] = Matcher.open(folder, engine="bitslice", threads=threads)
-        matchers[threads].pairs(batches[0], sort=None)
+        matchers[threads].match_batch(batches[0], sort=None)
     for turn in range(scale.rounds):
         for threads, each in times.items():
             with each.taken():
-                matchers[threads].pairs(batches[turn % len(batches)], sort=None)
+                matchers[threads].match_batch(batches[turn % len(batches)], sort=None)
     figures[f"{label}: opening, ms"] = spread([one * 1e3 for one in opened.wall])
     for threads, each in times.items():
         figures[f"{label}, threads {threads}: wall us/event"] = spread([one / rows * 1e6 for one in each.wall])

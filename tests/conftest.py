@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,14 +13,18 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from scripts import java_home
-from tests.servers import NoServerError, postgresql
+from tests.servers import NoServerError, postgresql, spark_variables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parent.parent
+_LABORATORY = ROOT / "tests" / "lab"
+# Whoever asks for one of these talks to a running service, a receiver of webhooks or a database server.
+_SERVERS = {"running", "served", "serving", "world", "shared", "receiver", "postgresql_url"}
+_schema_numbers = count()
 
-# The default repeats itself; `--hypothesis-profile=campaign` looks for something new.
+# The default repeats itself, `quick` does so on fewer examples; `campaign` looks for something new.
 settings.register_profile(
     "default",
     max_examples=100,
@@ -30,6 +33,7 @@ settings.register_profile(
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("quick", settings.get_profile("default"), max_examples=20)
 settings.register_profile(
     "campaign",
     max_examples=10_000,
@@ -43,8 +47,18 @@ settings.load_profile("default")
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of the shared Spark go to one xdist worker, those that start their own to one other; both go first."""
+    """Mark tests of the laboratory and those with servers; group those of Spark by the process that they share."""
     for item in items:
+        if item.path.is_relative_to(_LABORATORY) or item.path.stem.endswith(("benchmark", "benchmarks", "claims")):
+            item.add_marker(pytest.mark.lab)
+        parameters = (
+            item.callspec.params.values()
+            if isinstance(item, pytest.Function) and hasattr(item, "callspec")
+            else ()
+        )
+        has_postgresql = any(isinstance(value, str) and value == "postgresql" for value in parameters)
+        if has_postgresql or not _SERVERS.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.server)
         if item.get_closest_marker("spark"):
             shared = "spark" in getattr(item, "fixturenames", ())
             item.add_marker(pytest.mark.xdist_group("spark" if shared else "drivers"))
@@ -54,20 +68,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark_environment() -> Iterator[None]:
     """Process environment in which PySpark starts: our Java, the Spark beside our Python."""
-    package = importlib.util.find_spec("pyspark")
-    if package is None or package.origin is None:
-        pytest.skip("PySpark is not installed (extra `spark`)")
     try:
-        home = java_home.choose(os.environ, install=False)
+        variables = spark_variables()
+    except NoServerError as error:
+        pytest.skip(str(error))
     except java_home.NoJavaError as error:
         if os.environ.get("TAMIS_REQUIRE_JAVA"):
             raise
         pytest.skip(str(error))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JAVA_HOME", str(home))
-        patch.setenv("SPARK_HOME", str(Path(package.origin).parent))
-        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        for name, value in variables.items():
+            patch.setenv(name, value)
         yield
 
 
@@ -84,6 +95,7 @@ def spark(spark_environment: None, tmp_path_factory: pytest.TempPathFactory) -> 
         .config("spark.driver.memory", "2g")
         .config("spark.executorEnv.PYTHONPATH", str(ROOT))  # functions of test modules reach the workers by name
         .config("spark.log.level", "ERROR")
+        .config("spark.python.daemon.module", "tamis.spark.daemon")
         .config("spark.sql.execution.arrow.pyspark.enabled", "true")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "2")
@@ -106,3 +118,25 @@ def postgresql_url() -> Iterator[str]:
                 raise
             pytest.skip(str(error))
         yield url
+
+
+@pytest.fixture(scope="session")
+def new_schema(request: pytest.FixtureRequest) -> Callable[[], str]:
+    """Makes the URL of an empty schema of the PostgreSQL server."""
+
+    def make() -> str:
+        import psycopg
+
+        server: str = request.getfixturevalue("postgresql_url")
+        schema = f"test_{os.getpid()}_{next(_schema_numbers)}"
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(f"CREATE SCHEMA {schema}".encode())
+        return f"{server}&options=-csearch_path%3D{schema}"
+
+    return make
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path, new_schema: Callable[[], str]) -> str:
+    """The URL of an empty database of each kind."""
+    return f"sqlite:///{tmp_path / 'some.db'}" if request.param == "sqlite" else new_schema()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import pwd
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -14,12 +16,33 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from scripts import java_home
+
 _PLACES = ("/usr/lib/postgresql", "/usr/local/pgsql", "/opt/homebrew/opt/postgresql")
 _START_SECONDS = 60
 
 
 class NoServerError(Exception):
     """The programs of a server are not on this machine."""
+
+
+def spark_variables() -> dict[str, str]:
+    """The environment in which PySpark starts: our Java, the Spark beside our Python, and this Python for workers.
+
+    Raises:
+        NoServerError: PySpark is not installed.
+        java_home.NoJavaError: There is no Java that will do.
+    """
+    package = importlib.util.find_spec("pyspark")
+    if package is None or package.origin is None:
+        msg = "PySpark is not installed (extra `spark`)"
+        raise NoServerError(msg)
+    return {
+        "JAVA_HOME": str(java_home.choose(os.environ, install=False)),
+        "SPARK_HOME": str(Path(package.origin).parent),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+    }
 
 
 @contextmanager

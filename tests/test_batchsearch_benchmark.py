@@ -23,9 +23,9 @@ from benchmarks.batchsearch_data import (
     packed,
 )
 from benchmarks.batchsearch_levels import best_level, is_bent, relative
-from tamis.engines.rtree.batch_search import batch_search
-from tamis.engines.rtree.changing import delete
-from tamis.engines.rtree.tree import height_of
+from tamis.lab.wang.rtree.batch_search import batch_search
+from tamis.lab.wang.rtree.kernels.tree import height_of
+from tamis.lab.wang.rtree.kernels.updates import delete_box
 from tamis.schedule.controller import Controller
 
 
@@ -105,7 +105,7 @@ def test_pairs_that_are_missing_are_told(given: Boxes) -> None:
     check_pairs(tree, given, "packed", 1_500)
     inserted(tree, given, 1_500, 2_000)
     check_pairs(tree, given, "grown")
-    delete(tree, 7)
+    delete_box(tree, 7)
     with pytest.raises(SystemExit, match=r"grown, level 1: point 0 is in .* boxes, the tree finds"):
         check_pairs(tree, replace(given, points=given.lows[7:8]), "grown")
 

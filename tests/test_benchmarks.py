@@ -32,12 +32,12 @@ from benchmarks.verdict import less_is_better, mann_whitney, value_of, verdict
 from tamis import Matcher
 from tamis.engines.base import Index, Matches, Stats
 from tamis.events.batch import EventBatch
-from tamis.predicates.base import Frame
-from tamis.workloads import generate
+from tamis.formulas.predicates.base import Frame
+from tamis.lab.workloads import generate
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["match", "parse", "engines", "batchsearch", "buckets", "operators"])
+@pytest.mark.parametrize("name", ["match", "parse", "engines", "batchsearch", "buckets", "operators", "start"])
 def test_runs_at_its_smallest(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     _runs([name, "--smallest"], capsys, tmp_path)
 

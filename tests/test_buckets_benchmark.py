@@ -12,9 +12,9 @@ from benchmarks.buckets_cases import EVERYBODY, EXTENTS, IT, JUDGED, RBPST, bege
 from benchmarks.buckets_shape import changes_of, shape_of
 from benchmarks.buckets_steps import Counted, fitted
 from benchmarks.families import data_of
-from tamis.engines.buckets import Buckets
 from tamis.engines.forest import Forest, forest_of
 from tamis.events.event_type import EventType
+from tamis.lab.mishra_sahni.buckets import Buckets
 from tamis.language.bulk import compile_conditions
 
 

@@ -17,10 +17,7 @@ import pkgutil
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
-from typing import NamedTuple
 
 import pytest
 import typer
@@ -29,13 +26,13 @@ from typer.testing import CliRunner
 import tamis
 from tamis.cli.app import app
 from tamis.functions import FUNCTIONS
-from tamis.language.tokens import KEYWORDS
 from tamis.limits import Limits
+from tamis.syntax.tokens import KEYWORDS
+from tests.pages import FENCE, OPTIONS, Block, blocks, check, commands
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
-OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(tamis.__path__, "tamis.")
@@ -47,22 +44,8 @@ INTERNAL = {"read", "field", "cast", "[]", "case", "binds"}
 BEYOND_REGISTRY = {"exists", "forall", "cast", "try_cast", "extract"}
 """Forms with a grammar of their own, documented among the functions."""
 
-_FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
-
-
-class Block(NamedTuple):
-    """A fenced block of a page."""
-
-    language: str
-    content: str
-    line: int
-
-
-def _blocks(page: Path) -> list[Block]:
-    text = page.read_text("utf-8")
-    return [Block(each[1], each[2], text.count("\n", 0, each.start()) + 2) for each in _FENCE.finditer(text)]
 
 
 def _name(page: Path) -> str:
@@ -70,14 +53,7 @@ def _name(page: Path) -> str:
 
 
 def _pages_with(language: str) -> list[Path]:
-    return [page for page in PAGES if any(block.language == language for block in _blocks(page))]
-
-
-def _check(expected: str, got: str, place: str) -> None:
-    example = doctest.Example(place, expected)
-    checker = doctest.OutputChecker()
-    if not checker.check_output(expected, got, OPTIONS):
-        pytest.fail(f"{place}\n{checker.output_difference(example, got, OPTIONS)}", pytrace=False)
+    return [page for page in PAGES if any(block.language == language for block in blocks(page))]
 
 
 @pytest.fixture
@@ -90,9 +66,10 @@ def in_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _needs_spark(page: Path) -> bool:
-    return any(block.language == "python" and "tamis.spark" in block.content for block in _blocks(page))
+    return any(block.language == "python" and "tamis.spark" in block.content for block in blocks(page))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in _pages_with("python") if not _needs_spark(page)], ids=_name)
 @pytest.mark.usefixtures("in_examples")
 def test_python_examples_do_what_the_page_says(page: Path) -> None:
@@ -108,9 +85,9 @@ def test_python_examples_on_spark_do_what_the_page_says(page: Path) -> None:
 
 def _run_page(page: Path) -> None:
     names: dict[str, object] = {"__name__": page.stem}
-    blocks = _blocks(page)
-    following = [*blocks[1:], Block("", "", 0)]
-    for block, after in zip(blocks, following, strict=True):
+    found = blocks(page)
+    following = [*found[1:], Block("", "", 0)]
+    for block, after in zip(found, following, strict=True):
         if block.language != "python":
             continue
         place = f"{_name(page)}:{block.line}"
@@ -120,7 +97,7 @@ def _run_page(page: Path) -> None:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile("\n" * (block.line - 1) + block.content, str(page), "exec"), names)
-        _check(after.content if after.language == "text" else "", printed.getvalue(), place)
+        check(after.content if after.language == "text" else "", printed.getvalue(), place)
 
 
 def _run_session(block: Block, place: str, names: dict[str, object]) -> None:
@@ -133,27 +110,17 @@ def _run_session(block: Block, place: str, names: dict[str, object]) -> None:
         pytest.fail("".join(said), pytrace=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", _pages_with("console"), ids=_name)
 @pytest.mark.usefixtures("in_examples")
 def test_commands_print_what_the_page_says(page: Path) -> None:
-    for block in _blocks(page):
+    for block in blocks(page):
         if block.language == "console":
-            for line, command, expected in _commands(block):
+            for line, command, expected in commands(block):
                 result = CliRunner().invoke(app, shlex.split(command)[1:], prog_name="tamis")
                 if result.exception is not None and not isinstance(result.exception, SystemExit):
                     raise result.exception
-                _check(expected, result.stdout, f"{_name(page)}:{line}: {command}\n{result.stderr}")
-
-
-def _commands(block: Block) -> Iterator[tuple[int, str, str]]:
-    """Line, command and expected output of every `$ tamis` in a console block."""
-    parts = re.split(r"^\$ ", block.content, flags=re.MULTILINE)
-    line = block.line + parts[0].count("\n")
-    for part in parts[1:]:
-        command, _, expected = part.replace("\\\n", "").partition("\n")
-        if command.startswith("tamis "):
-            yield line, command, expected
-        line += part.count("\n")
+                check(expected, result.stdout, f"{_name(page)}:{line}: {command}\n{result.stderr}")
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -168,7 +135,7 @@ def test_examples_in_docstrings_hold(name: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_links_lead_somewhere(page: Path) -> None:
-    text = _FENCE.sub("", page.read_text("utf-8"))
+    text = FENCE.sub("", page.read_text("utf-8"))
     broken = [target for target in _LINK.findall(text) if not _resolves(page, target)]
     assert not broken, broken
 
@@ -184,7 +151,7 @@ def _resolves(page: Path, target: str) -> bool:
 
 
 def _anchors(page: Path) -> set[str]:
-    headings = _HEADING.findall(_FENCE.sub("", page.read_text("utf-8")))
+    headings = _HEADING.findall(FENCE.sub("", page.read_text("utf-8")))
     kept = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
     return {heading.strip().replace(" ", "-") for heading in kept}
 
@@ -249,14 +216,4 @@ def test_every_command_is_documented() -> None:
     command = typer.main.get_command(app)
     assert hasattr(command, "commands")
     missing = [name for name in command.commands if f"`tamis {name}`" not in page]
-    assert not missing
-
-
-def _package_names(module: ModuleType) -> set[str]:
-    return {each.name for each in pkgutil.iter_modules(module.__path__) if each.ispkg}
-
-
-def test_every_package_is_in_the_architecture() -> None:
-    page = (DOCS / "architecture.md").read_text("utf-8")
-    missing = [name for name in _package_names(tamis) if f"`{name}/`" not in page]
     assert not missing

@@ -19,7 +19,7 @@ from tamis import compile_condition
 from tamis.engines import ENGINES
 from tamis.engines.forest import forest_of
 from tamis.events.batch import EventBatch
-from tamis.language.formula import Formula
+from tamis.formulas.formula import Formula
 
 
 def _formulas(*texts: str) -> list[Formula]:

@@ -11,7 +11,7 @@ import pytest
 
 from tamis import Matcher, SubscriptionError, reference
 from tamis.events import EventBatch, EventType
-from tamis.explain import Explanation, Part, explain
+from tamis.explain import ExplainedPart, Explanation, explain
 from tamis.language.condition import compile_condition
 from tests.worlds import WORLDS, world
 
@@ -123,7 +123,7 @@ def test_unknown_subscription() -> None:
         Matcher().explain("x", {})
 
 
-def _parts(part: Part) -> Iterator[Part]:
+def _parts(part: ExplainedPart) -> Iterator[ExplainedPart]:
     yield part
     for inner in part.parts:
         yield from _parts(inner)

@@ -172,7 +172,7 @@ def test_limits_are_the_matchers() -> None:
 def test_engines_by_name() -> None:
     with pytest.raises(ValueError, match="there is no engine 'fast'"):
         Matcher(engine="fast")
-    for name in ENGINES:
+    for name in ("bitslice", "bitset", "scan"):
         assert pairs(matcher(engine=name).match_batch(EVENTS)) == EXPECTED
     assert Matcher().engine in ENGINES
 
@@ -344,3 +344,29 @@ def test_adding_from_many_threads() -> None:
     for place in range(0, 150, 2):
         found.remove(f"s{place}")
     assert len(found) == 75
+
+
+@pytest.mark.parametrize(("id", "said"), [(7, "found 7; write '7'"), ("", "found ''"), (None, "found None")])
+def test_an_id_that_is_no_text_is_refused(id: Any, said: str) -> None:
+    matcher = Matcher()
+    with pytest.raises(SubscriptionError, match=said):
+        matcher.add(id, "a = 1")
+    assert len(matcher) == 0
+
+
+def test_whole_numbers_of_many_become_texts_and_what_is_no_id_comes_back() -> None:
+    for given in (
+        [(7, "a = 1"), ("", "a = 1"), (None, "a = 1"), (1.5, "a = 1")],
+        [{"id": id, "condition": "a = 1"} for id in (7, "", None, 1.5)],
+        pa.table({"id": ["7", "", None], "condition": ["a = 1"] * 3}),
+    ):
+        matcher = Matcher()
+        refused = matcher.add_many(given)
+        assert {each.id for each in refused} == {""}
+        assert all("a text that is not empty" in str(each.error) for each in refused)
+        assert matcher.match({"a": 1}) == ["7"]
+
+
+def test_an_unknown_order_of_pairs_is_refused() -> None:
+    with pytest.raises(ValueError, match="there is no order 'events'; known are event, subscription, and None"):
+        Matcher().match_batch([{"a": 1}], sort="events")  # type: ignore[arg-type]

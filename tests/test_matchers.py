@@ -70,3 +70,14 @@ def test_a_changed_event_type_begins_empty() -> None:
     matchers.drop("sale")
     assert list(matchers) == ["visit"]
     assert matchers.only.event_type == VISIT
+
+
+def test_one_event_type_does_not_replace_several(tmp_path: Path) -> None:
+    two_types().publish(tmp_path)
+    sale = Matcher.open(tmp_path, event_type="sale")
+    with pytest.raises(SnapshotError, match="is for event type visit, too") as refused:
+        sale.publish(tmp_path)
+    assert refused.value.kind == "conflict"
+    several = Matchers.open(tmp_path)
+    several.drop("visit")  # on purpose
+    assert set(several.publish(tmp_path).event_types) == {"sale"}

@@ -19,7 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import tamis.metrics
 from tamis.metrics import Metrics, MetricsError, listener
-from tamis.operators.reporting import OperatorReport
+from tamis.operators.reports import OperatorReport
 from tests.reports import START, report
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def test_every_metric_is_in_the_table(metrics: Metrics) -> None:
     names = {
         name for name in names if not name.endswith("_created")
     }  # when a counter began, by Prometheus's custom
-    assert len(names) == 26
+    assert len(names) == 27
     assert [name for name in names if f"| `{name}` |" not in table] == []
 
 
@@ -178,6 +178,7 @@ def test_closed_it_can_be_served_again(metrics: Metrics) -> None:
     assert "tamis_events" in scrape(metrics.serve(0))
 
 
+@pytest.mark.slow
 def test_without_prometheus_client_the_module_is_importable_and_metrics_say_what_is_missing() -> None:
     script = (
         "import sys\nsys.modules['prometheus_client'] = None\n"

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import math
 import random
 import struct
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.notifications import NOTIFICATIONS, dead_letter_ids, distinct, id_keys, notification_ids
+from tamis.notifications import NOTIFICATIONS, dead_letter_ids, distinct, id_keys, json_object, notification_ids
 
 texts = st.text(max_size=8)
 numbers = st.integers(-(2**63), 2**63 - 1)
@@ -99,3 +103,18 @@ def test_distinct_does_not_depend_on_the_order_of_rows() -> None:
 
 def test_distinct_of_nothing_is_nothing() -> None:
     assert distinct(NOTIFICATIONS.empty_table()).equals(NOTIFICATIONS.empty_table())
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({"a": 1, "b": "é", "c": None}, '{"a":1,"b":"é","c":null}'),
+        ({"at": date(2026, 1, 2), "price": Decimal("1.50")}, '{"at":"2026-01-02","price":"1.50"}'),
+        ({"a": [math.nan, -math.inf]}, '{"a":["NaN","-Infinity"]}'),
+        ({"a": "\ud800", "\udfff": math.nan}, '{"a":"?","?":"NaN"}'),
+    ],
+    ids=["plain", "no types of JSON", "no numbers of JSON", "half a character"],
+)
+def test_attributes_are_json_whatever_they_hold(values: dict[str, Any], text: str) -> None:
+    assert json_object(values) == text
+    assert json_object(json.loads(text)) == text

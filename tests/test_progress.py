@@ -13,18 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from tamis.operators.reporting import FailedCall, OperatorReport
+from tamis.operators.reports import FailedCall, OperatorReport
 from tamis.progress import (
     TOP,
     BatchReport,
     History,
     Percentiles,
     ProgressError,
+    RunFailure,
     Summary,
     busiest,
-    duration_text,
-    rate_text,
-    share_text,
 )
 from tests.reports import START, random_reports, report
 
@@ -43,6 +41,14 @@ def test_what_operators_did_comes_back_and_may_be_missing() -> None:
     values = json.loads(report().to_json())
     del values["operators"]
     assert BatchReport.from_json(json.dumps(values)) == report(), "written before there were operators"
+
+
+def test_dead_letters_by_kind_come_back_and_may_be_missing() -> None:
+    each = report(dead=3, dead_by_kind=(("malformed", 2), ("missing id", 1)))
+    assert BatchReport.from_json(each.to_json()) == each
+    values = json.loads(each.to_json())
+    del values["dead_by_kind"]
+    assert BatchReport.from_json(json.dumps(values)) == report(dead=3), "written before they were counted by kind"
 
 
 def test_json_is_one_line_whatever_an_id_holds() -> None:
@@ -151,6 +157,19 @@ def test_a_torn_line_may_be_long(tmp_path: Path) -> None:
     assert written(file, [report(1)]).read() == [report(0), report(1)]
 
 
+def test_a_file_that_is_too_long_is_cut_to_its_newest_reports(tmp_path: Path) -> None:
+    line = len(report(10).to_json()) + 1
+    history = History(tmp_path / "progress.jsonl", most_bytes=8 * line)
+    longest = 0
+    for batch in range(10, 90):
+        history.append(report(batch))
+        found = [each.batch for each in history.read()]
+        longest = max(longest, history.file.stat().st_size)
+        assert found == [*range(found[0], batch + 1)]
+    assert longest <= 8 * line
+    assert {each.name for each in tmp_path.iterdir()} == {"progress.jsonl"}
+
+
 def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     file = written(tmp_path / "p.jsonl", [report(0), report(1)]).file
     lines = file.read_bytes().splitlines(keepends=True)
@@ -159,6 +178,7 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
         History(file).read()
 
 
+@pytest.mark.slow
 def test_what_was_appended_outlives_a_kill(tmp_path: Path) -> None:
     file = tmp_path / "p.jsonl"
     script = (
@@ -207,6 +227,32 @@ def test_a_summary_is_what_counting_gives(seed: int) -> None:
     assert summary.top == tuple((name, matches[name]) for name in ranked[:TOP])
 
 
+def test_dead_letters_are_summed_by_kind_the_most_first() -> None:
+    first = report(0, dead=3, dead_by_kind=(("malformed", 2), ("missing id", 1)))
+    second = report(1, dead=4, dead_by_kind=(("missing id", 3), ("wrong type", 1)))
+    assert Summary.of([first, second]).dead_by_kind == (("missing id", 4), ("malformed", 2), ("wrong type", 1))
+
+
+@pytest.mark.parametrize(
+    ("failure", "place"),
+    [
+        (RunFailure("start", "no store"), "before its first batch"),
+        (RunFailure("matching", "no", 3), "in batch 3, while events were read and matched"),
+        (RunFailure("delivery", "no", 3), "in batch 3, while results were handed to the sink"),
+        (RunFailure("spark", "no"), "within Spark, outside of a batch"),
+    ],
+    ids=lambda each: each.stage if isinstance(each, RunFailure) else "",
+)
+def test_a_failure_says_where_it_was(failure: RunFailure, place: str) -> None:
+    assert failure.place == place
+
+
+def test_a_slow_or_an_empty_batch_leaves_the_median_rate_as_it_is() -> None:
+    batches = [report(0, seconds=60.0), report(1), report(2), report(3, seconds=0.25), report(4, events=0)]
+    assert Summary.of(batches).median_events_per_second == 2_000
+    assert Summary.of(batches[4:]).median_events_per_second == 0
+
+
 def test_a_summary_of_nothing() -> None:
     summary = Summary.of([])
     assert (summary.events, summary.events_per_second, summary.matched_share) == (0, 0, 0)
@@ -234,35 +280,3 @@ def test_equally_busy_subscriptions_come_by_id() -> None:
 
 def test_a_lag_of_zero_is_known() -> None:
     assert Summary.of([report(0), replace(report(1), lag_seconds=None)]).lag_seconds == 0
-
-
-# --- for people ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0, "0 ms"),
-        (0.00042, "0.42 ms"),
-        (0.038, "38 ms"),
-        (0.9996, "1 s"),
-        (1.253, "1.25 s"),
-        (59.96, "60 s"),
-        (250, "4 min 10 s"),
-        (11_100, "3 h 5 min"),
-    ],
-)
-def test_durations(seconds: float, text: str) -> None:
-    assert duration_text(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("share", "text"), [(0, "0%"), (0.0002, "0.02%"), (0.041, "4.1%"), (0.5, "50%"), (1, "100%")]
-)
-def test_shares(share: float, text: str) -> None:
-    assert share_text(share) == text
-
-
-@pytest.mark.parametrize(("rate", "text"), [(0, "0"), (3.24, "3.2"), (12_400.4, "12,400")])
-def test_rates(rate: float, text: str) -> None:
-    assert rate_text(rate) == text

@@ -8,9 +8,9 @@ from benchmarks import routing
 from benchmarks.routing_accuracy import accuracy
 from benchmarks.routing_cutoff import follow
 from benchmarks.routing_network import Auctions, Network, auctions, counted, knee, name_of, pruned
-from tamis.routing.cutoff import CutOff
-from tamis.routing.measures import ACCURACY
-from tamis.routing.topology import line
+from tamis.lab.bittner.cutoff import CutOff
+from tamis.lab.bittner.measures import ACCURACY
+from tamis.lab.bittner.network.topology import line
 
 pytestmark = pytest.mark.slow
 
@@ -36,8 +36,8 @@ def test_a_path_goes_from_nothing_to_everything(data: Auctions) -> None:
     path = pruned(Network(line(3), data, rounds=1, measure=ACCURACY), steps=4)
     assert path.shares == sorted(path.shares)
     assert (path.shares[0], path.shares[-1]) == (0.0, 1.0)
-    assert path.points[0].report.removed == 0.0
-    assert path.points[-1].report.removed > 0.8
+    assert path.points[0].report.removed_share == 0.0
+    assert path.points[-1].report.removed_share > 0.8
     assert path.loads[path.cut_off] <= path.loads[-1]
     assert path.saved(0) == path.saved(0, work=True) == 0.0
     assert path.saved(path.fastest) >= 0.0
@@ -55,16 +55,16 @@ def test_what_clients_do_not_get_is_noticed(data: Auctions) -> None:
 def test_the_network_follows_the_cut_off(data: Auctions) -> None:
     overlay = Network(line(3), data, rounds=1).overlay
     decides, made = CutOff(), []  # type: ignore[var-annotated]
-    removed = [overlay.report().removed]
+    removed = [overlay.report().removed_share]
     for cost in (3.0, 2.0, 1.0):
         decides.observe(cost)
         follow(overlay, decides, made, count=10)
-        removed.append(overlay.report().removed)
+        removed.append(overlay.report().removed_share)
     assert removed == sorted(set(removed))
     decides.observe(9.0)
     follow(overlay, decides, made, count=10)
     assert len(made) == decides.step == 2
-    assert overlay.report().removed == removed[2]
+    assert overlay.report().removed_share == removed[2]
 
 
 def test_the_network_stops_where_nothing_is_left(data: Auctions) -> None:

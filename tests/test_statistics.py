@@ -9,13 +9,9 @@ import numpy as np
 import pytest
 
 from tamis import EventBatch, EventType, Matcher, Statistics
-from tamis.engines.bitslice.cells import cells_of
-from tamis.engines.bitslice.weights import weights_of
-from tamis.engines.forest import forest_of
-from tamis.events.compute import BatchFrame
-from tamis.language.condition import compile_condition
-from tamis.language.expression import Path
-from tamis.statistics import SAMPLE, shares
+from tamis.formulas.expression import Path
+from tamis.frames import BatchFrame
+from tamis.statistics import SAMPLE
 from tamis.values.types import INT
 from tests.worlds import WORLDS, world
 
@@ -29,15 +25,15 @@ def frame(rows: int, share: float, seed: int = 1) -> BatchFrame:
     return BatchFrame(EventBatch.of(events, OFFER))
 
 
-def test_presence_and_values_are_learned() -> None:
+def test_non_null_fraction_and_values_are_learned() -> None:
     statistics = Statistics()
     for turn in range(40):
         statistics.observe(frame(50, 0.2, turn), [A, B])
     a, b = statistics.of(A), statistics.of(B)
     assert a is not None
     assert b is not None
-    assert a.presence > 0.99
-    assert b.presence == pytest.approx(0.2, abs=0.05)
+    assert a.non_null_fraction > 0.99
+    assert b.non_null_fraction == pytest.approx(0.2, abs=0.05)
     assert set(b.sample) == {7}
     assert len(a.sample) == SAMPLE
     assert np.mean(a.sample) == pytest.approx(49.5, abs=6)
@@ -50,7 +46,7 @@ def test_newer_events_count_more() -> None:
         statistics.observe(frame(64, 0.0 if turn < 1000 else 1.0, turn % 5), [B])
     found = statistics.of(B)
     assert found is not None
-    assert found.presence > 0.6
+    assert found.non_null_fraction > 0.6
 
 
 @pytest.mark.slow
@@ -60,33 +56,11 @@ def test_json_and_back(name: str) -> None:
     here = world(name)
     matcher = Matcher(here.event_type)
     matcher.add_many((f"s{number}", each.text) for number, each in enumerate(here.accepted(random_, 150)))
-    matcher.pairs(here.batch(random_, 50))
+    matcher.match_batch(here.batch(random_, 50))
     content = json.loads(json.dumps(matcher.statistics.to_json()))
     assert len(matcher.statistics) > 5
     again = Statistics.from_json(content)
     assert json.loads(json.dumps(again.to_json())) == content
-
-
-def test_weights_follow_what_is_known() -> None:
-    forest = forest_of([compile_condition(f"a > {low} AND b = 7", OFFER).formula for low in range(0, 100, 10)])
-    cells = cells_of(forest)
-    statistics = Statistics()
-    for turn in range(20):
-        statistics.observe(frame(64, 0.1, turn), [A, B])
-    weights = weights_of(forest, cells, statistics)
-    axes = {axis.attribute: number for number, axis in enumerate(forest.axes)}
-    base = int(cells.bases[axes[A]])
-    # a > 50 holds for about half of the events; b is NULL in nine of ten.
-    cut = int(np.searchsorted(cells.cuts[cells.cut_firsts[axes[A]] : cells.cut_firsts[axes[A] + 1]], 51))
-    assert weights.mass[base + cut + 1] == pytest.approx(0.5, abs=0.12)
-    assert weights.mass[int(cells.bases[axes[B]])] == pytest.approx(0.9, abs=0.05)
-
-
-def test_shares_are_never_quite_nothing_or_all() -> None:
-    found = shares(np.array([5, 5, 6]), np.array([0, 5, 6, 9]))
-    assert (found > 0).all()
-    assert (found < 1).all()
-    assert (np.diff(found) > 0).all()
 
 
 @pytest.mark.slow
@@ -97,11 +71,11 @@ def test_statistics_change_nothing_that_is_found() -> None:
     learned = Matcher(here.event_type)
     learned.add_many(conditions)
     batches = [here.batch(random_, 60) for _ in range(3)]
-    tables = [learned.pairs(batch).to_pylist() for batch in batches]
+    tables = [learned.match_batch(batch).to_pylist() for batch in batches]
     informed = Matcher(here.event_type, statistics=learned.statistics)
     informed.add_many(conditions)
     for batch, table in zip(batches, tables, strict=True):
-        found = informed.pairs(batch).to_pylist()
+        found = informed.match_batch(batch).to_pylist()
         assert sorted(map(str, found)) == sorted(map(str, table))
 
 
@@ -146,7 +120,7 @@ def test_everything_learned_can_be_described(name: str) -> None:
     here = world(name)
     matcher = Matcher(here.event_type)
     matcher.add_many((f"s{number}", each.text) for number, each in enumerate(here.accepted(random_, 150)))
-    matcher.pairs(here.batch(random_, 50))
+    matcher.match_batch(here.batch(random_, 50))
     described = matcher.statistics.describe()
     assert len(described) == len(matcher.statistics)
     assert all(len(each["quartiles"]) in (0, 5) for each in described)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from tamis.language.tokens import KEYWORDS, tokenise
+from tamis.syntax.tokens import KEYWORDS, tokenise
 
 NUMBERS = (
     *(

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     )
     from tamis.events import EventBatch, EventType
     from tamis.explain import Explanation
+    from tamis.formulas.formula import Formula
     from tamis.language.bulk import compile_conditions
     from tamis.language.condition import Condition, compile_condition, normalise
-    from tamis.language.formula import Formula
     from tamis.language.lint import Finding, lint, lint_many
-    from tamis.language.parser import parse
-    from tamis.language.printing import to_text
     from tamis.limits import Limits
     from tamis.matcher import Matcher, Refusal
     from tamis.operators.registry import Operator, OperatorError, operator
     from tamis.segments.records import Subscription
     from tamis.statistics import Statistics
+    from tamis.syntax.parser import parse
+    from tamis.syntax.printing import to_text
 
 __all__ = [
     "Condition",
@@ -75,10 +75,10 @@ _HOMES = {
     "tamis.explain": ("Explanation",),
     "tamis.language.bulk": ("compile_conditions",),
     "tamis.language.condition": ("Condition", "compile_condition", "normalise"),
-    "tamis.language.formula": ("Formula",),
+    "tamis.formulas.formula": ("Formula",),
     "tamis.language.lint": ("Finding", "lint", "lint_many"),
-    "tamis.language.parser": ("parse",),
-    "tamis.language.printing": ("to_text",),
+    "tamis.syntax.parser": ("parse",),
+    "tamis.syntax.printing": ("to_text",),
     "tamis.limits": ("Limits",),
     "tamis.matcher": ("Matcher", "Refusal"),
     "tamis.operators.registry": ("Operator", "OperatorError", "operator"),

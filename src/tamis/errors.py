@@ -6,7 +6,10 @@ Validation collects all problems of an input before it raises.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import errno
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -23,8 +26,65 @@ class EventError(TamisError):
     """Events could not be read: the message names the file, the line or the row."""
 
 
+SubscriptionProblem: TypeAlias = Literal["unknown", "exists", "unknown event type", "event type in use", "invalid"]
+
+
 class SubscriptionError(TamisError):
-    """A subscription id is unknown, or already there."""
+    """A subscription, or a request for one, is not what it should be.
+
+    The message is made of the parts when it is shown, so that programs decide by `kind` and may show names as
+    their users know them: see `renamed`.
+
+    Attributes:
+        detail: What is wrong, without names of subscriptions and event types; of "unknown" and "exists", what else
+            there is to say.
+        kind: "unknown": no subscription has the id; "exists": one has it already; "unknown event type": no event
+            type of that name is declared; "event type in use": subscriptions need it; "invalid": anything else.
+        id: The subscription, if it is about one.
+        event_type: The event type that is unknown or in use.
+        known: The event types that are declared, if one is unknown.
+    """
+
+    def __init__(
+        self,
+        detail: str = "",
+        kind: SubscriptionProblem = "invalid",
+        id: str | None = None,
+        event_type: str | None = None,
+        known: Sequence[str] = (),
+    ) -> None:
+        super().__init__(detail, kind, id, event_type, tuple(known))  # all parts survive pickling
+        self.detail = detail
+        self.kind: SubscriptionProblem = kind
+        self.id = id
+        self.event_type = event_type
+        self.known = tuple(known)
+
+    def __str__(self) -> str:
+        match self.kind:
+            case "unknown":
+                said = f"there is no subscription {self.id!r}"
+            case "exists":
+                said = f"there is already a subscription {self.id!r}"
+            case "unknown event type":
+                said = f"there is no event type {self.event_type!r}"
+                if self.known:
+                    said += f"; declared are {', '.join(self.known)}"
+            case "event type in use":
+                return f"event type {self.event_type!r} {self.detail}"
+            case _:
+                return self.detail if self.id is None else f"subscription {self.id!r}: {self.detail}"
+        return f"{said}; {self.detail}" if self.detail else said
+
+    def renamed(self, rename: Callable[[str], str | None]) -> SubscriptionError:
+        """The same error with other names; a declared event type that `rename` has no name for is left out."""
+        known = [name for each in self.known if (name := rename(each)) is not None]
+        id, event_type = (None if name is None else rename(name) for name in (self.id, self.event_type))
+        return SubscriptionError(self.detail, self.kind, id, event_type, known)
+
+
+class EngineError(TamisError, ValueError):
+    """There is no such engine, or it cannot be given such settings."""
 
 
 class PatternError(TamisError):
@@ -65,6 +125,52 @@ class SnapshotError(TamisError):
 
     def __str__(self) -> str:
         return f"{self.file}: {self.message}"
+
+
+WriteProblem: TypeAlias = Literal["full", "read-only", "denied", "failed"]
+_WRITE_PROBLEMS: dict[int | None, WriteProblem] = {
+    errno.ENOSPC: "full",
+    errno.EDQUOT: "full",
+    errno.EFBIG: "full",
+    errno.EROFS: "read-only",
+    errno.EACCES: "denied",
+    errno.EPERM: "denied",
+}
+
+
+class WriteError(TamisError):
+    """A file or folder cannot be written; what was there before is as it was.
+
+    Attributes:
+        path: Which one.
+        kind: "full": there is no space left, or a quota or limit is reached; "read-only": the file system is;
+            "denied": this user may not; "failed": anything else.
+        detail: What the operating system says.
+    """
+
+    def __init__(self, path: str, kind: WriteProblem, detail: str) -> None:
+        """Keep the parts, so that a program can tell what to do; all of them survive pickling."""
+        super().__init__(path, kind, detail)
+        self.path = path
+        self.kind: WriteProblem = kind
+        self.detail = detail
+
+    def __str__(self) -> str:
+        return f"{self.path} cannot be written: {self.detail}"
+
+
+@contextmanager
+def reported_writes(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn an error of the operating system within, which seldom names a file, into one that names the path.
+
+    Raises:
+        WriteError: Something within raised an `OSError`.
+    """
+    try:
+        yield
+    except OSError as error:
+        kind = _WRITE_PROBLEMS.get(error.errno, "failed")
+        raise WriteError(os.fspath(path), kind, error.strerror or str(error)) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Why an event satisfies a condition, or why not: every part of the condition with its verdict and its values.
+"""Explanations: why an event satisfies a condition, or why not, with the verdict and the values of every part.
 
 The verdicts come from the reference evaluator, so an explanation is right even if an engine were wrong.
 """
@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tamis.events.batch import EventBatch
-from tamis.language.condition import Condition
-from tamis.language.expression import (
+from tamis.formulas.expression import (
     Apply,
-    Call,
     Constant,
     Joint,
+    OperatorCall,
     Path,
     Typed,
     Variable,
@@ -24,9 +23,10 @@ from tamis.language.expression import (
     to_syntax,
     walk,
 )
-from tamis.language.printing import to_text
-from tamis.language.syntax import TESTS
-from tamis.reference import Event, evaluator
+from tamis.language.condition import Condition
+from tamis.reference import EventRow, evaluator
+from tamis.syntax.printing import to_text
+from tamis.syntax.tree import TESTS
 from tamis.values.casts import to_text as value_text
 from tamis.values.column import Value
 from tamis.values.types import BOOLEAN, STRING, Type
@@ -40,7 +40,7 @@ _WORDS = {True: "true", False: "false", None: "unknown"}
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ExplainedPart:
     """One part of a condition.
 
     Attributes:
@@ -55,11 +55,11 @@ class Part:
     verdict: bool | None
     operator: str | None = None
     values: dict[str, str] = field(default_factory=dict)
-    parts: tuple[Part, ...] = ()
+    parts: tuple[ExplainedPart, ...] = ()
 
     @property
     def label(self) -> str:
-        """What a tree shows for it: a connective as its name, since its parts stand below, anything else whole."""
+        """The label in a tree: the name of a connective, whose parts are shown below it; else the whole text."""
         if not self.parts or self.operator is None:
             return self.text
         if self.operator == "at_least":
@@ -67,7 +67,6 @@ class Part:
         return self.operator.upper().replace("_", " ") if self.operator in _SHORT else self.text
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
         inner = [part.to_dict() for part in self.parts]
         return {
             "text": self.text,
@@ -79,14 +78,14 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class CallMade:
+class ExplainedCall:
     """A call of an operator in a condition.
 
     Attributes:
         text: As a condition would write it.
-        value: What the operator answered.
-        seconds: What a call is expected to take.
-        made: Would matching make it? Not if the rest of the condition decides.
+        value: The result of the operator.
+        seconds: Expected seconds of a call.
+        made: Would matching make it? Not if the other predicates decide.
         shared: How many subscriptions of the matcher share it; None if that is not known.
     """
 
@@ -97,7 +96,6 @@ class CallMade:
     shared: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
         return {
             "text": self.text,
             "value": self.value,
@@ -124,18 +122,17 @@ class Explanation:
         matched: Does the event satisfy it?
         reason: One sentence that says why.
         tree: Every part with its verdict.
-        calls: The calls of operators in it; those on what other calls found are left out.
+        calls: The operator calls in it, without those on variables that other calls bind.
     """
 
     subscription_id: str | None
     condition: str
     matched: bool
     reason: str
-    tree: Part
-    calls: tuple[CallMade, ...] = ()
+    tree: ExplainedPart
+    calls: tuple[ExplainedCall, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
         return {
             "subscription_id": self.subscription_id,
             "condition": self.condition,
@@ -156,9 +153,9 @@ def explain(
     *,
     row: int = 0,
     subscription_id: str | None = None,
-    sharing: Callable[[Call], int] | None = None,
+    sharing: Callable[[OperatorCall], int] | None = None,
 ) -> Explanation:
-    """Explain a condition for one event of a batch; `sharing` tells how many subscriptions make a call."""
+    """Explain a condition for one event of a batch; `sharing` counts the subscriptions that make a call."""
     explainer = _Explainer(condition, batch, row)
     tree = explainer.part(condition.expression)
     calls = explainer.calls(condition, sharing)
@@ -175,26 +172,28 @@ class _Explainer:
         self.zone = condition.schema.time_zone
         self.batch = batch
         self.row = row
-        self.answers: dict[tuple[str, str], Value] = {}
+        self.results: dict[tuple[str, str], Value] = {}
 
     def value(self, expression: Typed) -> Value:
         columns: dict[tuple[str, ...], list[Value]] = {}
-        return evaluator(expression, self.batch, columns)(Event(columns, self.row, answers=self.answers))
+        return evaluator(expression, self.batch, columns)(EventRow(columns, self.row, results=self.results))
 
-    def calls(self, condition: Condition, sharing: Callable[[Call], int] | None) -> tuple[CallMade, ...]:
+    def calls(
+        self, condition: Condition, sharing: Callable[[OperatorCall], int] | None
+    ) -> tuple[ExplainedCall, ...]:
         """The calls on attributes of the event, and whether matching makes them."""
         calls = [call for call in calls_in(condition.expression) if not _has_variables(call)]
         if not calls:
             return ()
-        from tamis.operators.plan import price_of
-        from tamis.operators.settling import made_calls
+        from tamis.verification.plan import call_cost
+        from tamis.verification.verifier import made_calls
 
         made = made_calls(condition.formula, self.batch, self.row, calls)
         return tuple(
-            CallMade(
+            ExplainedCall(
                 self.text(call),
-                _shown(self.value(call), call.type, self.zone),
-                price_of(call.operator, None),
+                _value_text(self.value(call), call.type, self.zone),
+                call_cost(call.operator, None),
                 call in made,
                 None if sharing is None else sharing(call),
             )
@@ -202,27 +201,27 @@ class _Explainer:
         )
 
     def text(self, expression: Typed) -> str:
-        """As it was written, as far as that is known."""
+        """The text as it was written, where that is known."""
         return to_text(self.sources.get(id(expression)) or to_syntax(expression))
 
-    def part(self, expression: Typed) -> Part:
+    def part(self, expression: Typed) -> ExplainedPart:
         verdict = self.value(expression)
         if isinstance(expression, Joint):
-            return Part(self.text(expression.body), verdict, None, dict(self.values(expression.body)))
+            return ExplainedPart(self.text(expression.body), verdict, None, dict(self.values(expression.body)))
         if isinstance(expression, Apply) and expression.function in _CONNECTIVES:
             operands = [one for one in expression.arguments if one.type == BOOLEAN]
             inner = tuple(self.part(one) for one in operands)
-            return Part(self.text(expression), verdict, expression.function, {}, inner)
-        return Part(self.text(expression), verdict, None, dict(self.values(expression)))
+            return ExplainedPart(self.text(expression), verdict, expression.function, {}, inner)
+        return ExplainedPart(self.text(expression), verdict, None, dict(self.values(expression)))
 
     def values(self, expression: Typed) -> Iterator[tuple[str, str]]:
-        """What the predicate reads: its operands that are not constants, and the paths inside them."""
-        operands = [self.written(one) for one in parts(expression)]
-        for one in [*operands, *(part for part in walk(expression) if isinstance(part, (Path, Call)))]:
+        """What the predicate reads: its operands that are not constants, and the attributes inside of them."""
+        operands = [self.without_added_casts(one) for one in parts(expression)]
+        for one in [*operands, *(part for part in walk(expression) if isinstance(part, (Path, OperatorCall)))]:
             if not isinstance(one, Constant) and not _has_variables(one):
-                yield self.text(one), _shown(self.value(one), one.type, self.zone)
+                yield self.text(one), _value_text(self.value(one), one.type, self.zone)
 
-    def written(self, expression: Typed) -> Typed:
+    def without_added_casts(self, expression: Typed) -> Typed:
         """The expression without the casts that the analyser put around it."""
         while id(expression) not in self.sources and isinstance(expression, Apply):
             expression = expression.arguments[0]
@@ -233,7 +232,7 @@ def _has_variables(expression: Typed) -> bool:
     return any(isinstance(part, Variable) for part in walk(expression))
 
 
-def _shown(value: Value, type_: Type, zone: str) -> str:
+def _value_text(value: Value, type_: Type, zone: str) -> str:
     if value is None:
         return "NULL"
     if type_ == STRING or isinstance(value, str):
@@ -243,8 +242,8 @@ def _shown(value: Value, type_: Type, zone: str) -> str:
     return value_text(value, type_, zone)
 
 
-def _because(part: Part) -> str:
-    """The shortest part of the tree that settles the verdict, in words."""
+def _because(part: ExplainedPart) -> str:
+    """In words, the shortest part of the tree that decides the verdict."""
     if part.operator is None or not part.parts:
         return _statement(part)
     if part.operator == "not":
@@ -266,12 +265,12 @@ def _because(part: Part) -> str:
     return _statement(part)
 
 
-def _statement(part: Part) -> str:
+def _statement(part: ExplainedPart) -> str:
     values = ", ".join(f"{name} is {value}" for name, value in part.values.items())
     return f"{part.text} is {_WORDS[part.verdict]}" + (f" ({values})" if values else "")
 
 
-def _lines(part: Part, indent: str) -> Iterator[str]:
+def _lines(part: ExplainedPart, indent: str) -> Iterator[str]:
     mark = {True: "✓", False: "✗", None: "?"}[part.verdict]
     label = part.operator.upper().replace("_", " ") if part.operator and part.parts else part.text
     values = ", ".join(f"{name} = {value}" for name, value in part.values.items() if name != value)
@@ -280,4 +279,4 @@ def _lines(part: Part, indent: str) -> Iterator[str]:
         yield from _lines(inner, indent + "  ")
 
 
-__all__ = ["CallMade", "Explanation", "Part", "explain"]
+__all__ = ["ExplainedCall", "ExplainedPart", "Explanation", "explain"]

@@ -11,46 +11,81 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from time import perf_counter
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from tamis.engines import ENGINES
-from tamis.engines.base import Index
-from tamis.engines.choosing import MAPPED, Choice, choose
+from tamis.arrays import I32, RowIndices
+from tamis.engines import AUTO, ENGINES, EngineLike, engine_of
+from tamis.engines.base import DynamicIndex, Engine, Index
+from tamis.engines.engine_choice import MAPPED_ENGINE, Choice, choose
 from tamis.engines.forest import Forest, forest_of, names_read
-from tamis.engines.forest.join import join_forests
-from tamis.errors import ConditionError, SubscriptionError, TamisError
+from tamis.errors import ConditionError, SnapshotError, SubscriptionError, TamisError
 from tamis.events.batch import EventBatch
-from tamis.events.compute import BatchFrame
 from tamis.events.event_type import EventType
 from tamis.explain import Explanation, explain
-from tamis.language.bulk import FormulaColumn, compile_conditions, compiled_alone
+from tamis.formulas.formula import Formula
+from tamis.frames import BatchFrame, select_rows
+from tamis.language.bulk import FormulaColumn, compile_many, refusals
 from tamis.language.condition import Condition, compile_condition
-from tamis.language.formula import Formula
 from tamis.limits import DEFAULT_LIMITS, Limits
-from tamis.operators.finding import operators_called
-from tamis.operators.search import STRATEGIES
-from tamis.operators.settling import Manner
-from tamis.schedule.rows import Places
-from tamis.schedule.scheduler import Done, Schedule, Scheduler, check_schedule
-from tamis.segments.answering import Ready, handed_out, scheduled
-from tamis.segments.collection import Collection, State
+from tamis.schedule.scheduler import Plan, Schedule, Scheduler, check_schedule
+from tamis.segments.collection import SegmentCollection, SegmentState
 from tamis.segments.columns import Columns, columns_of, texts_of
-from tamis.segments.files import opened, stored
-from tamis.segments.live import LiveSegment
+from tamis.segments.files import open_segment, store_segment
+from tamis.segments.live_index import LiveCollection, LiveState
 from tamis.segments.pairs import Pairs
+from tamis.segments.published import open_subscriptions, publish_subscriptions
 from tamis.segments.records import Subscription
+from tamis.segments.segment import LiveSegment
+from tamis.snapshot import Segment, SnapshotPart, Snapshots
 from tamis.statistics import Statistics
-
-if TYPE_CHECKING:
-    from tamis.snapshot import Part, Segment
+from tamis.verification.residuals import called_operators
+from tamis.verification.search import GREEDY, known_orders
+from tamis.verification.verifier import CallPolicy
 
 Events: TypeAlias = Any
 """A dict, a list of dicts, or anything that speaks Arrow."""
 Sort: TypeAlias = Literal["event", "subscription"]
-T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The pairs of some rows of a batch.
+
+    Attributes:
+        rows: Rows of the batch, in the order in which they were matched.
+        pairs: Their pairs; a row of these is a place in `rows`.
+        seconds: From the beginning of the batch until they were found, without what was done between parts.
+    """
+
+    rows: RowIndices
+    pairs: Pairs
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class PartialResult:
+    """The answer to some events of a batch.
+
+    Attributes:
+        event_ids: The events that are answered, those without a pair included. pairs: A table with columns
+        `event_id` and `subscription_id`: all their pairs, in the order of `event_ids`. seconds: How long it took,
+        from the beginning of the batch, without what the caller did between two answers.
+    """
+
+    event_ids: pa.Array
+    pairs: pa.Table
+    seconds: float
+
+    @classmethod
+    def of(cls, part: Part, event_ids: pa.Array) -> PartialResult:
+        """Of a part of the batch whose events have these ids."""
+        ids = event_ids.take(pa.array(part.rows))
+        return cls(ids, part.pairs.table(ids, "event"), part.seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +96,6 @@ class Refusal:
     error: TamisError
 
 
-_WORTH_BULK = 100
-"""Number of conditions from which the bulk compiler repays loading its kernels."""
 _LEARN_EVERY = 64
 """Of so many batches one is learned from."""
 _PART_ROWS = 512
@@ -81,43 +114,40 @@ class Matcher:
     def __init__(
         self,
         event_type: Any = None,
-        engine: str = "auto",
+        engine: EngineLike = AUTO,
         *,
         limits: Limits = DEFAULT_LIMITS,
         statistics: Statistics | None = None,
         threads: int = 1,
-        call_order: str = "greedy",
+        call_order: str = GREEDY,
     ) -> None:
         """Make an empty matcher.
 
         Args:
             event_type: Anything that `EventType.of` takes; None for schemaless events.
-            engine: A name of `tamis.engines.ENGINES`, or "auto".
+            engine: "auto", a name of `tamis.engines.ENGINES`, a name with settings such as "buckets:capacity=100",
+                or an engine. One that is dynamic changes its index in place until something is published.
             limits: What a condition may ask for.
             statistics: What is known of events; the matcher goes on learning.
             threads: How many may work on a batch.
-            call_order: Which call of an operator is made next: a name of `tamis.operators.search.STRATEGIES`.
+            call_order: Which call of an operator is made next: one of `tamis.verification.search.known_orders()`.
         """
-        name = MAPPED if engine == "auto" else engine
-        if name not in ENGINES:
-            msg = f"there is no engine {engine!r}; known are auto, {', '.join(sorted(ENGINES))}"
-            raise ValueError(msg)
         if threads < 1:
             msg = f"expected at least one thread, found {threads}"
             raise ValueError(msg)
         self.event_type = EventType.of(event_type)
-        self.engine = name
-        self._chooses = engine == "auto"
+        self._engine: Engine | None = None if engine == AUTO else engine_of(engine)
+        self.engine = MAPPED_ENGINE if self._engine is None else self._engine.name
         self._choice: Choice | None = None
         self.limits = limits
         self.statistics = Statistics() if statistics is None else statistics
-        if call_order not in STRATEGIES:
-            msg = f"there is no order of calls {call_order!r}; known are {', '.join(STRATEGIES)}"
+        if call_order != GREEDY and call_order not in known_orders():
+            msg = f"there is no order of calls {call_order!r}; known are {', '.join(known_orders())}"
             raise ValueError(msg)
         self.threads = threads
-        self._manner = Manner(self.statistics, call_order)
+        self._call_policy = CallPolicy(self.statistics, call_order)
         self._pool = ThreadPoolExecutor(threads, "tamis") if threads > 1 else None
-        self._collection = Collection(self._build)
+        self._collection: SegmentCollection | LiveCollection = self._new_collection()
         self._scheduler = Scheduler()
         self._batches = 0
         self._published: dict[str, int] = {}
@@ -129,12 +159,13 @@ class Matcher:
 
         Raises:
             ConditionError: The condition is refused; the error has all its problems.
-            SubscriptionError: The id is taken.
+            SubscriptionError: The id is taken, or no text.
         """
+        _check_id(id)
         compiled = self._compile(condition)
         with self._collection.lock:
             if id in self:
-                raise _taken(id)
+                raise _already_there(id)
             self._collection.append(Subscription(id, compiled.text, priority, owner), compiled.formula)
 
     def add_many(self, subscriptions: Iterable[Any] | pa.Table) -> list[Refusal]:
@@ -145,7 +176,7 @@ class Matcher:
                 `id` and `condition` and, if there, `priority` and `owner`.
         """
         columns = columns_of(subscriptions)
-        return self._add(columns, self._compile_many(columns.given))
+        return self._add(columns, compile_many(columns.given, self.event_type, self.limits))
 
     def add_compiled(self, subscriptions: Iterable[Any] | pa.Table, formulas: FormulaColumn) -> list[Refusal]:
         """As `add_many`, with what `compile_conditions` gave for the same conditions and event type."""
@@ -164,6 +195,7 @@ class Matcher:
                 old.priority if priority is None else priority,
                 old.owner if owner is None else owner,
                 old.revision + 1,
+                old.label,
             )
             self._collection.replace(new, compiled.formula)
 
@@ -173,18 +205,22 @@ class Matcher:
         Raises:
             SubscriptionError: There is none of that id.
         """
-        if not self._collection.remove(id):
-            raise _unknown(id)
+        with self._collection.lock:
+            if not self._collection.remove(id):
+                raise _not_there(id)
 
     def remove_many(self, ids: Iterable[str] | pa.Array) -> list[str]:
         """Forget many at once; gives the ids that were not there."""
+        if isinstance(self._collection, LiveCollection):
+            with self._collection.lock:  # publishing may put segments in its place meanwhile
+                return self._collection.remove_many(texts_of(ids))
         return self._collection.remove_many(texts_of(ids))
 
     def subscription(self, id: str) -> Subscription:
         """The subscription of that id; raises SubscriptionError if there is none."""
         found = self._collection.find(id)
         if found is None:
-            raise _unknown(id)
+            raise _not_there(id)
         return found
 
     def __len__(self) -> int:
@@ -197,14 +233,14 @@ class Matcher:
 
     def __iter__(self) -> Iterator[Subscription]:
         """All subscriptions, as they are now."""
-        return self._collection.state.subscriptions()
+        return self._collection.newest().subscriptions()
 
     # --- events ------------------------------------------------------------------------------------------
 
     def match(self, event: Mapping[str, Any]) -> list[str]:
         """The ids of the subscriptions that one event satisfies, those of higher priority first."""
         state, frame = self._begin(EventBatch.of(event, self.event_type))
-        return state.match(frame, self._manner).by_priority()
+        return state.match(frame, self._call_policy).by_priority()
 
     def match_batch(
         self,
@@ -213,7 +249,7 @@ class Matcher:
         event_id: str | None = None,
         sort: Sort | None = "event",
         schedule: Schedule = "arrival",
-        on_ready: Callable[[Ready], None] | None = None,
+        on_ready: Callable[[PartialResult], None] | None = None,
     ) -> pa.Table:
         """All pairs of an event and a subscription that it satisfies.
 
@@ -222,22 +258,26 @@ class Matcher:
             event_id: The attribute whose value names the event; its row number otherwise.
             sort: By "event", in the order of the events, or by "subscription", all pairs of one together; None
                 for any order, which is quickest.
-            schedule: In which order events are worked off: of their "arrival", all together, or "shortest-first",
+            schedule: In which order events are matched: of their "arrival", all together, or "shortest-first",
                 in parts, those of little work first. The pairs are the same.
             on_ready: Called with the answer to some events as soon as it is there.
 
         Returns:
             A table with columns `event_id` and `subscription_id`.
+
+        Raises:
+            ValueError: There is no such order or schedule.
         """
+        if sort not in (*get_args(Sort), None):
+            msg = f"there is no order {sort!r}; known are {', '.join(get_args(Sort))}, and None for any"
+            raise ValueError(msg)
         batch = EventBatch.of(events, self.event_type, event_id=event_id)
-        if on_ready is None:
-            return self.pairs(batch, sort=sort, schedule=schedule)
-        parts: list[tuple[Places, Pairs]] = []
-        for done in self._scheduled(batch, schedule, None, handed_out(batch)):
-            pairs, ids, table = done.found
-            parts.append((done.rows, pairs))
-            on_ready(Ready(ids, table, done.seconds))
-        return Pairs.joined(parts).table(batch.ids, sort)
+        parts = []
+        for part in self.match_rows(batch, schedule, adapts=on_ready is not None):
+            parts.append(part)
+            if on_ready is not None:
+                on_ready(PartialResult.of(part, batch.ids))
+        return _join(parts).table(batch.ids, sort)
 
     def match_parts(
         self,
@@ -246,7 +286,7 @@ class Matcher:
         event_id: str | None = None,
         schedule: Schedule = "shortest-first",
         width: int | None = None,
-    ) -> Iterator[Ready]:
+    ) -> Iterator[PartialResult]:
         """The answers to events as they are ready, each event in one of them, those of little work first.
 
         All are of the version of the subscriptions that was the newest when this was called.
@@ -254,53 +294,80 @@ class Matcher:
         Args:
             events: As for `match_batch`.
             event_id: As for `match_batch`.
-            schedule: As for `match_batch`; with "arrival", too, events are worked off in parts.
+            schedule: As for `match_batch`; with "arrival", too, events are matched in parts.
             width: Events of a part; by default what has given the best mean response time.
         """
         batch = EventBatch.of(events, self.event_type, event_id=event_id)
-        answers = self._scheduled(batch, schedule, width, handed_out(batch))
-        return (Ready(*each.found[1:], each.seconds) for each in answers)
+        parts = self.match_rows(batch, schedule, width, adapts=True)
+        return (PartialResult.of(part, batch.ids) for part in parts)
 
-    def pairs(self, batch: EventBatch, *, sort: Sort | None = "event", schedule: Schedule = "arrival") -> pa.Table:
-        """As `match_batch`, of a batch that was read before."""
-        return self.found(batch, schedule).table(batch.ids, sort)
+    def match_pairs(self, batch: EventBatch) -> Pairs:
+        """The pairs of a batch that was read before: rows, subscription ids and revisions."""
+        return _join(list(self.match_rows(batch)))
 
-    def found(self, batch: EventBatch, schedule: Schedule = "arrival") -> Pairs:
-        """The pairs of a batch that was read before, as they were found: rows, subscription ids and revisions."""
-        parts = list(self.found_parts(batch, schedule))
-        # A single part is the batch itself, in its own order.
-        return parts[0].found if len(parts) == 1 else Pairs.joined([(each.rows, each.found) for each in parts])
+    def match_rows(
+        self,
+        batch: EventBatch,
+        schedule: Schedule = "arrival",
+        width: int | None = None,
+        *,
+        adapts: bool = False,
+    ) -> Iterator[Part]:
+        """The pairs of a batch, part by part, as rows and slots: what `match_batch` and Spark's workers stand on.
 
-    def found_parts(self, batch: EventBatch, schedule: Schedule = "arrival") -> Iterator[Done[Pairs]]:
-        """As `found`, part by part, the rows of pairs being those within the part; by arrival all in one."""
-        width = self._whole(batch.rows) if schedule == "arrival" else None
-        return self._scheduled(batch, schedule, width, lambda _, pairs: pairs)
+        All parts are of the version of the subscriptions that is the newest when this is called.
+
+        Args:
+            batch: Events that were read before.
+            schedule: As for `match_batch`.
+            width: Events of a part.
+            adapts: Without a width, cut a batch of "arrival", too, into parts of the width that proved best; else
+                it stays whole, but for what is shared among threads.
+        """
+        begun = perf_counter()
+        check_schedule(schedule, width)
+        state, frame = self._begin(batch)
+        if width is None and schedule == "arrival" and not adapts:
+            width = self._whole(frame.rows)
+        self._scheduler.observe_updates(self._collection.updates)
+        plan = self._scheduler.plan(
+            frame.rows, schedule=schedule, width=width, estimate=lambda: state.estimate(frame)
+        )
+        return self._match_plan(plan, state, frame, begun)
+
+    def _match_plan(
+        self, plan: Plan, state: SegmentState | LiveState, frame: BatchFrame, begun: float
+    ) -> Iterator[Part]:
+        def match(rows: RowIndices) -> tuple[Pairs, float]:
+            part = frame if len(rows) == frame.rows else select_rows(frame, rows)
+            return state.match(part, self._call_policy), perf_counter()
+
+        pool = self._pool if frame.rows >= 2 * _PART_ROWS else None
+        seconds: list[float] = []
+        away = 0.0
+        for rows, (pairs, end) in zip(
+            plan.parts, map(match, plan.parts) if pool is None else pool.map(match, plan.parts), strict=True
+        ):
+            seconds.append(end - begun - away)
+            given = perf_counter()
+            yield Part(rows, pairs, seconds[-1])
+            if pool is None:  # the threads of a pool go on meanwhile
+                away += perf_counter() - given
+        self._scheduler.record(plan, seconds)
 
     def attributes(self) -> set[str]:
         """The names of the attributes that conditions read, of each path the outermost."""
-        segments = self._collection.flush().segments
-        forests = [segment.forest for segment in segments]
-        forests += [segment.settler.forest for segment in segments if segment.settler is not None]
-        return {name for forest in forests for name in names_read(forest)}
+        return {name for forest in self._collection.forests() for name in names_read(forest)}
 
     def operators(self) -> set[str]:
         """The names of the operators that conditions call."""
-        state = self._collection.flush()
-        found: set[str] = set()
-        for segment in state.segments:
-            if segment.settler is not None:
-                living = np.isin(segment.settler.slots, segment.living(state.version))
-                forest = segment.settler.forest
-                if not living.all():  # what is left of removed ones may call what is there no more
-                    forest = join_forests([(forest, np.flatnonzero(living))])
-                found |= operators_called(forest)
-        return found
+        return {name for forest in self._collection.forests() for name in called_operators(forest)}
 
     def explain(self, id: str, event: Mapping[str, Any] | EventBatch) -> Explanation:
         """Why an event satisfies a subscription, or why not."""
         subscription = self.subscription(id)
         batch = event if isinstance(event, EventBatch) else EventBatch.of(event, self.event_type)
-        sharing = self._collection.state.users
+        sharing = self._collection.newest().users
         return explain(self._compile(subscription.condition), batch, subscription_id=id, sharing=sharing)
 
     def stats(self) -> dict[str, Any]:
@@ -323,23 +390,29 @@ class Matcher:
         from a matcher that was opened from its newest version, or published it.
 
         Raises:
-            SnapshotError: Somebody else published there meanwhile, or `url` cannot be written.
+            SnapshotError: Another process published there meanwhile, or `url` cannot be written.
         """
-        from tamis.matchers import publish
-        from tamis.snapshot import Snapshots
-
         snapshots = Snapshots(url)
-        manifest = publish({self.event_type.name: self}, snapshots, self._published.get(snapshots.place))
+        parent = self._published.get(snapshots.place)
+        if parent is not None and snapshots.latest() == parent:
+            others = set(snapshots.manifest(parent).event_types) - {self.event_type.name}
+            if others:
+                msg = f"version {parent} is for event type {', '.join(sorted(others))}, too: publish them together"
+                raise SnapshotError(snapshots.url, msg, "conflict")
+        manifest = publish_subscriptions({self.event_type.name: self}, snapshots, parent)
         self._published[snapshots.place] = manifest.version
         return manifest.version
 
-    def parts(self) -> list[Part]:
-        """Its segments, to be published."""
-        from tamis.snapshot import Part
-
+    def segments(self) -> list[SnapshotPart]:
+        """Its segments, to be published; a matcher that changed in place goes on with segments."""
+        with self._collection.lock:
+            if isinstance(self._collection, LiveCollection):
+                self._collection = self._in_segments(self._collection)
         state = self._collection.flush()
         return [
-            Part(stored(segment), len(segment), segment.buried(state.version), self.event_type.name)
+            SnapshotPart(
+                store_segment(segment), len(segment), segment.tombstones(state.version), self.event_type.name
+            )
             for segment in state.segments
             if len(segment.living(state.version))
         ]
@@ -351,7 +424,7 @@ class Matcher:
         version: int | None = None,
         *,
         event_type: str | None = None,
-        engine: str = "auto",
+        engine: EngineLike = AUTO,
         limits: Limits = DEFAULT_LIMITS,
         threads: int = 1,
     ) -> Matcher:
@@ -364,28 +437,37 @@ class Matcher:
             SnapshotError: There is no such version, or it is damaged, foreign or newer.
             SubscriptionError: It is for several event types, or not for `event_type`.
         """
-        from tamis.matchers import Matchers
-        from tamis.snapshot import Snapshots
-
-        matchers = Matchers.open(url, version, engine=engine, limits=limits, threads=threads)
-        if event_type is not None and event_type not in matchers:
-            msg = f"{os.fspath(url)}: there is no event type {event_type!r}; there are {', '.join(matchers)}"
+        snapshots = Snapshots(url)
+        manifest = snapshots.manifest(version)
+        names = ", ".join(sorted(manifest.event_types)) or "none"
+        if event_type is None and len(manifest.event_types) != 1:
+            msg = f"expected subscriptions for one event type, found {names}"
             raise SubscriptionError(msg)
-        matcher = matchers.only if event_type is None else matchers[event_type]
-        if matchers.version is not None:
-            matcher._published[Snapshots(url).place] = matchers.version
+        if event_type is not None and event_type not in manifest.event_types:
+            msg = f"{os.fspath(url)}: there is no event type {event_type!r}; there are {names}"
+            raise SubscriptionError(msg)
+        name = next(iter(manifest.event_types)) if event_type is None else event_type
+        published = open_subscriptions(snapshots, manifest, [name])[name]
+        matcher = cls.of_segments(*published, engine=engine, limits=limits, threads=threads)
+        matcher._published[snapshots.place] = manifest.version
         return matcher
 
     @classmethod
-    def opened(cls, event_type: EventType, segments: Iterable[tuple[Segment, Any]], **settings: Any) -> Matcher:
+    def of_segments(
+        cls,
+        event_type: EventType,
+        segments: Iterable[tuple[Segment, I32]],
+        statistics: Statistics | None = None,
+        **settings: Any,
+    ) -> Matcher:
         """A matcher of published segments, each with its dead slots; other arguments are those of `Matcher`."""
-        matcher = cls(event_type, **settings)
+        matcher = cls(event_type, statistics=statistics, **settings)
         living: list[LiveSegment] = []
         for segment, dead in segments:
-            living.append(opened(segment, matcher.engine, matcher._build))
+            living.append(open_segment(segment, matcher.engine, matcher._build))
             if len(dead):
-                living[-1].kill(dead, 0)
-        matcher._collection = Collection(matcher._build, living)
+                living[-1].mark_deleted(dead, 0)
+        matcher._collection = SegmentCollection(matcher._build, living)
         return matcher
 
     def merge(self) -> None:
@@ -399,32 +481,41 @@ class Matcher:
             return condition
         return compile_condition(condition, self.event_type, self.limits)
 
-    def _compile_many(self, conditions: Sequence[str | None] | pa.Array) -> Sequence[Formula | ConditionError]:
-        if len(conditions) >= _WORTH_BULK:
-            return compile_conditions(conditions, self.event_type, self.limits)
-        texts = conditions.to_pylist() if isinstance(conditions, pa.Array) else conditions
-        return [compiled_alone(text, self.event_type, self.limits) for text in texts]
+    def _new_collection(self) -> SegmentCollection | LiveCollection:
+        if self._engine is not None and self._engine.dynamic:
+            index = self._engine.build((), self.statistics)
+            assert isinstance(index, DynamicIndex), f"engine {self.engine!r} says that it is dynamic"
+            return LiveCollection(index, self._formula_of)
+        return SegmentCollection(self._build)
+
+    def _in_segments(self, live: LiveCollection) -> SegmentCollection:
+        """The same subscriptions in segments, under the same lock, which the caller holds: no change is lost."""
+        collection = SegmentCollection(self._build)
+        for subscription in live.subscriptions():
+            collection.append(subscription, self._formula_of(subscription))
+        collection.updates, collection.lock = live.updates, live.lock
+        return collection
+
+    def _formula_of(self, subscription: Subscription) -> Formula:
+        return self._compile(subscription.condition).formula
 
     def _build(self, forest: Forest) -> Index:
-        name = self.engine
-        if self._chooses:
-            choice = choose(forest, self.statistics)
-            name = choice.engine
-            if self._choice is None or len(forest) >= self._choice.subscriptions:
-                self._choice = choice  # the largest segment decides what is said of the matcher
-        return ENGINES[name].build(forest, self.statistics)
+        if self._engine is not None:
+            return self._engine.build(forest, self.statistics)
+        choice = choose(forest, self.statistics)
+        if self._choice is None or len(forest) >= self._choice.subscriptions:
+            self._choice = choice  # the largest segment decides what is said of the matcher
+        return ENGINES[choice.engine].build(forest, self.statistics)
 
     def _add(self, columns: Columns, formulas: Sequence[Formula | ConditionError]) -> list[Refusal]:
         """Add what is neither refused nor taken."""
-        places = formulas.refused if isinstance(formulas, FormulaColumn) else range(len(formulas))
-        reasons = {place: formulas[place] for place in places if isinstance(formulas[place], ConditionError)}
-        errors: dict[int, TamisError] = {
-            place: error for place, error in reasons.items() if isinstance(error, ConditionError)
-        }
+        errors: dict[int, TamisError] = dict(refusals(formulas))
         forest = forest_of(formulas) if isinstance(formulas, FormulaColumn) else None
         with self._collection.lock:
-            for place in np.flatnonzero(self._collection.taken(columns.ids)).tolist():
-                errors.setdefault(place, _taken(columns.ids[place].as_py()))
+            for place in np.flatnonzero(pc.equal(columns.ids, "")).tolist():
+                errors.setdefault(place, _no_id(""))
+            for place in np.flatnonzero(self._collection.existing(columns.ids)).tolist():
+                errors.setdefault(place, _already_there(columns.ids[place].as_py()))
             keep = np.ones(len(columns), np.bool_)
             keep[list(errors)] = False
             if forest is None:
@@ -434,46 +525,44 @@ class Matcher:
                     self._collection.append(columns.subscription(place), formula)
             elif keep.any():
                 self._collection.append_many(columns, forest, np.flatnonzero(keep))
-        self._collection.tidy()
+        self._collection.maintain()
         return [Refusal(columns.ids[place].as_py(), errors[place]) for place in sorted(errors)]
 
-    def _scheduled(
-        self, batch: EventBatch, schedule: Schedule, width: int | None, finish: Callable[[Places, Pairs], T]
-    ) -> Iterator[Done[T]]:
-        """What `finish` makes of the pairs of each part of a batch, all of the version that is the newest now."""
-        check_schedule(schedule, width)
-        state, frame = self._begin(batch)
-        self._scheduler.updated(self._collection.updates)
-        pool = self._pool if frame.rows >= 2 * _PART_ROWS else None
-        return scheduled(
-            self._scheduler,
-            state,
-            frame,
-            finish,
-            schedule=schedule,
-            width=width,
-            pool=pool,
-            manner=self._manner,
-        )
-
     def _whole(self, rows: int) -> int:
-        """Events of a part that nobody waits for: all, unless several threads share them."""
+        """Events of a part if no caller waits for parts: all, unless several threads share them."""
         parts = 1 if rows < 2 * _PART_ROWS else min(self.threads, rows // _PART_ROWS)
         return max(1, -(-rows // parts))
 
-    def _begin(self, batch: EventBatch) -> tuple[State, BatchFrame]:
-        """The newest version, and the events; of some batches, it is learned what events are like."""
-        state, frame = self._collection.settled(), BatchFrame(batch)
+    def _begin(self, batch: EventBatch) -> tuple[SegmentState | LiveState, BatchFrame]:
+        """The newest version, and the events; one batch in `_LEARN_EVERY` is observed for the statistics."""
+        frame = BatchFrame(batch)
+        state = self._collection.newest(frame.rows)
         self._batches += 1
-        if self._batches % _LEARN_EVERY == 1 and frame.rows and state.segments:
-            largest = max(state.segments, key=len)
-            self.statistics.observe(frame, [axis.attribute for axis in largest.forest.axes])
+        if self._batches % _LEARN_EVERY == 1 and frame.rows:
+            attributes = self._collection.attributes()
+            if attributes:
+                self.statistics.observe(frame, attributes)
         return state, frame
 
 
-def _unknown(id: str) -> SubscriptionError:
-    return SubscriptionError(f"there is no subscription {id!r}")
+def _join(parts: Sequence[Part]) -> Pairs:
+    """The pairs of all parts of a batch; a single part is the batch itself, in its own order."""
+    return parts[0].pairs if len(parts) == 1 else Pairs.join([(part.rows, part.pairs) for part in parts])
 
 
-def _taken(id: str) -> SubscriptionError:
-    return SubscriptionError(f"there is already a subscription {id!r}; use replace to change it")
+def _not_there(id: str) -> SubscriptionError:
+    return SubscriptionError(kind="unknown", id=id)
+
+
+def _check_id(id: object) -> None:
+    if not isinstance(id, str) or not id:
+        raise _no_id(id)
+
+
+def _no_id(found: object) -> SubscriptionError:
+    hint = f"; write {str(found)!r}" if isinstance(found, int) else ""
+    return SubscriptionError(f"the id of a subscription is a text that is not empty, found {found!r}{hint}")
+
+
+def _already_there(id: str) -> SubscriptionError:
+    return SubscriptionError("use replace to change it", "exists", id)

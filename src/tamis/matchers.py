@@ -10,12 +10,13 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from tamis.errors import SnapshotError, SubscriptionError
+from tamis.engines import AUTO, EngineLike
+from tamis.errors import SubscriptionError
 from tamis.events.event_type import EventType
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.matcher import Matcher
-from tamis.snapshot import Entry, Manifest, Snapshots
-from tamis.statistics import Statistics
+from tamis.segments.published import open_subscriptions, publish_subscriptions
+from tamis.snapshot import Manifest, Snapshots
 
 
 class Matchers:
@@ -36,7 +37,7 @@ class Matchers:
         self,
         event_types: Iterable[EventType] = (),
         *,
-        engine: str = "auto",
+        engine: EngineLike = AUTO,
         limits: Limits = DEFAULT_LIMITS,
         threads: int = 1,
     ) -> None:
@@ -98,10 +99,10 @@ class Matchers:
         from matchers that were opened from its newest version, or published it.
 
         Raises:
-            SnapshotError: Somebody else published there meanwhile, or `url` cannot be written.
+            SnapshotError: Another process published there meanwhile, or `url` cannot be written.
         """
         snapshots = Snapshots(url)
-        manifest = publish(self._matchers, snapshots, self._published.get(snapshots.place), extra)
+        manifest = publish_subscriptions(self._matchers, snapshots, self._published.get(snapshots.place), extra)
         self._published[snapshots.place] = self.version = manifest.version
         self.extra = manifest.extra
         return manifest
@@ -113,7 +114,7 @@ class Matchers:
         version: int | None = None,
         *,
         segments: Collection[str] | None = None,
-        engine: str = "auto",
+        engine: EngineLike = AUTO,
         limits: Limits = DEFAULT_LIMITS,
         threads: int = 1,
     ) -> Matchers:
@@ -133,47 +134,11 @@ class Matchers:
         snapshots = Snapshots(url)
         manifest = snapshots.manifest(version)
         matchers = cls(engine=engine, limits=limits, threads=threads)
-        known = {} if manifest.statistics is None else snapshots.statistics(manifest.version) or {}
-        entries = [entry for entry in manifest.entries if segments is None or entry.segment in segments]
-        for name, described in manifest.event_types.items():
-            learned = known.get(name)
-            matchers._matchers[name] = Matcher.opened(
-                EventType.of(dict(described)),
-                _segments(snapshots, entries, name),
-                statistics=None if learned is None else Statistics.from_json(learned),
-                **matchers._settings,
-            )
+        published = open_subscriptions(snapshots, manifest, manifest.event_types, segments)
+        matchers._matchers = {
+            name: Matcher.of_segments(*each, **matchers._settings) for name, each in published.items()
+        }
         if segments is None:
             matchers._published[snapshots.place] = manifest.version
         matchers.version, matchers.extra = manifest.version, manifest.extra
         return matchers
-
-
-def publish(
-    matchers: Mapping[str, Matcher],
-    snapshots: Snapshots,
-    parent: int | None,
-    extra: Mapping[str, Any] | None = None,
-) -> Manifest:
-    """Publish matchers, by the names of their event types, as the version after `parent`."""
-    if parent is not None and snapshots.latest() == parent:
-        others = set(snapshots.manifest(parent).event_types) - set(matchers)
-        if others and len(matchers) == 1:
-            msg = f"version {parent} is for event type {', '.join(sorted(others))}, too: publish them together"
-            raise SnapshotError(snapshots.url, msg, "conflict")
-    parts = [part for matcher in matchers.values() for part in matcher.parts()]
-    learned = {name: each.statistics.to_json() for name, each in matchers.items() if len(each.statistics)}
-    return snapshots.publish(
-        parts,
-        parent=parent,
-        event_types={name: matcher.event_type.to_dict() for name, matcher in matchers.items()},
-        extra={"subscriptions": sum(len(matcher) for matcher in matchers.values()), **(extra or {})},
-        statistics=learned or None,
-    )
-
-
-def _segments(snapshots: Snapshots, entries: Iterable[Entry], event_type: str) -> Iterator[tuple[Any, Any]]:
-    """The segments of one event type, with their dead slots."""
-    for entry in entries:
-        if entry.event_type == event_type:
-            yield snapshots.segment(entry.segment), snapshots.tombstones(entry)

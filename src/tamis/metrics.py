@@ -1,22 +1,23 @@
-"""Figures of a running query for Prometheus, in a registry of their own, served over HTTP.
+"""Metrics of a running query for Prometheus, in a registry of their own, served over HTTP.
 
 Counters count what this process did since it started, a batch that it reports twice once. Every metric has the
 label `query`.
 
 | metric | kind | what |
 |---|---|---|
-| `tamis_events_total` | counter | events read, bad ones included |
+| `tamis_events_total` | counter | events read, dead letters included |
 | `tamis_matched_events_total` | counter | events that satisfied at least one subscription |
 | `tamis_notifications_total` | counter | notifications given to the sink |
 | `tamis_repeated_total` | counter | matches left out because the event had been notified before |
 | `tamis_overflow_total` | counter | matches left out by quotas and cool-downs |
-| `tamis_dead_letters_total` | counter | bad events, set aside with a reason |
+| `tamis_dead_letters_total` | counter | dead letters |
 | `tamis_visits_total` | counter | how often an event visited a shard |
-| `tamis_useful_visits_total` | counter | how often it found something there |
+| `tamis_useful_visits_total` | counter | how often it matched something there |
 | `tamis_batch_seconds` | histogram | time of a micro-batch |
 | `tamis_backlog_events` | gauge | events that wait; NaN if the source does not know |
 | `tamis_snapshot_version` | gauge | version of the snapshot that the last batch was matched with |
 | `tamis_store_version` | gauge | version of the store; NaN without one |
+| `tamis_subscriptions_set_aside` | gauge | subscriptions that are not matched: to another event type, or refused |
 | `tamis_lag_seconds` | gauge | age of the oldest change of the store that the snapshot lacks; NaN without one |
 | `tamis_last_batch_id` | gauge | number of the last batch |
 | `tamis_last_batch_timestamp_seconds` | gauge | its recorded time, in seconds since 1970 |
@@ -30,7 +31,7 @@ With the label `operator`, too, for each operator that was called:
 | `tamis_operator_failures_total` | counter | events for which it failed |
 | `tamis_operator_saved_total` | counter | calls that sharing or an early end made needless |
 | `tamis_operator_skipped_total` | counter | calls not made because it had failed too often |
-| `tamis_operator_open` | gauge | 1 if a worker leaves it alone for now, because it failed too often |
+| `tamis_operator_open` | gauge | 1 if a worker does not call it for now, because it failed too often |
 
 From Spark itself, if `listener` is added to the session:
 
@@ -38,7 +39,7 @@ From Spark itself, if `listener` is added to the session:
 |---|---|---|
 | `tamis_spark_input_rows_total` | counter | rows that Spark read; a source read twice counts twice |
 | `tamis_spark_input_rows_per_second` | gauge | rate at which rows arrive |
-| `tamis_spark_processed_rows_per_second` | gauge | rate at which Spark works them off |
+| `tamis_spark_processed_rows_per_second` | gauge | rate at which Spark processes them |
 | `tamis_spark_trigger_seconds` | gauge | time of the last trigger, with Spark's own book-keeping |
 | `tamis_spark_state` | state set | which of running, idle, stopped, failed the query is |
 """
@@ -91,20 +92,23 @@ class Metrics:
         def gauge(name: str, text: str) -> Gauge:
             return Gauge(f"tamis_{name}", text, ["query"], registry=self.registry)
 
-        self._events = counter("events", "Events read, bad ones included")
+        self._events = counter("events", "Events read, dead letters included")
         self._matched = counter("matched_events", "Events that satisfied at least one subscription")
         self._notifications = counter("notifications", "Notifications given to the sink")
         self._repeated = counter("repeated", "Matches left out because the event had been notified before")
         self._overflow = counter("overflow", "Matches left out by quotas and cool-downs")
-        self._dead = counter("dead_letters", "Bad events, set aside with a reason")
+        self._dead = counter("dead_letters", "Dead letters")
         self._visits = counter("visits", "How often an event visited a shard")
-        self._useful = counter("useful_visits", "How often an event found something in a shard")
+        self._useful = counter("useful_visits", "How often an event matched something in a shard")
         self._seconds = Histogram(
             "tamis_batch_seconds", "Time of a micro-batch", ["query"], registry=self.registry, buckets=_BUCKETS
         )
         self._backlog = gauge("backlog_events", "Events that wait")
         self._version = gauge("snapshot_version", "Version of the snapshot that the last batch was matched with")
         self._store_version = gauge("store_version", "Version of the store")
+        self._set_aside = gauge(
+            "subscriptions_set_aside", "Subscriptions that are refused or to another event type"
+        )
         self._lag = gauge("lag_seconds", "Age of the oldest change of the store that the snapshot lacks")
         self._batch = gauge("last_batch_id", "Number of the last batch")
         self._at = gauge("last_batch_timestamp_seconds", "Recorded time of the last batch, seconds since 1970")
@@ -114,13 +118,13 @@ class Metrics:
         }
         self._open = Gauge(
             "tamis_operator_open",
-            "Is it left alone for now, because it failed too often?",
+            "Is it not called for now, because it failed too often?",
             ["query", "operator"],
             registry=self.registry,
         )
         self._input_rows = counter("spark_input_rows", "Rows that Spark read")
         self._input_rate = gauge("spark_input_rows_per_second", "Rate at which rows arrive")
-        self._processed_rate = gauge("spark_processed_rows_per_second", "Rate at which Spark works rows off")
+        self._processed_rate = gauge("spark_processed_rows_per_second", "Rate at which Spark processes rows")
         self._trigger = gauge("spark_trigger_seconds", "Time of the last trigger, with Spark's own book-keeping")
         self._state = Enum(
             "tamis_spark_state", "State of the query", ["query"], registry=self.registry, states=_STATES
@@ -153,12 +157,13 @@ class Metrics:
         self._backlog.labels(query).set(_or_nan(report.backlog))
         self._version.labels(query).set(report.version)
         self._store_version.labels(query).set(_or_nan(report.store_version))
+        self._set_aside.labels(query).set(report.set_aside)
         self._lag.labels(query).set(_or_nan(report.lag_seconds))
         self._batch.labels(query).set(report.batch)
         self._at.labels(query).set(report.at.timestamp())
 
     def _observe_breakers(self, report: BatchReport) -> None:
-        """An operator that is not in the report is not left alone: one that is would be."""
+        """Update which circuit breakers are open; that of an operator without a report is closed."""
         is_open = {each.operator: each.is_open for each in report.operators}
         with self._lock:
             seen = self._seen.setdefault(report.query, set())
@@ -197,7 +202,7 @@ class Metrics:
         return served
 
     def close(self) -> None:
-        """Serve no more; the figures stay."""
+        """Stop serving; the values stay."""
         if self._server is not None:
             server, thread = self._server
             self._server = None
@@ -217,7 +222,7 @@ def listener(metrics: Metrics) -> StreamingQueryListener:
     """
     from pyspark.sql.streaming.listener import StreamingQueryListener
 
-    names: dict[str, str] = {}  # the end of a query and its idling are told by id only
+    names: dict[str, str] = {}  # events of the end of a query and of its idling have the id only
 
     class Listener(StreamingQueryListener):
         def onQueryStarted(self, event: Any) -> None:

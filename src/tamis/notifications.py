@@ -1,4 +1,4 @@
-"""Notifications and dead letters as Arrow tables, and the ids by which each is known wherever it goes.
+"""Notifications and dead letters as Arrow tables, and their ids, which are the same wherever they go.
 
 An id is a function of what is notified, never of when or how: not of the batch, the query or the version of the
 snapshot. It is the BLAKE2b hash of 16 bytes, without key, salt or personalisation, in 32 lower-case hexadecimal
@@ -11,15 +11,20 @@ digits, of these bytes one after the other:
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from hashlib import blake2b
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-Keys: TypeAlias = NDArray[np.uint64]
+from tamis.arrays import I64, U64, Bools
+from tamis.events.conversion import clean
+
+Keys: TypeAlias = U64
 """Ids as numbers, uint64[2, n]: the first and the last 8 bytes, so that numbers sort as texts do."""
 
 _TIME = pa.timestamp("us", "UTC")
@@ -34,9 +39,18 @@ NOTIFICATIONS = pa.schema(
         pa.field("version", pa.int64(), nullable=False),
         pa.field("event_time", _TIME),
         pa.field("matched_at", _TIME, nullable=False),
+        pa.field("owner", pa.string()),
+        pa.field("label", pa.string()),
+        pa.field("attributes", pa.string()),
     ]
 )
-"""A match to be told: `version` is that of the snapshot, `matched_at` the recorded time of the batch."""
+"""A match: `version` is that of the snapshot, `matched_at` when it was made, which a replay keeps; `owner` and
+`label` are the subscription's, if it has them; `attributes`, a JSON object, are those of the event that were asked
+for."""
+ADDED = ("owner", "label", "attributes")
+"""Columns that files and tables of earlier versions lack, and that JSON lines leave out where they are empty."""
+JSON_COLUMN = "attributes"
+"""The column whose values are JSON already."""
 
 DEAD_LETTERS = pa.schema(
     [
@@ -49,6 +63,23 @@ DEAD_LETTERS = pa.schema(
     ]
 )
 """An event that could not be matched: why (`kind` for programs, `reason` for people), and the bytes that came."""
+
+
+def with_added_columns(table: pa.Table) -> pa.Table:
+    """Notifications with all columns; those that were added since are empty where they are missing."""
+    for name in ADDED:
+        if name not in table.column_names:
+            table = table.append_column(NOTIFICATIONS.field(name), pa.nulls(table.num_rows, pa.string()))
+    return table
+
+
+def json_object(values: Mapping[str, Any]) -> str:
+    """Attributes of an event as JSON, in one spelling; what JSON cannot say is a text, half a character is `?`."""
+    try:
+        return clean(json.dumps(values, ensure_ascii=False, separators=(",", ":"), default=str, allow_nan=False))
+    except ValueError:  # NaN and the infinities
+        return json_object(json.loads(json.dumps(values, default=str), parse_constant=str))
+
 
 _ROWS = 1 << 18
 """How many ids are made at a time, so that the bytes to hash stay small."""
@@ -99,7 +130,7 @@ def distinct(table: pa.Table) -> pa.Table:
     return table.take(pa.array(order[is_first(keys[:, order])]))
 
 
-def order_of(keys: Keys, then: NDArray[np.int64]) -> NDArray[np.int64]:
+def order_of(keys: Keys, then: I64) -> I64:
     """The order of ids, and of `then` where they are equal."""
     # By the first halves, which hardly ever are equal unless ids are; what is equal is put in order by itself.
     order = np.argsort(keys[0], kind="stable")
@@ -111,7 +142,7 @@ def order_of(keys: Keys, then: NDArray[np.int64]) -> NDArray[np.int64]:
     return order
 
 
-def is_first(keys: Keys) -> NDArray[np.bool_]:
+def is_first(keys: Keys) -> Bools:
     """Which of the sorted ids differ from the one before."""
     first = np.ones(keys.shape[1], dtype=np.bool_)
     first[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)

@@ -1,11 +1,12 @@
-"""What the micro-batches of a query did: a report each, kept in a file, summed up when asked.
+"""Reports of micro-batches: one for each batch, kept in a file, summed up on demand.
 
-A report says what happened and never decides what happens: matching, pins and sinks read nothing from here. A
-batch that is done again after a crash is reported again, and of several reports of a batch the last one counts.
+A report records what happened and decides nothing: matching, pins and sinks read nothing from here. A batch that
+is repeated after a crash is reported again, and of several reports of a batch the last one counts.
 """
 
 from __future__ import annotations
 
+import heapq
 import json
 import math
 import os
@@ -14,14 +15,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from statistics import median
+from typing import Any, Literal, Protocol, TypeAlias
 
-from tamis.errors import TamisError
-from tamis.operators.reporting import OperatorReport, summed
+from tamis.errors import TamisError, reported_writes
+from tamis.operators.reports import OperatorReport, sum_reports
 
 TOP = 20
 """How many subscriptions a summary names."""
 
+HISTORY_BYTES = 64 << 20
+"""How long a file of reports may grow, by default."""
 _TAIL_BYTES = 65_536
 
 
@@ -40,12 +44,12 @@ class BatchReport:
         seconds: How long the batch took, all in all.
         match_seconds: Of these, for matching.
         commit_seconds: Of these, for the sink's commit.
-        events: Events read, bad ones included.
+        events: Events read, dead letters included.
         matched_events: Events that satisfied at least one subscription.
         notifications: Notifications given to the sink.
         repeated: Matches left out because the event had been notified before.
         overflow: Matches left out because a subscription was over its quota or cooling down.
-        dead: Bad events, set aside with a reason.
+        dead: Dead letters.
         backlog: Events that wait, if the source knows.
         version: The version of the snapshot that the batch was matched with.
         store_version: The version of the store, if there is one.
@@ -53,10 +57,12 @@ class BatchReport:
             store.
         busiest: The subscriptions with most matches in the batch, and how many each had.
         operators: What each operator did that was called.
-        shards: Over how many parts subscriptions were dealt.
+        shards: The number of parts into which subscriptions were split.
         visits: How often an event visited a shard; each event all of them, if nothing routed it.
-        useful_visits: How often it found something there: the least number of visits with that deal.
+        useful_visits: How often it matched something there: the least number of visits with that assignment.
+        set_aside: Subscriptions that are not matched: to another event type than that of the events, or refused.
         overflow_by_group: The part of `overflow` of each group of subscriptions that has a quota of its own.
+        dead_by_kind: The part of `dead` of each kind, the most first.
     """
 
     query: str
@@ -80,7 +86,9 @@ class BatchReport:
     shards: int = 1
     visits: int = 0
     useful_visits: int = 0
+    set_aside: int = 0
     overflow_by_group: tuple[tuple[str, int], ...] = ()
+    dead_by_kind: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
         """A time without a zone would mean another moment on another machine."""
@@ -109,7 +117,7 @@ class BatchReport:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> BatchReport:
-        """A report from its JSON; what it does not know is ignored.
+        """A report from its JSON; unknown fields are ignored.
 
         Raises:
             ProgressError: If it is no JSON object, or a field is missing or of another type.
@@ -122,9 +130,10 @@ class BatchReport:
         if not isinstance(values, dict):
             msg = f"expected a JSON object, found {type(values).__name__}"
             raise ProgressError(msg)
-        # Reports were written before there were operators, before events were routed, before groups had quotas.
-        older = {"operators": [], "shards": 1, "visits": 0, "useful_visits": 0, "overflow_by_group": []}
-        values = {**older, **values}
+        # Older reports lack the fields for operators, routing, the quotas of groups, kinds of dead letters, and
+        # what is set aside.
+        older: dict[str, Any] = {"operators": [], "shards": 1, "visits": 0, "useful_visits": 0, "set_aside": 0}
+        values = {**older, "overflow_by_group": [], "dead_by_kind": [], **values}
         read = {field.name: _field(values, field.name, str(field.type)) for field in fields(cls)}
         try:
             return cls(**read)
@@ -174,20 +183,35 @@ class History:
     leaves it out, and the next writer removes it.
     """
 
-    def __init__(self, file: str | os.PathLike[str]) -> None:
+    def __init__(self, file: str | os.PathLike[str], most_bytes: int = HISTORY_BYTES) -> None:
+        """Nothing is touched yet.
+
+        Args:
+            file: Of reports.
+            most_bytes: When it is longer, only the newest reports stay, in a quarter of that.
+        """
         self.file = Path(file)
+        self._most_bytes = most_bytes
         self._whole = False
 
     def append(self, report: BatchReport) -> None:
-        """Add a report, durably."""
-        if not self._whole:
-            self._prepare()
-        self._whole = False  # until the line is: a full disk may take half of it
-        with self.file.open("ab") as file:
-            file.write(report.to_json().encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        self._whole = True
+        """Add a report, durably.
+
+        Raises:
+            WriteError: The file cannot be written.
+        """
+        with reported_writes(self.file):
+            if not self._whole:
+                self._prepare()
+            self._whole = False  # until the line is: a full disk may take half of it
+            with self.file.open("ab") as file:
+                file.write(report.to_json().encode() + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+                size = file.tell()
+            self._whole = True
+            if size > self._most_bytes:
+                self._shorten(size)
 
     def read(self) -> list[BatchReport]:
         """All reports, one a batch, in the order in which they were written.
@@ -209,6 +233,17 @@ class History:
             reports.pop((report.query, report.batch), None)  # the last one of a batch, in its own place
             reports[report.query, report.batch] = report
         return list(reports.values())
+
+    def _shorten(self, size: int) -> None:
+        with self.file.open("rb") as file:
+            file.seek(size - self._most_bytes // 4)
+            last = file.read().partition(b"\n")[2]
+        aside = self.file.with_suffix(".new")
+        with aside.open("wb") as file:  # durable before it takes the place of what was
+            file.write(last)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(self.file)
 
     def _prepare(self) -> None:
         """Make the file, or cut off what a killed writer left after the last whole line."""
@@ -267,13 +302,17 @@ class Summary:
         notifications: Notifications given to the sink.
         repeated: Matches left out because the event had been notified before.
         overflow: Matches left out by quotas and cool-downs.
-        dead: Bad events.
+        dead: Dead letters.
+        dead_by_kind: Of these, the number of each kind, the most first; older reports do not have it.
         latency: Seconds per batch.
         top: The subscriptions with most matches, as far as reports name them: a subscription that is not among the
             busiest of a batch is not counted for that batch, so each number is the least that it can be.
         versions: The versions of the snapshot that batches were matched with, ascending.
         lag_seconds: The longest that a batch lagged behind the store, or None if no batch knew.
         operators: What each operator did.
+        set_aside: Subscriptions that the last batch did not match.
+        median_events_per_second: The median of the rates of batches that had events: unlike the rate of all
+            together, one slow batch does not change it.
     """
 
     batches: int
@@ -289,11 +328,19 @@ class Summary:
     versions: tuple[int, ...]
     lag_seconds: float | None
     operators: tuple[OperatorReport, ...] = ()
+    dead_by_kind: tuple[tuple[str, int], ...] = ()
+    set_aside: int = 0
+    median_events_per_second: float = 0.0
 
     @property
     def events_per_second(self) -> float:
         """Events by the time in batches."""
         return self.events / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def notifications_per_match(self) -> float:
+        """Notifications by events that satisfied at least one subscription."""
+        return self.notifications / self.matched_events if self.matched_events else 0.0
 
     @property
     def matched_share(self) -> float:
@@ -304,9 +351,12 @@ class Summary:
     def of(cls, reports: Sequence[BatchReport]) -> Summary:
         """Sum reports up; each batch is expected once, as `History.read` gives them."""
         matches: Counter[str] = Counter()
+        dead: Counter[str] = Counter()
         for report in reports:
             matches.update(dict(report.busiest))
+            dead.update(dict(report.dead_by_kind))
         lags = [report.lag_seconds for report in reports if report.lag_seconds is not None]
+        rates = [report.events_per_second for report in reports if report.events]
         return cls(
             batches=len(reports),
             events=sum(report.events for report in reports),
@@ -320,44 +370,56 @@ class Summary:
             top=busiest(matches, TOP),
             versions=tuple(sorted({report.version for report in reports})),
             lag_seconds=max(lags, default=None),
-            operators=summed(each for report in reports for each in report.operators),
+            operators=sum_reports(each for report in reports for each in report.operators),
+            dead_by_kind=busiest(dead, len(dead)),
+            set_aside=reports[-1].set_aside if reports else 0,
+            median_events_per_second=median(rates) if rates else 0.0,
         )
 
 
 def busiest(matches: dict[str, int], count: int) -> tuple[tuple[str, int], ...]:
-    """The subscriptions with most matches, most first; equals by their id, so that a replay names the same."""
-    return tuple(sorted(matches.items(), key=lambda one: (-one[1], one[0]))[:count])
+    """The names with the greatest counts, most first; equals by name, so that a replay names the same."""
+    return tuple(heapq.nsmallest(count, matches.items(), key=lambda one: (-one[1], one[0])))
 
 
-class View(Protocol):
-    """Shows reports to somebody while a query runs."""
+Stage: TypeAlias = Literal["start", "subscriptions", "matching", "delivery", "report", "spark"]
+_STAGES: dict[Stage, str] = {
+    "start": "before its first batch",
+    "subscriptions": "while its version of the subscriptions was pinned",
+    "matching": "while events were read and matched",
+    "delivery": "while results were handed to the sink",
+    "report": "after its results were delivered, while its report was written",
+    "spark": "within Spark, outside of a batch",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunFailure:
+    """Where and why a run failed.
+
+    Attributes:
+        stage: What was going on: "start", the start of the query; "subscriptions", "matching", "delivery",
+            "report", the steps of a batch; "spark", whatever Spark does between them.
+        reason: Why, for people.
+        batch: The number of the batch, if it was in one.
+    """
+
+    stage: Stage
+    reason: str
+    batch: int | None = None
+
+    @property
+    def place(self) -> str:
+        """Where it was, for people."""
+        within = "" if self.batch is None else f"in batch {self.batch}, "
+        return within + _STAGES[self.stage]
+
+
+class ReportView(Protocol):
+    """Shows reports while a query runs."""
 
     def show(self, report: BatchReport) -> None:
         """A batch is done."""
 
     def close(self) -> None:
         """There will be no more."""
-
-
-def duration_text(seconds: float) -> str:
-    """`0.4 ms`, `38 ms`, `1.25 s`, `4 min 10 s`, `3 h 5 min`: for people."""
-    if seconds < 0.01:
-        return f"{seconds * 1000:.2g} ms"
-    if seconds < 0.9995:
-        return f"{seconds * 1000:.0f} ms"
-    if seconds < 99.95:
-        return f"{seconds:.3g} s"
-    minutes, left = divmod(round(seconds), 60)
-    if minutes < 100:
-        return f"{minutes} min {left} s"
-    return f"{minutes // 60} h {minutes % 60} min"
-
-
-def share_text(share: float) -> str:
-    """`4.1%`, `100%`, `0.02%`: for people."""
-    return f"{share:.0%}" if share >= 0.9995 or not share else f"{share * 100:.2g}%"
-
-
-def rate_text(events_per_second: float) -> str:
-    """`12,400`, `3.2`: events a second, for people."""
-    return f"{events_per_second:,.0f}" if events_per_second >= 10 else f"{events_per_second:.2g}"

@@ -1,9 +1,9 @@
-"""Match quotas and cool-downs of subscriptions, so that one that is nearly always true cannot drown the rest.
+"""Match quotas and cool-downs of subscriptions: one that is nearly always true does not crowd out the rest.
 
-What is kept is a function of the notifications, the time of the batch and the state after the batch before, never
-of partitions or the clock: those with the lowest ids win. The state after a batch is on disk before the batch is
-committed, in a file of its own, with the quota that it was judged by. A replay begins from the state of the batch
-before it, and goes by the same quota, though another one may be in force by then.
+Which notifications are kept is a function of the notifications, the time of the batch and the state after the
+batch before, never of partitions or the clock: those with the lowest ids are kept. The state after a batch is on
+disk before the batch is committed, in a file of its own, with the quota that was applied. A replay begins from the
+state of the batch before it and applies the same quota, even if another one is in force by then.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from tamis.arrays import I64, Bools
 from tamis.errors import TamisError
 from tamis.notifications import distinct, notification_ids
-from tamis.sinks.once import name_of
+from tamis.sinks.folder_commits import batch_name
 from tamis.snapshot.storage import open_storage
 
 KEPT_STATES = 5
@@ -40,7 +40,7 @@ class QuotaError(TamisError):
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """How much a subscription may be told.
+    """How many notifications a subscription may give.
 
     Attributes:
         matches: At most so many notifications within `per`; None for any number.
@@ -70,11 +70,11 @@ class Quota:
 
     @property
     def is_limit(self) -> bool:
-        """Is anybody limited by it?"""
+        """Does it limit any subscription?"""
         numbers = (self.matches, *self.groups.values())
         return self.cool_down is not None or any(number is not None for number in numbers)
 
-    def allowance(self, subscriptions: pa.Array) -> NDArray[np.int64]:
+    def allowance(self, subscriptions: pa.Array) -> I64:
         """How many notifications each of some subscriptions may give within `per`; a huge number for any."""
         most = np.full(len(subscriptions), _number(self.matches), dtype=np.int64)
         if self.groups:
@@ -85,20 +85,19 @@ class Quota:
             most[has_own] = numbers[found.drop_null().to_numpy()]
         return most
 
-    def most(self, subscriptions: pa.Array) -> NDArray[np.int64]:
+    def most(self, subscriptions: pa.Array) -> I64:
         """What each of some subscriptions cannot exceed in a batch: for `first_per_subscription`."""
         allowed = self.allowance(subscriptions)
         return allowed if self.cool_down is None else np.minimum(allowed, 1)
 
     def to_json(self) -> str:
-        """The quota as JSON."""
         cool_down = None if self.cool_down is None else self.cool_down // _MICROSECOND
         times = {"per_us": self.per // _MICROSECOND, "cool_down_us": cool_down}
         return json.dumps({"matches": self.matches, **times, "groups": dict(self.groups)})
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Quota:
-        """A quota of its JSON."""
+        """Read a quota from its JSON."""
         given: dict[str, Any] = json.loads(text)
         cool_down = None if given["cool_down_us"] is None else given["cool_down_us"] * _MICROSECOND
         return cls(given["matches"], given["per_us"] * _MICROSECOND, cool_down, given["groups"])
@@ -111,7 +110,7 @@ class Quotas:
         """Nothing is touched yet.
 
         Args:
-            quota: Of all subscriptions; or what tells it, asked at each batch.
+            quota: The quota of all subscriptions; or a function that gives it, called for each batch.
             state: The path or URL of a folder for the states.
         """
         self._quota = quota
@@ -120,11 +119,11 @@ class Quotas:
         self._asked: tuple[str, int, Quota] | None = None
 
     def quota(self, query: str, batch: int) -> Quota:
-        """What a batch goes by: what it went by before, if it is done again."""
+        """The quota of a batch: in a replay, the one that was applied the first time."""
         if self._asked is None or self._asked[:2] != (query, batch):
             found = self._quota() if callable(self._quota) else self._quota
             if callable(self._quota) and batch in self._batches(query):
-                found = _recorded(self._read(query, batch)) or found
+                found = _recorded_quota(self._read(query, batch)) or found
             self._asked = query, batch, found
         return self._asked[2]
 
@@ -155,9 +154,9 @@ class Quotas:
         with pa.BufferOutputStream() as stream:
             with pa.ipc.new_file(stream, state.schema) as writer:
                 writer.write_table(state)
-            self._storage.write(f"{name_of(query, batch)}.arrow", [memoryview(stream.getvalue())])
+            self._storage.write(f"{batch_name(query, batch)}.arrow", [memoryview(stream.getvalue())])
         for old in self._batches(query)[:-KEPT_STATES]:
-            self._storage.remove(f"{name_of(query, old)}.arrow")
+            self._storage.remove(f"{batch_name(query, old)}.arrow")
         self._last = (query, batch, state)
         return table.filter(pa.array(keep)), overflow
 
@@ -171,23 +170,23 @@ class Quotas:
             return earlier[-1], self._read(query, earlier[-1])
         if not batches or (batch in batches and self._read(query, batch).schema.metadata[b"after"] == b"None"):
             return None, _STATE.empty_table().replace_schema_metadata({"window_us": "0"})
-        where = self._storage.where(f"{name_of(query, batches[0])}.arrow")
+        where = self._storage.where(f"{batch_name(query, batches[0])}.arrow")
         msg = f"quota: no state from before batch {batch} of query {query}; the oldest is {where}"
         raise QuotaError(msg)
 
     def _batches(self, query: str) -> list[int]:
-        first, _, _ = name_of(query, 0).rpartition(".")
+        first, _, _ = batch_name(query, 0).rpartition(".")
         names = [each.name.split(".") for each in self._storage.listing("")]
         return [int(parts[1]) for parts in names if len(parts) == 3 and parts[0] == first]
 
     def _read(self, query: str, batch: int) -> pa.Table:
-        return pa.ipc.open_file(self._storage.read(f"{name_of(query, batch)}.arrow")).read_all()
+        return pa.ipc.open_file(self._storage.read(f"{batch_name(query, batch)}.arrow")).read_all()
 
 
 def first_per_subscription(pairs: pa.Table, quota: Quota) -> tuple[pa.Table, Mapping[str, int]]:
-    """As many pairs of each subscription as a quota lets a batch have: those with the lowest notification ids.
+    """As many pairs of each subscription as a quota allows in a batch: those with the lowest notification ids.
 
-    A worker may cut its own pairs so before `Quotas` cuts all of them, and what is left in the end is the same.
+    A worker may limit its own pairs so before `Quotas` limits all of them; the result is the same.
     Only the ids of subscriptions with more pairs than that are computed.
 
     Args:
@@ -212,12 +211,12 @@ def first_per_subscription(pairs: pa.Table, quota: Quota) -> tuple[pa.Table, Map
     keep = np.ones(len(codes), dtype=np.bool_)
     keep[rows] = False
     keep[ordered[kept]] = True
-    return pairs.filter(pa.array(keep)), _counted(codes[ordered[~kept]], names)
+    return pairs.filter(pa.array(keep)), _counts(codes[ordered[~kept]], names)
 
 
 def _decide(
     quota: Quota, before: pa.Table, at_us: int, subscriptions: pa.ChunkedArray
-) -> tuple[NDArray[np.bool_], dict[str, int], pa.Table]:
+) -> tuple[Bools, dict[str, int], pa.Table]:
     """Which notifications to keep, how many not, and the state after it."""
     codes, names = _codes(subscriptions)
     if int(before.schema.metadata[b"window_us"]) == _window(quota, at_us):
@@ -238,6 +237,7 @@ def _decide(
     keep = _rank(codes) < allowed[codes]
     sent = np.bincount(codes[keep], minlength=len(names))
 
+    # The state after the batch: subscriptions without a notification in it as they were, then those with one.
     others = np.ones(before.num_rows, dtype=np.bool_)
     others[place] = False
     columns = {
@@ -247,11 +247,12 @@ def _decide(
         "count": np.concatenate([counts[others], count + sent]),
         "last_us": np.concatenate([lasts[others], np.where(sent > 0, at_us, last)]),
     }
+    # What no longer limits anything is dropped, or the state would grow with every subscription that ever matched.
     matters = (quota.allowance(columns["subscription_id"]) < _ANY_NUMBER) & (columns["count"] > 0)
     if quota.cool_down is not None:
         matters |= at_us - columns["last_us"] < quota.cool_down // _MICROSECOND
     state = pa.table(columns, schema=_STATE).filter(pa.array(matters)).combine_chunks()
-    return keep, _counted(codes[~keep], names), state
+    return keep, _counts(codes[~keep], names), state
 
 
 def by_group(counts: Mapping[str, int], quota: Quota) -> dict[str, int]:
@@ -272,8 +273,8 @@ def _number(most: int | None) -> int:
     return _ANY_NUMBER if most is None else most
 
 
-def _recorded(state: pa.Table) -> Quota | None:
-    """The quota that a state was made by; None of a state that does not say."""
+def _recorded_quota(state: pa.Table) -> Quota | None:
+    """The quota that a state was made by; None if the state does not have it."""
     text = state.schema.metadata.get(b"quota")
     return None if text is None else Quota.from_json(text)
 
@@ -289,14 +290,15 @@ def _never(quota: Quota, at_us: int) -> int:
     return at_us if quota.cool_down is None else at_us - quota.cool_down // _MICROSECOND
 
 
-def _codes(subscriptions: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
+def _codes(subscriptions: pa.ChunkedArray) -> tuple[I64, pa.Array]:
     """A number for each row's subscription, and the subscriptions by number."""
     encoded = subscriptions.combine_chunks().cast(pa.string()).dictionary_encode()
     return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), encoded.dictionary
 
 
-def _rank(codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The how many-th row of its code each row is, from 0 on."""
+def _rank(codes: I64) -> I64:
+    """The number of earlier rows with the same code, for each row."""
+    # Sorted by code, the rank of a row is its distance from the first row of its code.
     order = np.argsort(codes, kind="stable")
     grouped = codes[order]
     starts = np.flatnonzero(np.concatenate([[True], grouped[1:] != grouped[:-1]])) if len(codes) else order
@@ -306,7 +308,7 @@ def _rank(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     return rank
 
 
-def _counted(codes: NDArray[np.int64], names: pa.Array) -> dict[str, int]:
+def _counts(codes: I64, names: pa.Array) -> dict[str, int]:
     """How many rows there are of each subscription that has any."""
     found, counts = np.unique(codes, return_counts=True)
     return dict(zip(names.take(pa.array(found)).to_pylist(), counts.tolist(), strict=True))

@@ -1,7 +1,7 @@
-"""The reference: what a condition means, one event at a time, in the plainest code that we could write.
+"""The reference evaluator: what a condition means, one event at a time, in the plainest code.
 
-It evaluates the typed expression itself with three-valued logic and knows no formula, no predicate and no
-index, so that it can tell whether those are right. Every engine must return what it returns; Spark must too.
+It evaluates the typed expression with three-valued logic and knows no formula, predicate or index, so that these
+can be tested against it. Every engine must return the same pairs, and so must Spark.
 """
 
 from __future__ import annotations
@@ -12,37 +12,36 @@ from itertools import product
 from typing import TypeAlias
 
 from tamis.events.batch import EventBatch
+from tamis.formulas.binding import BINDS
+from tamis.formulas.expression import Apply, Constant, Joint, OperatorCall, Path, Quantifier, Typed, Variable, walk
 from tamis.functions import FUNCTIONS
 from tamis.functions.registry import Signature
-from tamis.language.binding import BINDS
 from tamis.language.condition import Condition
-from tamis.language.expression import Apply, Call, Constant, Joint, Path, Quantifier, Typed, Variable, walk
-from tamis.operators.running import run
+from tamis.operators.execution import run_operator
 from tamis.values.column import Value, column_of
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
-    """One row of a batch, the elements that quantifiers are looking at, and what operators answered so far."""
+class EventRow:
+    """One row of a batch, the current elements of quantifiers, and the results of operator calls so far."""
 
     columns: dict[tuple[str, ...], list[Value]]
     row: int
     elements: dict[str, Value] = field(default_factory=dict)
-    answers: dict[tuple[str, str], Value] = field(default_factory=dict)
+    results: dict[tuple[str, str], Value] = field(default_factory=dict)
 
-    def beside(self, elements: dict[str, Value]) -> Event:
-        """The same event, with more elements."""
-        return Event(self.columns, self.row, {**self.elements, **elements}, self.answers)
+    def with_elements(self, elements: dict[str, Value]) -> EventRow:
+        return EventRow(self.columns, self.row, {**self.elements, **elements}, self.results)
 
 
-Evaluate: TypeAlias = Callable[[Event], Value]
+Evaluate: TypeAlias = Callable[[EventRow], Value]
 
 
 def evaluate(condition: Condition, batch: EventBatch) -> list[bool | None]:
     """TRUE, FALSE or NULL (None) for every event."""
     columns: dict[tuple[str, ...], list[Value]] = {}
     value = evaluator(condition.expression, batch, columns)
-    return [value(Event(columns, row)) for row in range(batch.rows)]
+    return [value(EventRow(columns, row)) for row in range(batch.rows)]
 
 
 def matches(condition: Condition, batch: EventBatch) -> list[int]:
@@ -51,7 +50,7 @@ def matches(condition: Condition, batch: EventBatch) -> list[int]:
 
 
 def evaluator(expression: Typed, batch: EventBatch, columns: dict[tuple[str, ...], list[Value]]) -> Evaluate:
-    """A function from events to the expression's value; `columns` collects the attributes that it reads."""
+    """The function from an event to the value of the expression; `columns` collects the attributes read."""
     match expression:
         case Path(steps=steps):
             columns.setdefault(steps, batch.column(steps).to_list())
@@ -64,60 +63,62 @@ def evaluator(expression: Typed, batch: EventBatch, columns: dict[tuple[str, ...
             scalar = FUNCTIONS[function].scalar(signature)
             inner = [evaluator(argument, batch, columns) for argument in arguments]
             return lambda event: scalar(*[argument(event) for argument in inner])
-        case Call(operator=operator, arguments=arguments, signature=signature):
+        case OperatorCall(operator=operator, arguments=arguments, signature=signature):
             inner = [evaluator(argument, batch, columns) for argument in arguments]
-            return lambda event: _called(operator, signature, [argument(event) for argument in inner], event)
+            return lambda event: _call(operator, signature, [argument(event) for argument in inner], event)
         case Joint():
-            return _jointly(expression, batch, columns)
+            return _joint_evaluator(expression, batch, columns)
         case Quantifier(function=function, array=array, variable=variable, body=body):
             items = evaluator(array, batch, columns)
             test = evaluator(body, batch, columns)
-            return lambda event: _quantified(function, items(event), variable.name, test, event)
+            return lambda event: _quantify(function, items(event), variable.name, test, event)
 
 
-def _jointly(expression: Joint, batch: EventBatch, columns: dict[tuple[str, ...], list[Value]]) -> Evaluate:
-    """Try every combination of values that calls found for their variables, and one without any."""
+def _joint_evaluator(
+    expression: Joint, batch: EventBatch, columns: dict[tuple[str, ...], list[Value]]
+) -> Evaluate:
+    """Try every combination of the values that calls bind to variables, NULL for each included."""
     body = evaluator(expression.body, batch, columns)
     binding = [part for part in walk(expression.body) if isinstance(part, Apply) and part.function == BINDS]
     calls = [(evaluator(part.arguments[0], batch, columns), part) for part in binding]
 
-    def choices(event: Event) -> dict[str, list[Value]]:
+    def choices(event: EventRow) -> dict[str, list[Value]]:
         found: dict[str, list[Value]] = {variable.name: [None] for variable in expression.variables}
-        for _ in calls:  # what one finds may be what another is called with
+        for _ in calls:  # the result of one may be an argument of another
             for call, part in calls:
-                for chosen in _combined(found):
-                    for row in call(event.beside(chosen)) or ():
+                for chosen in _combinations(found):
+                    for row in call(event.with_elements(chosen)) or ():
                         for place, output in enumerate(part.arguments[1:]):
                             if isinstance(output, Variable) and row is not None and output.name in found:
                                 if row[place] not in found[output.name]:
                                     found[output.name].append(row[place])
         return found
 
-    def value(event: Event) -> bool | None:
-        verdicts = [body(event.beside(chosen)) for chosen in _combined(choices(event))]
+    def value(event: EventRow) -> bool | None:
+        verdicts = [body(event.with_elements(chosen)) for chosen in _combinations(choices(event))]
         return True if True in verdicts else None if None in verdicts else False
 
     return value
 
 
-def _combined(choices: dict[str, list[Value]]) -> list[dict[str, Value]]:
+def _combinations(choices: dict[str, list[Value]]) -> list[dict[str, Value]]:
     return [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
 
 
-def _called(operator: str, signature: Signature, values: list[Value], event: Event) -> Value:
-    """What the operator answers for one event alone, asked once."""
+def _call(operator: str, signature: Signature, values: list[Value], event: EventRow) -> Value:
+    """The result of the operator for one event alone, called once."""
     key = operator, repr(values)
-    if key not in event.answers:
+    if key not in event.results:
         columns = [column_of(type_, [value]) for type_, value in zip(signature.parameters, values, strict=True)]
-        event.answers[key] = run(operator, columns, 1, signature.returns, signature.zone).to_list()[0]
-    return event.answers[key]
+        event.results[key] = run_operator(operator, columns, 1, signature.returns, signature.zone).to_list()[0]
+    return event.results[key]
 
 
-def _quantified(function: str, items: list[Value] | None, name: str, test: Evaluate, event: Event) -> bool | None:
+def _quantify(function: str, items: list[Value] | None, name: str, test: Evaluate, event: EventRow) -> bool | None:
     if items is None:
         return None
     decisive = function == "exists"
-    verdicts = [test(event.beside({name: item})) for item in items]
+    verdicts = [test(event.with_elements({name: item})) for item in items]
     if decisive in verdicts:
         return decisive
     return None if None in verdicts else not decisive

@@ -1,8 +1,8 @@
-"""Statistics: what is known of events, for whoever must guess which predicates are selective.
+"""Statistics of events, from which selectivities are estimated.
 
-Per attribute how many events had it, and a sample of its values, which is a histogram and a list of frequent
-values at once. Learned from batches as they are matched, or from a large sample of events; kept beside snapshots
-and never inside a segment. Nothing that tamis answers depends on them, only how fast.
+For each attribute the fraction of events that have it, and a sample of its values, which serves as a histogram and
+as a list of frequent values. They are learned from batches as they are matched, or from a large sample of events,
+and kept beside snapshots, never inside a segment. Only speed depends on them, never a pair.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from tamis.language.codec import Reader, Writer
-from tamis.language.expression import Constant, Typed, calls_in, to_syntax
-from tamis.language.printing import to_text
-from tamis.predicates.base import Frame
+from tamis.formulas.codec import FormulaReader, FormulaWriter
+from tamis.formulas.expression import Constant, Typed, calls_in, to_syntax
+from tamis.formulas.predicates.base import Frame
+from tamis.syntax.printing import to_text
 from tamis.values.column import Column, Value
 from tamis.values.order import order_key
 from tamis.values.types import is_ordered
@@ -28,12 +27,12 @@ from tamis.values.types import is_ordered
 SAMPLE = 256
 """Values kept of an attribute."""
 _ROWS = 64
-"""Events of a batch that are looked at."""
+"""Events of a batch that are sampled."""
 _HALF_LIFE = 1 << 16
-"""Events after which older ones count half."""
+"""Events after which the weight of older ones is halved."""
 _QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _FREQUENT = 5
-"""Values that are described as frequent, at most."""
+"""The greatest number of values that are listed as frequent."""
 
 
 @dataclass(slots=True)
@@ -41,10 +40,10 @@ class AttributeStatistics:
     """What is known of one attribute.
 
     Attributes:
-        events: How many events were looked at.
+        events: The number of events seen, older ones with less weight.
         present: In how many of them it was not NULL.
-        sample: Values of it, in no order, each as often as it is likely.
-        distinct: How many different values there are, as far as anybody can tell; None if nobody counted.
+        sample: A sample of its values, in no order.
+        distinct: The estimated number of distinct values; None if they were not counted.
     """
 
     events: float = 0.0
@@ -53,8 +52,8 @@ class AttributeStatistics:
     distinct: float | None = None
 
     @property
-    def presence(self) -> float:
-        """The share of events that have it, never quite 0 or 1."""
+    def non_null_fraction(self) -> float:
+        """The fraction of events in which it is not NULL, smoothed: never quite 0 or 1."""
         return (self.present + 0.5) / (self.events + 1.0)
 
 
@@ -63,7 +62,7 @@ class Statistics:
 
     Attributes:
         costs: Seconds that a call of an operator took, by its name.
-        learned: Answers of operators that were learned from.
+        learned: The number of operator results that it learned from.
 
     >>> Statistics()
     Statistics(of 0 attributes)
@@ -77,22 +76,22 @@ class Statistics:
         self._random = np.random.Generator(np.random.PCG64(0))
 
     def __len__(self) -> int:
-        """Number of attributes that something is known of."""
+        """The number of attributes with statistics."""
         return len(self._attributes)
 
     def of(self, attribute: Typed) -> AttributeStatistics | None:
-        """What is known of an attribute, None if nothing is."""
+        """The statistics of an attribute; None if there are none."""
         return self._attributes.get(attribute)
 
     def learn(self, attribute: Typed, column: Column) -> None:
-        """Learn from values of an attribute, one an event."""
+        """Learn from the values of an attribute, one for each event."""
         values = column.take(np.flatnonzero(column.valid)).to_list()
         with self._lock:
             self._learn(attribute, len(column), values)
             self.learned += len(column)
 
     def of_calls(self, most: int) -> Statistics:
-        """What is known of attributes that call operators, of those at most that were seen most."""
+        """The statistics of attributes that call operators: the `most` that were seen most often."""
         with self._lock:
             calling = [(known.events, at) for at, known in self._attributes.items() if calls_in(at)]
             chosen = [at for _, at in sorted(calling, key=lambda each: -each[0])[:most]]
@@ -101,7 +100,7 @@ class Statistics:
         return found
 
     def adopt(self, other: Statistics, *, replace: bool = False) -> None:
-        """Take over what another knows of attributes of which this one knows nothing; or of all that it knows."""
+        """Copy the statistics of attributes that have none here; with `replace`, of all attributes."""
         with self._lock:
             for attribute, known in other._attributes.items():
                 if replace or attribute not in self._attributes:
@@ -120,15 +119,15 @@ class Statistics:
                 self._learn(attribute, len(rows), values)
 
     def survey(self, frame: Frame, attributes: Iterable[Typed], total: int) -> None:
-        """Take what a large sample of events says for all that is known of these attributes.
+        """Replace the statistics of some attributes by those of a large sample of events.
 
-        Of the values in order, those at even distances are kept: every quantile and the share of every value is
+        Of the sorted values those at even distances are kept: every quantile and the fraction of every value is
         right to one part in `SAMPLE`, whatever the order of the events.
 
         Args:
             frame: The sample.
-            attributes: Of single values.
-            total: Number of events that the sample was drawn from.
+            attributes: Scalar ones.
+            total: The number of events that the sample was drawn from.
         """
         for attribute in attributes:
             column = frame.column(attribute)
@@ -140,31 +139,32 @@ class Statistics:
                 float(frame.rows),
                 float(len(values)),
                 [values[place] for place in places.tolist()],
-                _distinct(values, frame.rows / max(1, total)),
+                _estimate_distinct(values, frame.rows / max(1, total)),
             )
             with self._lock:
                 self._attributes[attribute] = found
 
     def describe(self) -> list[dict[str, Any]]:
-        """For people: what is known of each attribute, by name, its values as conditions write them.
+        """The statistics of each attribute, by name, for people; values are written as in conditions.
 
         Returns:
-            `attribute`, `presence` (share of events), `distinct` (values, as far as known), `quartiles` (least to
-            greatest; empty without an order) and `frequent` (value and share among the values of the attribute).
+            `attribute`, `presence` (fraction of events), `distinct` (estimated number of values), `quartiles`
+            (least to greatest; empty without an order) and `frequent` (value and share among the values of the
+            attribute).
         """
         with self._lock:
             return sorted(
-                (_described(attribute, known) for attribute, known in self._attributes.items()),
+                (_describe(attribute, known) for attribute, known in self._attributes.items()),
                 key=lambda each: str(each["attribute"]),
             )
 
     def describe_calls(self) -> dict[str, list[dict[str, Any]]]:
-        """As `describe`, what calls of operators gave, by the name of the operator."""
+        """As `describe`, for the results of operator calls, by the name of the operator."""
         found: dict[str, list[dict[str, Any]]] = {}
         with self._lock:
             for attribute, known in self._attributes.items():
                 for name in sorted({call.operator for call in calls_in(attribute)}):
-                    found.setdefault(name, []).append(_described(attribute, known))
+                    found.setdefault(name, []).append(_describe(attribute, known))
         return found
 
     def _learn(self, attribute: Typed, events: int, values: list[Value]) -> None:
@@ -176,15 +176,14 @@ class Statistics:
         known.present += len(values)
         free = SAMPLE - len(known.sample)
         known.sample.extend(values[:free])
-        # Newer values take the place of older ones, at random.
+        # Newer values replace older ones at random.
         share = min(1.0, SAMPLE / max(1.0, known.present))
         for value in values[free:] if free > 0 else values:
             if self._random.random() < share:
                 known.sample[int(self._random.integers(SAMPLE))] = value
 
     def to_json(self) -> dict[str, Any]:
-        """As data for JSON."""
-        writer = Writer()
+        writer = FormulaWriter()
         with self._lock:
             attributes = [
                 {
@@ -200,14 +199,14 @@ class Statistics:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Statistics:
-        """What `to_json` gave.
+        """The statistics that `to_json` wrote.
 
         Raises:
-            CodecError: It is something else.
+            CodecError: The content is something else.
         """
         found = cls()
         found.costs = {str(name): float(cost) for name, cost in content.get("costs", {}).items()}
-        reader = Reader(content["expressions"])
+        reader = FormulaReader(content["expressions"])
         for each in content["attributes"]:
             constants = (reader.expression(value) for value in each["sample"])
             sample = [constant.value for constant in constants if isinstance(constant, Constant)]
@@ -218,11 +217,10 @@ class Statistics:
         return found
 
     def __repr__(self) -> str:
-        """How much is known."""
         return f"Statistics(of {len(self)} attributes)"
 
 
-def _described(attribute: Typed, known: AttributeStatistics) -> dict[str, Any]:
+def _describe(attribute: Typed, known: AttributeStatistics) -> dict[str, Any]:
     has_order = is_ordered(attribute.type)
 
     def text(value: Value) -> str:
@@ -233,26 +231,19 @@ def _described(attribute: Typed, known: AttributeStatistics) -> dict[str, Any]:
     repeated = [(value, count) for value, count in Counter(texts).most_common(_FREQUENT) if count > 1]
     return {
         "attribute": to_text(to_syntax(attribute)),
-        "presence": round(known.presence, 4),
+        "presence": round(known.non_null_fraction, 4),
         "distinct": len(set(texts)) if known.distinct is None else round(known.distinct),
         "quartiles": [texts[round(share * (len(texts) - 1))] for share in _QUARTILES if texts and has_order],
         "frequent": {value: round(count / len(texts), 4) for value, count in repeated},
     }
 
 
-def _distinct(values: Iterable[Value], taken: float) -> float:
-    """How many different values all events have, of which a share was `taken`.
+def _estimate_distinct(values: Iterable[Value], taken: float) -> float:
+    """Estimate the number of distinct values of all events from a sample, a fraction `taken` of them.
 
-    Values that were seen repeatedly are all there are of their kind. Those that were seen once stand for others
-    that were not: there may be just these, or `1 / taken` times as many, and the geometric mean is never far off.
+    Values seen repeatedly are counted once each. Those seen once stand for others that were not seen: there are at
+    least these, and at most `1 / taken` times as many; the estimate is the geometric mean of the two.
     """
     counts = Counter(repr(value) for value in values)
     once = sum(count == 1 for count in counts.values())
     return float(len(counts) - once + once * max(1.0, 1.0 / max(taken, 1e-18)) ** 0.5)
-
-
-def shares(ordered: npt.NDArray[np.int64], cuts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """The share of a sorted sample of coordinates that is below each cut, smoothed: none is quite 0 or 1."""
-    below = np.searchsorted(ordered, cuts, side="left")
-    even = np.arange(1, len(cuts) + 1) / (len(cuts) + 1)
-    return np.asarray((below + even) / (len(ordered) + 1.0))

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from typer.testing import CliRunner
 
 from tamis.cli.app import app
+
+if TYPE_CHECKING:
+    from tamis.client import Client
+    from tests.client.server import Served
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -59,3 +63,35 @@ def write(tmp_path: Path) -> Callable[[str, str | list[Any]], str]:
 
 
 Write = Callable[[str, "str | list[Any]"], str]
+
+
+@pytest.fixture(scope="session")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A service for all commands of `tamis client`."""
+    from tests.client.server import serving
+
+    with serving(tmp_path_factory.mktemp("service"), webhook_networks=("127.0.0.1/32",)) as served:
+        yield served
+
+
+@pytest.fixture
+def served(running: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Served:
+    """The service, a tenant of the test's own in it, and the environment in which commands find both."""
+    from tamis.client import Retries
+
+    running.asked.clear()
+    running.faults.clear()
+    monkeypatch.setenv("TAMIS_URL", running.url)
+    monkeypatch.setenv("TAMIS_TOKEN", running.token(running.new_tenant()))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(Retries, "seconds", lambda *_: 0.0)
+    return running
+
+
+@pytest.fixture
+def client(served: Served) -> Iterator[Client]:
+    """A client of the test's tenant."""
+    from tamis.client import Client
+
+    with Client() as client:
+        yield client

@@ -27,6 +27,7 @@ COMMANDS = (
     "serve",
     "config",
     "demo",
+    "warm",
     "client",
     "route",
     "snapshot",

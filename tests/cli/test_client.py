@@ -15,37 +15,16 @@ from pathlib import Path
 
 import pytest
 
-from tamis.client import Client, Retries, Tickets
+from tamis.client import Client, ClientError, Tickets
 from tests.cli.conftest import Run, Write
-from tests.client.server import STREAM, Fault, Served, serving
+from tests.client.server import STREAM, Fault, Served
 from tests.service.webhooks.receiver import Receiver, receiving, until
 
-COMMANDS = ("subscribe", "publish", "tail", "renew", "unsubscribe")
+COMMANDS = (
+    *("subscribe", "list", "show", "pause", "resume", "test", "explain", "match", "publish", "tail", "renew"),
+    *("unsubscribe", "export", "import", "webhooks", "resume-webhook", "replay"),
+)
 PATIENCE_SECONDS = 120
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(tmp_path_factory.mktemp("service"), webhook_networks=("127.0.0.1/32",)) as served:
-        yield served
-
-
-@pytest.fixture
-def served(running: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Served:
-    """The service, a tenant of the test's own in it, and the environment in which commands find both."""
-    running.asked.clear()
-    running.faults.clear()
-    monkeypatch.setenv("TAMIS_URL", running.url)
-    monkeypatch.setenv("TAMIS_TOKEN", running.token(running.new_tenant()))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr(Retries, "seconds", lambda *_: 0.0)
-    return running
-
-
-@pytest.fixture
-def client(served: Served) -> Iterator[Client]:
-    with Client() as client:
-        yield client
 
 
 @pytest.fixture
@@ -57,25 +36,28 @@ def receiver() -> Iterator[Receiver]:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_has_examples_and_exit_codes(run: Run, command: str) -> None:
     text = run("client", command, "--help").out
-    assert f"Examples:\n    tamis client {command}" in re.sub(r"\n +tamis", "\n    tamis", text)
+    examples = text.partition("Examples:")[2].partition("Exit code")[0]
+    assert f"tamis client {command} " in examples
     assert "Exit code" in text
 
 
 def test_help_lists_the_commands(run: Run) -> None:
     listed = run("client", "--help").out.partition("Commands:")[2]
-    assert tuple(re.findall(r"^  (\w+)", listed, re.MULTILINE)) == COMMANDS
+    assert tuple(re.findall(r"^  ([\w-]+)", listed, re.MULTILINE)) == COMMANDS
 
 
 def test_from_subscribing_to_the_end(run: Run, write: Write, served: Served) -> None:
     made = run("client", "subscribe", "price < 300", "--id", "cheap", "--label", "Cheap", "--priority", "2")
     assert (made.code, made.err) == (0, "")
-    assert re.fullmatch(r"subscribed as 'cheap', until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\n", made.out)
+    said, how = made.out.splitlines()
+    assert re.fullmatch(r"subscribed as 'cheap', until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", said)
+    assert how == "renew it before then: tamis client renew cheap"
     published = run("client", "publish", write("e.jsonl", [{"id": "e1", "price": 1}, {"id": "e2", "price": 900}]))
     assert (published.code, published.out) == (0, "2 events accepted\n")
     served.match()
     tail = run("client", "tail", "--subscription", "cheap", "--after", "0", "--count", "1")
     assert tail.code == 0
-    assert re.fullmatch(r"\d+  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d  cheap  e1\n", tail.out)
+    assert re.fullmatch(r"\d+  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d  cheap  e1  Cheap: price < 300\n", tail.out)
     renewed = run("client", "renew", "cheap", "--expires", "30d")
     assert (renewed.code, renewed.out.startswith("'cheap' renewed, until ")) == (0, True)
     ended = run("client", "unsubscribe", "cheap")
@@ -87,16 +69,31 @@ def test_json_for_programs(run: Run, write: Write, served: Served) -> None:
     (made,) = run("client", "subscribe", "price < 300", "--id", "cheap", "--json").json
     assert (made["id"], made["condition"], made["delivery"]["kind"]) == ("cheap", "price < 300", "pull")
     assert made["ticket"] == Tickets().of(served.url, "cheap")
-    file = write("e.jsonl", [{"id": "e1", "price": 1}])
+    file = write("e.jsonl", [{"id": "e1", "price": 1, "kept": ["\x1b", 1]}])
     assert run("client", "publish", file, "--json").json == [{"accepted": 1, "repeated": 0}]
     served.match()
     (told,) = run("client", "tail", "--after", "0", "--count", "1", "--json").json
     assert (told["subscription_id"], told["event_id"], told["event_time"]) == ("cheap", "e1", None)
+    assert (told["label"], told["attributes"]) == (None, {"kept": ["\x1b", 1]})
+    (line,) = run("client", "tail", "--after", "0", "--count", "1").out.splitlines()
+    assert line.endswith('  cheap  e1  {"kept":["\\u001b",1]}  price < 300')
     assert datetime.fromisoformat(told["matched_at"]).tzinfo is not None
     (renewed,) = run("client", "renew", "cheap", "--json").json
     assert renewed["id"] == "cheap" and "ticket" not in renewed
     assert run("client", "unsubscribe", "cheap", "--json").json == [{"id": "cheap", "state": "removed"}]
     assert Tickets().of(served.url, "cheap") is None
+
+
+def test_a_line_describes_the_subscription_in_short(run: Run, write: Write, served: Served) -> None:
+    """What others wrote stays in its line, and controls no terminal."""
+    long = " OR\n".join(["price < 300"] * 50)
+    run("client", "subscribe", long, "--id", "long", "--label", "\x1b[31mred\nline")
+    run("client", "publish", write("e.jsonl", [{"id": "e1", "price": 1}]))
+    served.match()
+    (line,) = run("client", "tail", "--after", "0", "--count", "1").out.splitlines()
+    assert "\x1b" not in line
+    assert "  long  e1  \\x1b[31mred line: price < 300 OR price < 300" in line
+    assert line.endswith("…") and len(line) < 200
 
 
 def test_an_end_is_a_time_or_a_duration(run: Run, client: Client) -> None:
@@ -141,7 +138,60 @@ def test_nobody_there_and_no_address_are_errors_of_the_command(run: Run, served:
     assert outcome.err.startswith("tamis: error: expected the address of the service, as http://127.0.0.1:8765")
 
 
-def test_tickets_are_kept_where_they_are_looked_for(run: Run, tmp_path: Path, served: Served) -> None:
+def keeping(id: str, *options: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tamis", "client", "subscribe", "x = 1", "--id", id, "--keep", *options]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def renewals(client: Client, id: str) -> int:
+    """How often a subscription that is there was renewed."""
+    try:
+        return [change.kind for change in client.history(id)].count("renew")
+    except ClientError as error:
+        assert error.status == 404, error
+        return 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_keep_renews_it_until_it_is_stopped(client: Client, number: signal.Signals) -> None:
+    with keeping("kept", "--expires", "2s") as process:
+        try:
+            until(lambda: renewals(client, "kept") >= 2)
+            process.send_signal(number)
+            out, err = process.communicate(timeout=PATIENCE_SECONDS)
+        finally:
+            process.kill()
+    assert (process.returncode, err) == (0, "")
+    first, *renewed, last = out.splitlines()
+    assert first.startswith("subscribed as 'kept', until ")
+    assert len(renewed) >= 2 and all(line.startswith("'kept' renewed, until ") for line in renewed)
+    assert last.startswith("'kept' is not renewed any more, it lasts until ")
+
+
+@pytest.mark.slow
+def test_keep_ends_if_the_subscription_is_gone(client: Client) -> None:
+    with keeping("gone", "--expires", "2s", "--json") as process:
+        try:
+            until(lambda: renewals(client, "gone") >= 1)
+            client.unsubscribe("gone")
+            out, _ = process.communicate(timeout=PATIENCE_SECONDS)
+        finally:
+            process.kill()
+    made, *_, refused = map(json.loads, out.splitlines())
+    assert (process.returncode, made["id"], refused["kind"]) == (1, "gone", "not-found")
+
+
+def test_keep_wants_a_duration(run: Run, served: Served) -> None:
+    outcome = run("client", "subscribe", "x = 1", "--keep", "--expires", "2099-01-01T00:00Z")
+    assert (outcome.code, served.asked) == (2, [])
+    assert outcome.err == "tamis: error: --keep: expected a duration for --expires, as 10m, found a time\n"
+
+
+def test_tickets_are_kept_where_they_are_looked_for(
+    run: Run, tmp_path: Path, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TAMIS_TOKEN", served.token(served.new_tenant(), "subscribe"))
     run("client", "subscribe", "x = 1", "--id", "one", "--tickets", "mine.json")
     assert [*json.loads((tmp_path / "mine.json").read_text())[served.url]] == ["one"]
     missing = run("client", "renew", "one")
@@ -161,6 +211,7 @@ def test_nothing_is_asked_if_the_ticket_could_not_be_kept(run: Run, write: Write
 def test_a_webhook_and_its_secret(run: Run, served: Served, client: Client, receiver: Receiver) -> None:
     made = run("client", "subscribe", "x = 1", "--id", "a", "--webhook", receiver.url("/a"))
     assert re.search(r"signed with whsec_\S+; it is not shown again\n", made.out)
+    assert "tamis client webhooks" in made.out
     (told,) = run("client", "subscribe", "x = 1", "--webhook", receiver.url("/b"), "--json").json
     assert told["secret"].startswith("whsec_")
     assert client.get("a").delivery.url == receiver.url("/a")
@@ -221,7 +272,7 @@ def test_a_broken_stream_is_taken_up_again(run: Run, served: Served, client: Cli
     served.match()
     served.cuts.append(2)
     outcome = run("client", "tail", "--after", "0", "--count", "6")
-    assert sorted(line.split()[-1] for line in outcome.out.splitlines()) == [f"e{n}" for n in range(6)]
+    assert sorted(line.split()[4] for line in outcome.out.splitlines()) == [f"e{n}" for n in range(6)]
     assert "connecting again in" in outcome.err
     served.cuts.append(2)
     assert run("client", "tail", "--after", "0", "--count", "6", "--quiet").err == ""
@@ -237,7 +288,7 @@ def test_ctrl_c_ends_a_tail_that_prints_as_things_come(served: Served, client: C
             until(lambda: served.requests(STREAM))
             client.publish({"id": "e1", "x": 1})
             served.match()
-            assert process.stdout.readline().endswith("  all  e1\n")
+            assert process.stdout.readline().endswith("  all  e1  x >= 0\n")
             process.send_signal(signal.SIGINT)
             assert process.wait(PATIENCE_SECONDS) == 0
         finally:

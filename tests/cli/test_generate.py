@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tamis.workloads import WORKLOADS, generate
+from tamis.lab.workloads import WORKLOADS, generate
 from tests.cli.conftest import Run
 
 
@@ -60,7 +60,7 @@ def test_tells_what_was_made_as_json(run: Run, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("rangs", "--out", "x"), "there is no workload 'rangs'; known are ranges, "),
-        (("ranges",), "where should the files go? Say --out FOLDER"),
+        (("ranges",), "--out FOLDER is missing"),
         (("ranges", "--out", "x", "--set", "widht=3"), "there is no parameter 'widht'; did you mean width?"),
         (("ranges", "--out", "x", "--set", "width=wide"), "width: expected a number from 0 to 1, or two"),
         (("ranges", "--out", "x", "--set", "ranges=30"), "30 ranges need as many attributes"),

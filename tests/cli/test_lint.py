@@ -110,3 +110,19 @@ def test_control_characters_never_reach_the_terminal(run: Run, write: Write) -> 
     outcome = run("lint", write("s.txt", "a = '\x1b[31m' and\n"))
     assert "\x1b" not in outcome.out
     assert "\\x1b[31m" in outcome.out
+
+
+def test_recent_events_show_misspelt_attributes(run: Run, write: Write) -> None:
+    events = write(
+        "events.jsonl", [{"brand": "Sony", "price": number} for number in range(1_500)] + [{"color": 1}]
+    )
+    rules = write("rules.txt", "brnd = 'Sony'\nprice < 3\n")
+    outcome = run("lint", rules, "--events", events)
+    assert outcome.code == 0
+    assert "rules.txt:1:1: warning: none of the last " in outcome.out
+    assert "events has brnd [unseen]" in outcome.out
+    assert "hint: did you mean brand?" in outcome.out
+    assert "price" not in outcome.out
+    (found,) = run("lint", rules, "--events", events, "--json").json
+    assert (found["code"], found["hint"]) == ("unseen", "did you mean brand?")
+    assert run("lint", rules, "--events", "none.jsonl").code == 2

@@ -101,7 +101,7 @@ def test_refused_subscriptions_are_named_with_all_problems_and_the_rest_matched(
 
 def test_subscription_to_another_event_type_is_refused(match: Any, write: Write) -> None:
     type_ = write("camera.json", '{"name": "camera", "attributes": {"price": "int"}}')
-    given = [{"id": "a", "condition": "price < 9", "type": "boat"}, {"id": "b", "condition": "price < 9"}]
+    given = [{"id": "a", "condition": "price < 9", "event_type": "boat"}, {"id": "b", "condition": "price < 9"}]
     outcome = match(given, [{"price": 1}], "--event-type", type_)
     assert "it is for events of type 'boat', these are of type 'camera'" in outcome.err
     assert pairs(outcome) == [(0, "b")]
@@ -109,7 +109,7 @@ def test_subscription_to_another_event_type_is_refused(match: Any, write: Write)
 
 
 def test_type_of_a_subscription_does_not_matter_without_an_event_type(match: Any) -> None:
-    assert match([{"id": "a", "condition": "price < 9", "type": "boat"}], EVENTS).code == 0
+    assert match([{"id": "a", "condition": "price < 9", "event_type": "boat"}], EVENTS).code == 0
 
 
 def test_second_subscription_of_an_id_is_refused(match: Any) -> None:

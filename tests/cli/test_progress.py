@@ -6,6 +6,7 @@ import errno
 import io
 import os
 import sys
+from collections.abc import Mapping
 
 import pytest
 from rich.console import Console
@@ -20,7 +21,7 @@ from tamis.cli.progress import (
     sparkline,
     summary_text,
 )
-from tamis.operators.reporting import FailedCall, OperatorReport
+from tamis.operators.reports import FailedCall, OperatorReport
 from tamis.progress import BatchReport, Summary
 from tests.reports import random_reports, report
 
@@ -39,9 +40,9 @@ def drawn(*reports: BatchReport) -> str:
     return plain.file.getvalue()
 
 
-def plain_text(summary: Summary, output: str) -> str:
+def plain_text(summary: Summary, output: str, **rows: Mapping[str, str]) -> str:
     console = Console(file=io.StringIO(), width=120)
-    console.print(summary_text(summary, output))
+    console.print(summary_text(summary, output, **rows))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -153,7 +154,8 @@ def test_the_summary_says_it_all() -> None:
     reports = [report(batch, seconds=0.1 * (batch + 1), version=3 + batch, overflow=1) for batch in range(10)]
     text = plain_text(Summary.of(reports), "out/notifications")
     for shown in (
-        "10,000 in 10 batches, 1,818 events/s",
+        "10,000 in 10 batches, 1,833 events/s (median of batches)",
+        "700, 1.8 per matched event",
         "4% of events (400)",
         "10 over quota",
         "p50 500 ms, p90 900 ms, p99 1 s, most 1 s",
@@ -163,6 +165,24 @@ def test_the_summary_says_it_all() -> None:
         "out/notifications",
     ):
         assert shown in text
+
+
+def test_the_summary_has_conditions_and_other_rows_and_they_cannot_steer_the_terminal() -> None:
+    summary = Summary.of([report()])
+    hostile = {"s2": "price < 3 -- \x1b[2J"}, {"engine": "bit\x1b[31mslice"}
+    text = plain_text(summary, "out", conditions=hostile[0], more=hostile[1])
+    lines = [line.strip() for line in text.splitlines()]
+    assert lines[lines.index("5  s2") + 1] == "price < 3 -- \\x1b[2J"
+    assert "engine  bit\\x1b[31mslice" in lines
+    assert "\x1b" not in text
+
+
+def test_dead_letters_are_shown_by_kind() -> None:
+    each = report(dead=3, dead_by_kind=(("malformed", 2), ("missing id", 1)))
+    shown = "3 dead (2 malformed, 1 missing id)"
+    assert shown in batch_line(each)
+    assert shown in plain_text(Summary.of([each]), "out")
+    assert "3 dead" in batch_line(report(dead=3)), "a report of before"
 
 
 def test_the_summary_of_nothing() -> None:

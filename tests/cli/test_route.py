@@ -1,4 +1,4 @@
-"""`tamis route`: deal subscriptions, and see where events go."""
+"""`tamis route`: assign subscriptions to shards, and see where events go."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def test_deal_and_explain(run: Run, alerts: str) -> None:
     assert "alerts.shards: version 1, of version 1 of " in lines[0]
     assert lines[1] == "4 entries, 20 bytes"
     assert [line.split(": ")[1] for line in lines[2:]] == ["25 subscriptions"] * 4
-    (told,) = run("route", "deal", alerts, "--shards", "4", "--budget", "40", "--json").json
-    assert (told["of"], told["subscriptions"], told["entries"]) == (1, [25] * 4, 4)
+    (answer,) = run("route", "deal", alerts, "--shards", "4", "--budget", "40", "--json").json
+    assert (answer["of"], answer["subscriptions"], answer["entries"]) == (1, [25] * 4, 4)
     outcome = run("route", "explain", "alerts.shards", "--events", "e.jsonl", "--event", "cheap")
     assert outcome.code == 0
     lines = outcome.out.splitlines()
@@ -46,29 +46,30 @@ def test_deal_and_explain(run: Run, alerts: str) -> None:
     assert lines[2].startswith("  let in by brand = 'Sony', for 25 subscriptions such as Sony-1")
 
 
-def test_an_entry_that_lets_an_event_in_for_nothing_is_named(run: Run, alerts: str) -> None:
+def test_an_entry_that_admits_an_event_without_a_match_is_named(run: Run, alerts: str) -> None:
     assert run("route", "deal", alerts, "--shards", "4", "--budget", "40", "--into", "there").code == 0
-    (told,) = run("route", "explain", "there", "--events", "e.jsonl", "--event", "dear", "--json").json
-    assert told["shards"] == 4
-    (visit,) = told["visits"]
+    (answer,) = run("route", "explain", "there", "--events", "e.jsonl", "--event", "dear", "--json").json
+    assert answer["shards"] == 4
+    (visit,) = answer["visits"]
     assert (visit["in_vain"], visit["found"]) == (True, [])
     assert [each["entry"] for each in visit["admitted_by"]] == ["brand = 'Sony'"]
     # With the whole conditions as entries, nobody lets it in.
     assert run("route", "deal", alerts, "--shards", "4", "--into", "exact").code == 0
-    (told,) = run("route", "explain", "exact", "--events", "e.jsonl", "--event", "dear", "--json").json
-    assert told["visits"] == []
+    (answer,) = run("route", "explain", "exact", "--events", "e.jsonl", "--event", "dear", "--json").json
+    assert answer["visits"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("deal", "nowhere", "--shards", "4"), "there is no version"),
         (("deal", "alerts", "--shards", "4", "--measure", "speed"), "there is no measure 'speed'"),
-        (("explain", "alerts", "--events", "e.jsonl", "--event", "dear"), "were not dealt to shards"),
+        (("explain", "alerts", "--events", "e.jsonl", "--event", "dear"), "are not assigned to shards"),
         (("explain", "alerts.shards", "--events", "e.jsonl", "--event", "none"), "there is no event 'none'"),
         (
             ("explain", "alerts.shards", "--events", "e.jsonl", "--event", "dear", "--event-type", "car"),
-            "say with --event-type which it is: camera",
+            "choose one with --event-type: camera",
         ),
     ],
 )

@@ -15,6 +15,7 @@ from urllib.request import urlopen
 import pytest
 
 from tamis.sinks import read_notifications
+from tamis.spark.checkpoint_lock import hold_checkpoint
 from tests.cli.conftest import EXAMPLES, Run, Write
 
 PATIENCE_SECONDS = 240
@@ -52,7 +53,7 @@ def test_a_dry_run_tells_the_plan(run: Run, prepared: str, tmp_path: Path) -> No
     assert outcome.out.splitlines() == [
         f"events         JSON lines in {tmp_path}/in",
         "event types    event",
-        f"subscriptions  1 in version 1 of the store {tmp_path}/subs.db",
+        f"subscriptions  1 in the store {tmp_path}/subs.db, store version 1",
         f"sink           JSON lines in {tmp_path}/out, exactly once",
         "quota          none",
         f"checkpoint     {tmp_path}/checkpoint",
@@ -60,13 +61,50 @@ def test_a_dry_run_tells_the_plan(run: Run, prepared: str, tmp_path: Path) -> No
         "Spark          local[1]",
         "sample         5 events, 2 matched, 2 matches",
     ]
-    assert outcome.err == "tamis: all is ready; nothing was written\n"
+    assert outcome.err == "tamis: the pipeline is ready; nothing was written\n"
 
 
 def test_a_dry_run_as_json(run: Run, prepared: str) -> None:
     (found,) = run("run", prepared, "--dry-run", "--json").json
     assert (found["subscriptions"], found["sample"]["matches"], found["problems"]) == (1, 2, [])
     assert found["resumed"] == {"query": None, "batch": 0, "again": False}
+
+
+def test_a_dry_run_whose_sample_is_dead_has_exit_code_1_and_says_why(
+    run: Run, prepared: str, write: Write
+) -> None:
+    write("in/2.jsonl", [{"price": price} for price in range(995)])
+    outcome = run("run", prepared, "--dry-run")
+    assert outcome.code == 1
+    assert "sample         1,000 events, 2 matched, 2 matches" in outcome.out
+    assert "               995 dead letters, missing id: expected an id in id" in outcome.out
+    assert outcome.err == (
+        "tamis: warning: 995 of 1,000 events in the sample would be dead letters (995 missing id)\n"
+        "tamis: the pipeline would run, but not as intended; nothing was written\n"
+    )
+    (found,) = run("run", prepared, "--dry-run", "--json").json
+    assert found["doubts"][0]["kind"] == "dead letters"
+
+
+def test_a_dry_run_with_an_attribute_that_no_event_has_has_exit_code_1(
+    run: Run, prepared: str, write: Write
+) -> None:
+    file = write(
+        "pipeline.toml", PIPELINE.format(sink="jsonl").replace('path = "in"', 'path = "in"\ntime = "when"')
+    )
+    outcome = run("run", file, "--dry-run")
+    assert outcome.code == 1
+    assert outcome.err.startswith("tamis: warning: events.time: no event in the sample has a time in 'when'\n")
+
+
+def test_a_ready_pipeline_mentions_the_few_dead_letters(run: Run, prepared: str, write: Write) -> None:
+    write("in/2.jsonl", [{"price": 1}])
+    outcome = run("run", prepared, "--dry-run")
+    assert outcome.code == 0
+    assert outcome.err == (
+        "tamis: the pipeline is ready, but 1 of 6 events in the sample would be a dead letter; "
+        "nothing was written\n"
+    )
 
 
 def test_a_dry_run_that_finds_problems_has_exit_code_2(run: Run, prepared: str, tmp_path: Path) -> None:
@@ -108,6 +146,70 @@ def test_the_example_runs_to_its_end(run: Run, tmp_path: Path) -> None:
     assert sorted(found.to_pylist(), key=str) == sorted(expected.json, key=str)
     assert "notifications  26" in err
     assert "exactly once" in (tmp_path / "report.html").read_text("utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark_environment")
+def test_the_report_of_a_run_that_fails_says_so(prepared: str, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "notifications").write_text("a file where a folder should be")
+    with started(tmp_path, "--once", "--report", "report.html") as process:
+        _, err = process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 2
+    assert "the query failed in batch 0, while results were handed to the sink: " in err
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "This run failed in batch 0, while results were handed to the sink." in page
+    assert str(tmp_path / "out" / "notifications") in page
+
+    (tmp_path / "subs.db").rename(tmp_path / "gone.db")
+    with started(tmp_path, "--once", "--report", "report.html") as process:
+        _, err = process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 2, err
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "This run failed before its first batch." in page
+    assert "there is no store here" in page
+
+
+def java_of(driver: int) -> int:
+    """The process of Java that a driver started."""
+    for child in Path(f"/proc/{driver}/task/{driver}/children").read_text().split():
+        if os.path.basename(os.readlink(f"/proc/{child}/exe")) == "java":
+            return int(child)
+    pytest.fail("there is no Java")
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark_environment")
+def test_a_run_whose_java_is_killed_says_so_and_the_next_one_waits_for_its_end(
+    prepared: str, tmp_path: Path, write: Write
+) -> None:
+    with started(tmp_path, "--json", "--report", "report.html") as first:
+        assert first.stdout is not None
+        assert json.loads(first.stdout.readline())["batch"] == 0
+        write("in/2.jsonl", [{"id": "late", "price": 1}])
+        os.kill(java_of(first.pid), signal.SIGKILL)
+        with started(tmp_path, "--once") as second:  # while the first one may still be ending
+            _, err = second.communicate(timeout=PATIENCE_SECONDS)
+        _, said = first.communicate(timeout=PATIENCE_SECONDS)
+    assert (first.returncode, second.returncode) == (2, 0), (said, err)
+    # Threads of PySpark's own print their tracebacks when they please, so before or after this line.
+    assert sum("Spark's Java process ended" in line for line in said.splitlines()) == 1, said
+    assert "This run failed" in (tmp_path / "report.html").read_text("utf-8")
+    assert sorted(read_notifications(tmp_path / "out")["event_id"].to_pylist()) == ["e0", "e1", "late"]
+
+
+@pytest.mark.slow
+def test_a_second_run_of_a_pipeline_is_refused_by_name(prepared: str, tmp_path: Path) -> None:
+    lock = hold_checkpoint(tmp_path / "checkpoint" / "tamis")
+    with started(tmp_path, "--once") as process:
+        _, err = process.communicate(timeout=PATIENCE_SECONDS)
+    lock.release()
+    assert process.returncode == 2
+    waiting, refusal = err.splitlines()
+    assert waiting.startswith(f"tamis: waiting up to 20 s for process {os.getpid()} to leave ")
+    assert f"a query of process {os.getpid()} uses this state and its checkpoint" in refusal
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import signal
@@ -13,12 +14,14 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.request import urlopen
 
+import httpx2
 import pytest
 
 from tamis.client import Client
-from tamis.service.settings import described
+from tamis.service.settings import describe_settings
 from tests.cli.conftest import Run, Write
 
 PATIENCE_SECONDS = 120
@@ -36,7 +39,7 @@ def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_config_shows_every_setting_as_toml(run: Run) -> None:
     outcome = run("config")
     assert outcome.code == 0
-    defaults = {name: [*value] if isinstance(value, tuple) else value for name, value, _ in described()}
+    defaults = {name: [*value] if isinstance(value, tuple) else value for name, value, _ in describe_settings()}
     assert tomllib.loads(outcome.out) == defaults
     assert outcome.out.splitlines()[0] == 'host = "127.0.0.1"  # Address to listen on. [default]'
 
@@ -78,6 +81,16 @@ def test_config_does_not_show_passwords(run: Run) -> None:
         for more in ([], ["--json"]):
             outcome = run("config", *options, *more)
             assert "secret" not in outcome.out + outcome.err
+
+
+def test_config_does_not_show_the_password_of_kafka(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAMIS_KAFKA_PASSWORD", "secret")
+    for more in ([], ["--json"]):
+        outcome = run("config", "--set", "kafka=kafka://h:1/t", *more)
+        assert "secret" not in outcome.out + outcome.err
+        assert '"***"' in outcome.out
+    wrong = run("config", "--set", "kafka=kafka://h:1/t", "--set", "kafka_protocol=SASL_SSL")
+    assert (wrong.code, wrong.err.startswith("tamis: error: kafka: user: SASL_SSL needs one")) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -131,6 +144,47 @@ def serving(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str]
             process.kill()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        (
+            "from tamis.cli import main; main()",
+            "Spark needs Java 17 or later: set JAVA_HOME, or put java on PATH; to install it: apt install "
+            "openjdk-17-jre-headless (Debian, Ubuntu), brew install openjdk@17 (macOS)",
+        ),
+        (
+            "import sys; sys.modules['pyspark'] = None; from tamis.cli import main; main()",
+            "this needs PySpark: pip install 'tamis[spark]'",
+        ),
+    ],
+    ids=["java", "spark"],
+)
+def test_without_java_or_spark_it_says_so_at_once_and_takes_subscriptions(
+    tmp_path: Path, program: str, expected: str
+) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"} | {"PATH": ""}
+    command = [sys.executable, "-c", program, "serve", "--port", "0"]
+    options: dict[str, Any] = {"cwd": tmp_path, "env": environment, "text": True, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, **options) as process:
+        try:
+            assert process.stdout is not None
+            said = [process.stdout.readline().rstrip("\n") for _ in range(4)]
+            assert said[3] == f"events are not matched yet, they wait: {expected}"
+            url, token = address_in(said), (tmp_path / "tamis-data" / "token").read_text().strip()
+            with httpx2.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}) as client:
+                ready = client.get("/ready")
+                assert (ready.status_code, ready.json()["detail"]) == (503, f"the stream is failed: {expected}")
+                client.cookies.set("tamis_token", token)
+                shown = html.unescape(client.get("/", headers={"Accept": "text/html"}).text)
+                assert f'role="alert">Events are not matched and wait: {expected}.</p>' in shown
+                assert client.post("/v1/subscriptions", json={"condition": "a = 1"}).status_code == 201
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(PATIENCE_SECONDS) == 0
+        finally:
+            process.kill()
+
+
 def address_in(said: list[str]) -> str:
     return said[0].split()[3].rstrip(",")
 
@@ -177,3 +231,15 @@ def test_a_taken_port_is_named(run: Run) -> None:
         outcome = run("serve", "--port", str(port), "--set", "stream=false")
     assert outcome.code == 2
     assert f"cannot listen on 127.0.0.1, port {port}: Address already in use" in outcome.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["serve", "config"])
+def test_a_base_install_says_what_to_install(command: str) -> None:
+    extra = ["sqlalchemy", "pyspark", "prometheus_client", "httpx2", "fastapi", "jinja2", "uvicorn", "starlette"]
+    code = f"import sys; sys.modules.update(dict.fromkeys({extra})); from tamis.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code, command], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    (said,) = done.stderr.splitlines()
+    assert said.startswith("tamis: error: this needs ")
+    assert said.endswith('which is not installed: pip install "tamis[service]"')

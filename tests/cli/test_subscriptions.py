@@ -7,13 +7,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tamis.cli.subscriptions import Entry, read_subscriptions
+from tamis.cli.subscriptions import SubscriptionEntry, read_subscriptions
 from tamis.errors import SubscriptionError
 
 
 @pytest.fixture
 def read(tmp_path: Path) -> Any:
-    def read(name: str, content: str | bytes) -> list[Entry]:
+    def read(name: str, content: str | bytes) -> list[SubscriptionEntry]:
         path = tmp_path / name
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         return read_subscriptions(str(path))
@@ -22,10 +22,40 @@ def read(tmp_path: Path) -> Any:
 
 
 def test_json_lines_with_everything(read: Any) -> None:
-    line = '{"id": 7, "condition": "a = 1", "type": "t", "priority": -2, "owner": "me", "more": []}'
+    line = '{"id": 7, "condition": "a = 1", "event_type": "t", "priority": -2, "owner": "me", "label": "l"}'
     (entry,) = read("s.jsonl", line)
-    assert (entry.id, entry.condition, entry.type, entry.priority, entry.owner) == ("7", "a = 1", "t", -2, "me")
-    assert entry.problems == ()
+    assert (entry.id, entry.condition, entry.event_type, entry.priority, entry.owner) == (
+        "7",
+        "a = 1",
+        "t",
+        -2,
+        "me",
+    )
+    assert (entry.stored, entry.is_old, entry.problems) == ({"label": "l"}, False, ())
+
+
+def test_type_is_the_old_name_of_event_type(read: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    good = '{"id": "a", "condition": "x", "type": "t"}'
+    same = '{"id": "b", "condition": "x", "type": "t", "event_type": "t"}'
+    other = '{"id": "c", "condition": "x", "type": "t", "event_type": "u"}'
+    entries = read("s.jsonl", f'{{"id": "0", "condition": "x"}}\n{good}\n{same}\n{other}\n')
+    assert [entry.event_type for entry in entries] == [None, "t", "t", "u"]
+    assert [len(entry.problems) for entry in entries] == [0, 0, 0, 1]
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith("tamis: warning: ")
+    assert said.endswith("s.jsonl:2: 'type' is called 'event_type' now; rename it")
+    read("s.csv", "id,condition,event_type\na,x,t\n")
+    assert capsys.readouterr().err == ""
+
+
+def test_columns_that_no_subscription_has_are_refused(read: Any, tmp_path: Path) -> None:
+    with pytest.raises(
+        SubscriptionError, match=r"s\.csv: there is no column 'prioriti'; did you mean 'priority'\?"
+    ):
+        read("s.csv", "id,condition,prioriti\na,x,3\n")
+    pq.write_table(pa.table({"id": [1], "condition": ["a"], "extra": [b""]}), tmp_path / "s.parquet")
+    with pytest.raises(SubscriptionError, match="there is no column 'extra'; expected id, condition, event_type"):
+        read_subscriptions(str(tmp_path / "s.parquet"))
 
 
 @pytest.mark.parametrize(
@@ -37,9 +67,16 @@ def test_json_lines_with_everything(read: Any) -> None:
         ("{}", ["id is missing", "condition is missing"]),
         ('{"id": "", "condition": "a"}', ['id: expected a text or an integer, found ""']),
         ('{"id": true, "condition": 3}', None),
-        ('{"id": "a", "conditon": "a"}', ["condition is missing; is 'conditon' meant to be it?"]),
+        (
+            '{"id": "a", "conditon": "a"}',
+            ["there is no key 'conditon'; did you mean 'condition'?", "condition is missing"],
+        ),
+        (
+            '{"id": "a", "condition": "a", "evnt_type": "sale"}',
+            ["there is no key 'evnt_type'; did you mean 'event_type'?"],
+        ),
         ('{"id": "a", "condition": "a", "priority": "1"}', ['priority: expected an integer, found "1"']),
-        ('{"id": "a", "condition": "a", "owner": 1, "type": 2}', None),
+        ('{"id": "a", "condition": "a", "owner": 1, "event_type": 2}', None),
     ],
 )
 def test_a_broken_record_keeps_its_place_with_everything_wrong(
@@ -91,7 +128,7 @@ def test_csv_without_the_columns_is_refused(read: Any, content: str) -> None:
 
 
 def test_parquet_rows_are_counted_from_1(tmp_path: Path) -> None:
-    table = pa.table({"id": [1, 2], "condition": ["a", None], "extra": [b"", b""]})
+    table = pa.table({"id": [1, 2], "condition": ["a", None]})
     pq.write_table(table, tmp_path / "s.parquet")
     first, second = read_subscriptions(str(tmp_path / "s.parquet"))
     assert (first.id, first.line, first.problems) == ("1", 1, ())

@@ -24,22 +24,22 @@ import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, dead_letter_ids, notification_ids
-from tamis.service.accounts import Rights
+from tamis.service.accounts import TenantRights
 from tamis.service.api.app import make_app
 from tamis.service.api.problems import problem
 from tamis.service.core import Service
 from tamis.service.feed import FeedSink
-from tamis.service.settings import Settings
+from tamis.service.settings import ServiceSettings
 from tamis.sinks import Committed, Delivery
 from tamis.spark.event_reading import Reading
+from tamis.spark.snapshot_ref import SnapshotRef
 from tamis.spark.stream_task import DEAD, FOUND, PAIR, StreamTask
-from tamis.spark.worker import Edition
 from tamis.store import Publisher
 from tests.service.webhooks.receiver import until
 
 STREAM = "/v1/notifications/stream"
 ROLES = ("publish", "subscribe", "admin")
-_READING = Reading(json="value", id_column="id", type_column="event_type", event_time="time")
+_READING = Reading(json="value", id_column="id", type_column="event_type", event_time="time", keep=("kept",))
 _numbers = count()
 
 
@@ -98,10 +98,10 @@ class Served:
         """What was asked of paths that start so."""
         return [each for each in self.asked if each.path.startswith(path) and method in ("", each.method)]
 
-    def new_tenant(self, rights: Rights | None = None) -> str:
+    def new_tenant(self, rights: TenantRights | None = None) -> str:
         """A tenant that nobody else has."""
         name = f"tenant-{next(_numbers)}"
-        self.service.accounts.set_rights(name, rights or Rights())
+        self.service.accounts.set_rights(name, rights or TenantRights())
         self.service.subscriptions.prepare(name)
         return name
 
@@ -112,13 +112,13 @@ class Served:
     def match(self) -> Committed:
         """Match what was published since the last time, and commit it to the feed."""
         end = self.service.inbox.end()
-        edition = Edition(self._publisher.url, self._publisher.sync().snapshot_version)
+        ref = SnapshotRef(self._publisher.url, self._publisher.sync().snapshot_version)
         ids, types, values = [*zip(*self.service.inbox.between(self._matched, end), strict=True)] or [(), (), ()]
         columns = [pa.array(ids, pa.string()), pa.array(types, pa.string()), pa.array(values, pa.binary())]
         batch = pa.RecordBatch.from_arrays(columns, ["id", "event_type", "value"])
-        task = StreamTask((edition,), _READING)
+        task = StreamTask((ref,), _READING)
         found = pa.Table.from_batches(task(iter([batch])), FOUND)
-        delivery = _delivery(self._query, next(self._batches), edition.version, found)
+        delivery = _delivery(self._query, next(self._batches), ref.version, found)
         self._matched = end
         self.service.inbox.begin(end)
         self.service.inbox.finish()
@@ -230,7 +230,7 @@ async def _break(send: Send, content: bytes) -> None:
 @contextmanager
 def serving(folder: Path, port: int = 0, **settings: Any) -> Iterator[Served]:
     """A service with its data in a folder, in a thread; by default on any port that is free."""
-    service = Service(Settings(data=str(folder), stream=False, **settings))
+    service = Service(ServiceSettings(data=str(folder), stream=False, **settings))
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(("127.0.0.1", port))

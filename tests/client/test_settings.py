@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
-
 import pytest
 
 import tamis
 from tamis.client import AsyncClient, Client, ClientError
-from tamis.client.settings import DEFAULT_URL, Settings
+from tamis.client.settings import DEFAULT_URL, ClientSettings
 from tamis.service.settings import PORT
 from tests.client.clients import QUICK
 from tests.client.conftest import Connect
 from tests.client.server import Served
 
 
-def settings(url: str | None = None, token: str | None = None) -> Settings:
-    return Settings.of(url, token, timeout_seconds=1, quiet_seconds=1, retries=QUICK)
+def settings(url: str | None = None, token: str | None = None) -> ClientSettings:
+    return ClientSettings.of(url, token, timeout_seconds=1, quiet_seconds=1, retries=QUICK)
 
 
 def test_what_is_given_comes_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,16 +62,3 @@ def test_nobody_that_is_known_is_unauthorized(connect: Connect, token: str | Non
     with pytest.raises(ClientError) as caught:
         connect(token=token).get("one")
     assert (caught.value.status, caught.value.kind) == (401, "unauthorized")
-
-
-def test_both_clients_have_the_same_methods_arguments_and_words() -> None:
-    def public(kind: type[object]) -> set[str]:
-        return {name for name in vars(kind) if not name.startswith("_")} - {"close", "aclose"}
-
-    assert public(Client) == public(AsyncClient)
-    for name in public(Client):
-        one, other = getattr(Client, name), getattr(AsyncClient, name)
-        assert inspect.getdoc(one) == inspect.getdoc(other), name
-        if callable(one):
-            assert [*inspect.signature(one).parameters] == [*inspect.signature(other).parameters], name
-            assert inspect.getdoc(one), name

@@ -98,6 +98,7 @@ def test_a_place_that_cannot_be_written_is_found_before_it_is_needed(tmp_path: P
     assert not (tmp_path / "tickets.json").exists()
 
 
+@pytest.mark.slow
 def test_several_processes_lose_nothing(tmp_path: Path) -> None:
     file = tmp_path / "tickets.json"
     program = (

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from tamis import compile_conditions
+from tamis.arrays import Mask
 from tamis.engines.base import Index
 from tamis.engines.forest import INTERVAL, PIECES, TEST, Forest, Leaves, Nodes, Pieces, forest_of
-from tamis.engines.forest.axes import HIGHEST, KEYS, LOWEST, Axis
+from tamis.engines.forest.axes import HIGHEST, KEY_SCALE, LOWEST, Axis
 from tamis.engines.forest.tests import tests_of
-from tamis.engines.postings import Postings
 from tamis.events import EventBatch, EventType
-from tamis.events.compute import BatchFrame
-from tamis.language.expression import Path
-from tamis.language.formula import Formula
-from tamis.values.column import Mask
+from tamis.formulas.expression import Path
+from tamis.formulas.formula import Formula
+from tamis.frames import BatchFrame
+from tamis.lab.baselines.postings import Postings
+from tamis.lab.workloads import generate
 from tamis.values.types import BIGINT
-from tamis.workloads import generate
 
 Pair = tuple[int, int]
 
@@ -112,7 +112,7 @@ def random_forest(
     table = np.array(leaves, np.int64).reshape(-1, 5)
     ends = np.array(pieces, np.int64).reshape(-1, 2)
     return Forest(
-        tuple(Axis(Path((f"a{axis}",), BIGINT), KEYS) for axis in range(axes)),
+        tuple(Axis(Path((f"a{axis}",), BIGINT), KEY_SCALE) for axis in range(axes)),
         tests_of(())[0],
         Leaves(
             table[:, 0].astype(np.uint8),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tamis.advice import Parameters, memory
 from tamis.engines import ENGINES
 from tamis.engines.forest import forest_of
+from tamis.lab.bittner.memory import MemoryParameters, memory
+from tamis.lab.workloads import generate
 from tamis.language.bulk import compile_conditions
-from tamis.workloads import generate
 
 COUNT = 4_000
 SHAPES = [
@@ -20,6 +20,7 @@ MOST = 2.0
 """A list has room for the next power of two, so that it takes up to twice of what it holds."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape['predicates']} predicates")
 @pytest.mark.parametrize("commonality", [0.0, 0.5])
 def test_theory_and_measurement(shape: dict[str, float], commonality: float) -> None:
@@ -27,7 +28,7 @@ def test_theory_and_measurement(shape: dict[str, float], commonality: float) -> 
         "artificial", subscriptions=COUNT, events=1, seed=1, operators=None, commonality=commonality, **shape
     )
     forest = forest_of(compile_conditions(data.conditions, data.event_type))
-    parameters = Parameters.of(forest)
+    parameters = MemoryParameters.of(forest)
     wanted = memory(parameters).engines
     hits = ENGINES["hits"].build(forest).stats().bytes
     counting = ENGINES["counting"].build(forest).stats().bytes
@@ -50,6 +51,7 @@ def test_theory_and_measurement(shape: dict[str, float], commonality: float) -> 
         assert measured >= 0.9 * wanted[engine].total_bytes, f"{engine} cannot need less than what it must hold"
 
 
+@pytest.mark.slow
 def test_measured_bytes_turn_where_theory_says() -> None:
     """With few conjunctions a formula counting is smaller, with many hits is."""
     found: dict[int, float] = {}
@@ -65,7 +67,7 @@ def test_measured_bytes_turn_where_theory_says() -> None:
             sharing=1.0 if conjunctions == 1 else 0.5,
         )
         forest = forest_of(compile_conditions(data.conditions, data.event_type))
-        advice = memory(Parameters.of(forest))
+        advice = memory(MemoryParameters.of(forest))
         sizes = {}
         for engine, names in (
             ("hits", ("trees", "locations", "needed hits", "hits", "association")),

@@ -1,8 +1,7 @@
-"""Scanned JSON lines are the same batches, bad events and columns as lines read one by one."""
+"""Scanned JSON lines are the same batches, dead letters and columns as lines read one by one."""
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import random
@@ -18,19 +17,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tamis.errors import EventError
 from tamis.events import EventBatch, EventType, validate
 from tamis.events.arrow import python_values
-from tamis.events.compute import BatchFrame
 from tamis.events.json_columns import JsonSource
-from tamis.events.json_lines import scanned_batches
 from tamis.events.json_objects import scan
 from tamis.events.json_scan import BLANK, LEFT, SCANNED
-from tamis.events.line_buffer import LineBuffer
 from tamis.events.reading import read_json_lines
+from tamis.formulas.expression import Apply, Path
+from tamis.frames import BatchFrame
 from tamis.functions.registry import Signature
-from tamis.language.expression import Apply, Path
-from tamis.values.column import Column, Numbers
+from tamis.values.column import Column
 from tamis.values.types import (
     ANY,
     BIGINT,
@@ -45,7 +41,6 @@ from tamis.values.types import (
     TIMESTAMP_NTZ,
     TINYINT,
     Type,
-    array,
     decimal,
 )
 
@@ -105,8 +100,8 @@ def outcome(content: bytes, type_: EventType, *, scanning: bool, **options: Any)
                 found += [(path, each, shown(reading_of(batch, path, each))) for each in READINGS]
         found.append(list(batch.names()))
         found.append(validate(batch))
-        found.append(list(reading.bad))
-    return found, reading.bad
+        found.append(list(reading.dead_letters))
+    return found, reading.dead_letters
 
 
 def raw_values(batch: EventBatch, path: tuple[str, ...]) -> list[Any]:
@@ -472,63 +467,6 @@ def test_lines_too_long_are_set_aside() -> None:
             assert_same(text + b"\r" * 150 + ending, EventType(), max_line_bytes=100)
 
 
-class Dribble(io.RawIOBase):
-    """A stream that gives a few bytes at a time and counts them."""
-
-    def __init__(self, content: bytes, step: int) -> None:
-        self.content, self.step, self.given = content, step, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        part = self.content[self.given : self.given + min(self.step, len(buffer))]
-        buffer[: len(part)] = part
-        self.given += len(part)
-        return len(part)
-
-
-@pytest.mark.parametrize("step", [1, 7, 10_000])
-def test_a_stream_in_small_pieces_is_read_whole(step: int) -> None:
-    text = content(3, 40) + b"\n" + b"y" * 500 + b"\n" + content(4, 10)
-    reading = read_json_lines(io.BufferedReader(Dribble(text, step)), batch_rows=7, max_line_bytes=450, _scan=True)
-    found = [value for batch in reading for value in batch.column(("a",)).to_list()]
-    plain = read_json_lines(text, batch_rows=7, max_line_bytes=450, _scan=False)
-    assert repr(found) == repr([value for batch in plain for value in batch.column(("a",)).to_list()])
-    assert reading.bad == plain.bad
-
-
-def test_a_stream_is_read_no_further_than_asked() -> None:
-    stream = Dribble(b'{"a": 1}\n' * 100, 9)
-    reading = read_json_lines(io.BufferedReader(stream, 1), batch_rows=3, _scan=True)
-    assert len(next(reading.batches)) == 3
-    assert stream.given == 27
-
-
-class OnlyLines:
-    """What has no other way to be read than `readline`."""
-
-    def __init__(self, content: bytes) -> None:
-        self.file = io.BytesIO(content)
-
-    def readline(self, size: int = -1) -> bytes:
-        return self.file.readline(size)
-
-
-def test_a_source_that_only_has_lines_is_read() -> None:
-    source: Any = OnlyLines(b'{"a": 1}\nx\n{"a": 2}')
-    reading = read_json_lines(source, _scan=True)
-    assert [value for batch in reading for value in batch.column(("a",)).to_list()] == [1, 2]
-    assert [bad.line_number for bad in reading.bad] == [2]
-
-
-def test_bad_and_blank_lines_without_an_event_are_not_kept() -> None:
-    lines = LineBuffer(io.BytesIO(b"\n" * 300_000 + b'{"a": 1}\n'), 100)
-    ((source, numbers),) = scanned_batches(lines, 1000, lambda *_: None, json.loads)
-    assert numbers.tolist() == [300_000]
-    assert len(source.objects.block) < 100_000
-
-
 def test_ids_come_from_the_attribute_asked_for() -> None:
     for values in ("1 2 3", '"x" "y" null', '1 "x" 2.5', "null null null", '"\\n" 1 true'):
         text = "\n".join(f'{{"a": {value}}}' for value in values.split()).encode()
@@ -551,13 +489,6 @@ def test_unknown_attributes_and_an_empty_batch() -> None:
     (batch,) = read_json_lines(b"{}\n{}", _scan=True)
     assert batch.column(("a",)).to_list() == batch.column(("a", "b")).to_list() == [None, None]
     assert list(batch.names()) == []
-
-
-def test_more_text_than_a_column_can_hold_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tamis.events.json_columns._BYTES", 10)
-    (batch,) = read_json_lines(b'{"a": "12345"}\n{"a": "123456"}', TYPES["string"], _scan=True)
-    with pytest.raises(EventError, match="2 GB"):
-        batch.column(("a",))
 
 
 # --- the scan ---------------------------------------------------------------------------------------------------
@@ -601,14 +532,3 @@ def test_names_are_told_apart_by_all_their_bytes() -> None:
     for name in names:
         (batch,), (plain,) = (read_json_lines(b"\n".join(lines), _scan=way) for way in (True, False))
         assert batch.column((name,)).to_list() == plain.column((name,)).to_list()
-
-
-def test_readings_of_numbers_have_their_own_kinds() -> None:
-    (batch,) = read_json_lines(b'{"a": 1}\n{"a": 1.0}\n{"a": 9223372036854775808}\n{"a": "1"}\n{}', _scan=True)
-    column = batch.reading(("a",), NUMBER)
-    assert column is not None
-    assert isinstance(column.values, Numbers)
-    assert column.to_list() == [1, 1.0, 2.0**63, None, None]
-    assert column.values.integral.tolist()[:3] == [True, False, False]
-    assert batch.reading(("a",), NUMBER) is column
-    assert batch.reading(("a",), array(ANY)) is None

@@ -40,10 +40,10 @@ def values(source: Any, name: str = "a", event_type: Any = None, **options: Any)
     return [value for batch in reading for value in batch.column((name,)).to_list()]
 
 
-def reasons(content: bytes, **options: Any) -> list[tuple[int, str]]:
+def reasons(content: bytes, **options: Any) -> list[tuple[int | None, str]]:
     reading = read_json_lines(content, **options)
     assert sum(len(batch) for batch in reading) == 0
-    return [(bad.line_number, bad.reason) for bad in reading.bad]
+    return [(each.line_number, each.reason) for each in reading.dead_letters]
 
 
 @pytest.mark.parametrize(
@@ -95,18 +95,21 @@ def test_decimals_are_exact_from_the_text() -> None:
         (b"\x00", "not JSON: Expecting value at character 0"),
     ],
 )
-def test_a_broken_line_is_a_bad_event(line: bytes, reason: str) -> None:
+def test_a_broken_line_is_a_dead_letter(line: bytes, reason: str) -> None:
     reading = read_json_lines(b'{"a": 1}\n' + line + b'\n{"a": 2}')
     assert [value for batch in reading for value in batch.column(("a",)).to_list()] == [1, 2]
-    (bad,) = reading.bad
-    assert (bad.line_number, bad.reason, bad.original) == (2, reason, line)
+    (dead,) = reading.dead_letters
+    assert (dead.kind, dead.line_number, dead.reason, dead.original) == ("malformed", 2, reason, line)
 
 
-def test_a_line_too_long_is_a_bad_event_and_is_not_kept() -> None:
+def test_a_line_too_long_is_a_dead_letter_and_is_not_kept() -> None:
     content = b'{"a": 1}\n{"a": "' + b"x" * 5_000 + b'"}\n{"a": 2}\n' + b"y" * 101
     reading = read_json_lines(content, max_line_bytes=100)
     assert [value for batch in reading for value in batch.column(("a",)).to_list()] == [1, 2]
-    assert [(bad.line_number, len(bad.original)) for bad in reading.bad] == [(2, 101), (4, 101)]
+    assert [(each.kind, each.line_number, len(each.original)) for each in reading.dead_letters] == [
+        ("oversized", 2, 101),
+        ("oversized", 4, 101),
+    ]
 
 
 def test_a_line_of_the_greatest_length_is_read() -> None:
@@ -121,7 +124,7 @@ def test_blank_lines_line_ends_and_byte_order_marks_are_skipped() -> None:
     (batch,) = reading
     assert batch.column(("a",)).to_list() == [1, 2, 3]
     assert batch.ids.to_pylist() == [0, 3, 4]
-    assert reading.bad == []
+    assert reading.dead_letters == []
 
 
 def test_files_are_read_a_batch_at_a_time() -> None:
@@ -244,10 +247,10 @@ def test_a_csv_header_that_names_a_column_twice_is_an_error() -> None:
         list(read_csv(b"a,b,a\n1,2,3\n"))
 
 
-def test_a_broken_csv_record_is_a_bad_event() -> None:
+def test_a_broken_csv_record_is_a_dead_letter() -> None:
     reading = read_csv(b"a\n1\n" + b"x" * 200_000 + b"\n2\n")
     assert [value for batch in reading for value in batch.column(("a",)).to_list()] == [1, 2]
-    assert [(bad.line_number, "limit" in bad.reason) for bad in reading.bad] == [(3, True)]
+    assert [(each.line_number, "limit" in each.reason) for each in reading.dead_letters] == [(3, True)]
 
 
 def test_an_empty_csv_has_no_events() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tamis.errors import EventTypeError
 from tamis.events import EventType
+from tamis.events.schemas import spark_attributes
 from tamis.values.types import parse_type
 
 if TYPE_CHECKING:
@@ -132,3 +133,19 @@ def test_schemas_of_spark_and_of_its_arrow_data_give_the_same_type(spark: SparkS
     assert [parse_type(text) for text in types(from_schema).values()] == [
         attribute.type for attribute in from_schema.attributes or ()
     ]
+
+
+def test_columns_that_conditions_cannot_read_may_be_left_out() -> None:
+    ddl = {
+        "type": "struct",
+        "fields": [
+            {"name": "a", "type": "integer", "nullable": True},
+            {
+                "name": "m",
+                "type": {"type": "map", "keyType": "string", "valueType": "string", "valueContainsNull": True},
+            },
+        ],
+    }
+    assert [name for name, _, _ in spark_attributes(ddl, partial=True)] == ["a"]
+    with pytest.raises(EventTypeError, match="m"):
+        spark_attributes(ddl)

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 from tamis.events import EventBatch
-from tamis.events.compute import BatchFrame
+from tamis.formulas.expression import Apply, Path
+from tamis.frames import BatchFrame
 from tamis.functions.registry import Signature
 from tamis.functions.schemaless import reader
-from tamis.language.expression import Apply, Path
 from tamis.values.column import column_of
 from tamis.values.types import ANY, BOOLEAN, DATE, NUMBER, STRING, Type, array
 

@@ -1,13 +1,20 @@
-"""Validation tells what matching keeps silent about."""
+"""Validation reports what matching ignores."""
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tamis.events import EventBatch, EventType, validate
+from tamis.events.reading import read_json_lines
+from tamis.events.validation import invalid_rows
 
 TYPE = EventType.from_dict(
     {
@@ -86,3 +93,50 @@ def test_what_cannot_be_shown_is_no_error() -> None:
 
 def test_schemaless_events_have_no_problems() -> None:
     assert validate(EventBatch.of([{"a": object()}])) == []
+
+
+STRUCTS = EventType.of(
+    {"attributes": {"a": "int", "s": {"type": "struct", "attributes": {"b": "string"}}, "n": "double"}}
+)
+EVENTS = st.lists(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "a": st.one_of(st.none(), st.integers(-(2**40), 2**40), st.text(max_size=3), st.booleans()),
+            "n": st.one_of(st.none(), st.floats(allow_nan=False), st.integers(-5, 5), st.just("1")),
+            "s": st.one_of(
+                st.none(), st.just(1), st.fixed_dictionaries({"b": st.one_of(st.text(max_size=2), st.integers())})
+            ),
+        },
+    ),
+    max_size=6,
+)
+
+
+@pytest.mark.slow
+@given(EVENTS, st.booleans())
+def test_invalid_rows_are_those_that_validation_finds(events: list[dict[str, Any]], scanned: bool) -> None:
+    text = "".join(json.dumps(event) + "\n" for event in events).encode()
+    for batch in read_json_lines(text, STRUCTS, _scan=scanned):
+        expected = {problem.row for problem in validate(batch)}
+        assert set(np.flatnonzero(invalid_rows(batch)).tolist()) == expected
+        for path in (("a",), ("n",), ("s",), ("s", "b")):
+            raw = batch.raw(path)
+            there = raw.to_pylist() if isinstance(raw, pa.Array) else list(raw)
+            assert batch.source.present(path).tolist() == [value is not None for value in there]
+
+
+def test_what_is_required_must_be_there() -> None:
+    event_type = EventType.of({"name": "e", "attributes": {"a": {"type": "int", "required": True}}})
+    assert invalid_rows(EventBatch.of([{"a": 1}, {}, {"a": None}, {"a": "x"}], event_type)).tolist() == [
+        False,
+        True,
+        True,
+        True,
+    ]
+    table = pa.table({"a": pa.array([1, None], pa.int32())})
+    assert invalid_rows(EventBatch.of(table, event_type)).tolist() == [False, True]
+
+
+def test_no_row_is_invalid_without_declarations() -> None:
+    assert invalid_rows(EventBatch.of([{"a": 1}, {"a": "x"}])).tolist() == [False, False]

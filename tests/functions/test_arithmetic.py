@@ -12,29 +12,15 @@ from hypothesis import strategies as st
 
 from tamis.functions import FUNCTIONS
 from tamis.functions.registry import Argument, ArgumentError
-from tamis.values.column import column_of
-from tamis.values.types import BIGINT, NUMBER, STRING, Type, parse_type
+from tamis.values.types import BIGINT, NUMBER, STRING, parse_type
+from tests.functions.calls import results
 
 NAN, INF = math.nan, math.inf
 LEAST, GREATEST = -(2**63), 2**63 - 1
 
 
-def applied(name: str, types: list[Type], rows: list[tuple[Any, ...]]) -> list[Any]:
-    """Values in the types of the parameters to results, after checking that the batch form agrees."""
-    function = FUNCTIONS[name]
-    signature = function.resolve([Argument(type_) for type_ in types], "UTC")
-    assert list(signature.parameters) == types, "the test gives values of the parameter types"
-    results = [function.scalar(signature)(*row) for row in rows]
-    columns = [
-        column_of(type_, list(values)) for type_, values in zip(types, zip(*rows, strict=True), strict=True)
-    ]
-    batch = function.apply(signature, columns, len(rows)).to_list()
-    assert list(map(repr, batch)) == list(map(repr, results))
-    return results
-
-
 def one(name: str, type_name: str, *values: Any) -> Any:
-    return applied(name, [parse_type(type_name)] * len(values), [values])[0]
+    return results(name, [parse_type(type_name)] * len(values), [values])[0]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +85,7 @@ def test_floats_are_rounded_to_32_bits() -> None:
 
 
 def decimals(name: str, left: str, right: str, *values: int) -> Any:
-    return applied(name, [parse_type(left), parse_type(right)], [values])[0]
+    return results(name, [parse_type(left), parse_type(right)], [values])[0]
 
 
 @pytest.mark.parametrize(
@@ -129,9 +115,9 @@ def test_decimals_are_exact_and_rounded_once(
 
 def test_dates_move_by_days_and_wrap_as_spark_lets_them() -> None:
     date, days = parse_type("date"), parse_type("int")
-    assert applied("+", [date, days], [(18262, 1), (1, 2**31 - 1)]) == [18263, -(2**31)]
-    assert applied("-", [date, days], [(18262, 1)]) == [18261]
-    assert applied("+", [days, date], [(1, 18262)]) == [18263]
+    assert results("+", [date, days], [(18262, 1), (1, 2**31 - 1)]) == [18263, -(2**31)]
+    assert results("-", [date, days], [(18262, 1)]) == [18261]
+    assert results("+", [days, date], [(1, 18262)]) == [18263]
 
 
 @pytest.mark.parametrize(
@@ -150,7 +136,7 @@ def test_dates_move_by_days_and_wrap_as_spark_lets_them() -> None:
     ],
 )
 def test_schemaless_numbers(name: str, left: float, right: float, expected: Any) -> None:
-    assert repr(applied(name, [NUMBER, NUMBER], [(left, right)])[0]) == repr(expected)
+    assert repr(results(name, [NUMBER, NUMBER], [(left, right)])[0]) == repr(expected)
 
 
 def test_signs_overflow_at_the_least_integer() -> None:
@@ -158,7 +144,7 @@ def test_signs_overflow_at_the_least_integer() -> None:
     assert one("abs", "bigint", LEAST) is None
     assert one("abs", "int", -5) == 5
     assert repr(one("abs", "double", -0.0)) == "0.0"
-    assert applied("negative", [NUMBER], [(LEAST,), (1.5,), (2,)]) == [None, -1.5, -2]
+    assert results("negative", [NUMBER], [(LEAST,), (1.5,), (2,)]) == [None, -1.5, -2]
 
 
 def test_the_sign_of_a_decimal_changes_in_34_digits_as_in_spark() -> None:
@@ -201,25 +187,25 @@ EDGES = [0, 1, -1, 2, -2, 3, LEAST, LEAST + 1, GREATEST, GREATEST - 1, 2**31, -(
 def test_batches_of_integers_overflow_where_single_values_do(rows: list[tuple[Any, ...]]) -> None:
     rows = rows + list(itertools.product(EDGES, EDGES))
     for name in ("+", "-", "*", "%", "div", "pmod"):
-        applied(name, [BIGINT, BIGINT], rows)
-        applied(name, [NUMBER, NUMBER], rows)
+        results(name, [BIGINT, BIGINT], rows)
+        results(name, [NUMBER, NUMBER], rows)
 
 
 @pytest.mark.slow
 @given(st.lists(st.tuples(st.floats(width=32), st.floats(width=32)), min_size=1))
 def test_batches_of_floats_round_as_single_values_do(rows: list[tuple[Any, ...]]) -> None:
     for name, type_name in itertools.product(("+", "-", "*", "%", "pmod"), ("float", "double")):
-        applied(name, [parse_type(type_name)] * 2, rows)
-    applied("/", [parse_type("double")] * 2, rows)
-    applied("+", [NUMBER, NUMBER], rows)
+        results(name, [parse_type(type_name)] * 2, rows)
+    results("/", [parse_type("double")] * 2, rows)
+    results("+", [NUMBER, NUMBER], rows)
 
 
 @given(st.lists(st.tuples(st.integers(-99999, 99999), st.integers(-9999999, 9999999)), min_size=1))
 def test_batches_of_decimals_compute_as_single_values_do(rows: list[tuple[Any, ...]]) -> None:
     types = [parse_type("decimal(5,2)"), parse_type("decimal(7,4)")]
     for name in ("+", "-", "*", "/", "%", "div", "pmod"):
-        applied(name, types, rows)
-    applied("*", [parse_type("decimal(5,2)"), parse_type("decimal(20,4)")], rows)
+        results(name, types, rows)
+    results("*", [parse_type("decimal(5,2)"), parse_type("decimal(20,4)")], rows)
 
 
 def test_a_string_attribute_is_no_number() -> None:

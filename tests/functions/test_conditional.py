@@ -8,21 +8,8 @@ import pytest
 
 from tamis.functions import FUNCTIONS
 from tamis.functions.registry import Argument, ArgumentError
-from tamis.values.column import column_of
-from tamis.values.types import BOOLEAN, INT, NULL, NUMBER, STRING, Type, parse_type
-
-
-def applied(name: str, types: list[Type], rows: list[tuple[Any, ...]]) -> list[Any]:
-    function = FUNCTIONS[name]
-    signature = function.resolve([Argument(type_) for type_ in types], "UTC")
-    assert list(signature.parameters) == types
-    results = [function.scalar(signature)(*row) for row in rows]
-    columns = [
-        column_of(type_, list(values)) for type_, values in zip(types, zip(*rows, strict=True), strict=True)
-    ]
-    assert function.apply(signature, columns, len(rows)).to_list() == results
-    return results
-
+from tamis.values.types import BOOLEAN, INT, NULL, NUMBER, STRING, parse_type
+from tests.functions.calls import results
 
 VALUES: list[tuple[str, Any, Any]] = [
     ("int", 1, 2),
@@ -39,22 +26,22 @@ VALUES: list[tuple[str, Any, Any]] = [
 def test_choices_of_every_type(type_name: str, one: Any, other: Any) -> None:
     type_ = parse_type(type_name)
     rows: list[tuple[Any, ...]] = [(one, other), (None, other), (one, None), (None, None)]
-    assert applied("coalesce", [type_, type_], rows) == [one, other, one, None]
-    assert applied("nvl", [type_, type_], rows) == [one, other, one, None]
+    assert results("coalesce", [type_, type_], rows) == [one, other, one, None]
+    assert results("nvl", [type_, type_], rows) == [one, other, one, None]
     chosen: list[tuple[Any, ...]] = [(True, one, other), (False, one, other), (None, one, other)]
-    assert applied("if", [BOOLEAN, type_, type_], chosen) == [one, other, other]
-    assert applied("nvl2", [BOOLEAN, type_, type_], chosen) == [one, one, other]
+    assert results("if", [BOOLEAN, type_, type_], chosen) == [one, other, other]
+    assert results("nvl2", [BOOLEAN, type_, type_], chosen) == [one, one, other]
 
 
 def test_choices_of_schemaless_numbers() -> None:
-    assert applied("coalesce", [NUMBER, NUMBER], [(None, 1), (1.5, 2)]) == [1, 1.5]
+    assert results("coalesce", [NUMBER, NUMBER], [(None, 1), (1.5, 2)]) == [1, 1.5]
 
 
 def test_case_takes_the_first_condition_that_holds() -> None:
     types = [BOOLEAN, STRING, BOOLEAN, STRING]
     rows: list[tuple[Any, ...]] = [(True, "a", True, "b"), (None, "a", True, "b"), (False, "a", None, "b")]
-    assert applied("case", types, rows) == ["a", "b", None]
-    assert applied("case", [*types, STRING], [(*row, "c") for row in rows]) == ["a", "b", "c"]
+    assert results("case", types, rows) == ["a", "b", None]
+    assert results("case", [*types, STRING], [(*row, "c") for row in rows]) == ["a", "b", "c"]
 
 
 def test_case_wants_conditions() -> None:
@@ -87,6 +74,6 @@ def test_nullif_compares_in_the_common_type_and_keeps_its_own() -> None:
 
 
 def test_zeros_and_nulls() -> None:
-    assert applied("nullifzero", [INT], [(0,), (1,), (None,)]) == [None, 1, None]
-    assert applied("zeroifnull", [INT], [(None,), (1,)]) == [0, 1]
-    assert applied("zeroifnull", [parse_type("double")], [(None,), (1.5,)]) == [0.0, 1.5]
+    assert results("nullifzero", [INT], [(0,), (1,), (None,)]) == [None, 1, None]
+    assert results("zeroifnull", [INT], [(None,), (1,)]) == [0, 1]
+    assert results("zeroifnull", [parse_type("double")], [(None,), (1.5,)]) == [0.0, 1.5]

@@ -9,22 +9,10 @@ import pytest
 
 from tamis.functions import FUNCTIONS
 from tamis.functions.registry import Argument, ArgumentError
-from tamis.values.column import column_of
-from tamis.values.types import ANY, INT, NUMBER, STRING, Type, parse_type
+from tamis.values.types import ANY, INT, NUMBER, STRING, parse_type
+from tests.functions.calls import results
 
 NAN, INF = math.nan, math.inf
-
-
-def applied(name: str, types: list[Type], rows: list[tuple[Any, ...]]) -> list[Any]:
-    function = FUNCTIONS[name]
-    signature = function.resolve([Argument(type_) for type_ in types], "UTC")
-    assert list(signature.parameters) == types
-    results = [function.scalar(signature)(*row) for row in rows]
-    columns = [
-        column_of(type_, list(values)) for type_, values in zip(types, zip(*rows, strict=True), strict=True)
-    ]
-    assert list(map(repr, function.apply(signature, columns, len(rows)).to_list())) == list(map(repr, results))
-    return results
 
 
 def rounded(name: str, type_name: str, value: Any, digits: int) -> tuple[Any, str]:
@@ -75,13 +63,13 @@ def test_the_number_of_digits_is_constant() -> None:
 def test_floor_and_ceil_give_bigints() -> None:
     double = parse_type("double")
     rows: list[tuple[Any, ...]] = [(1.5,), (-1.5,), (NAN,), (INF,), (2.0**63,), (-(2.0**63),), (None,)]
-    assert applied("floor", [double], rows) == [1, -2, 0, None, None, -(2**63), None]
-    assert applied("ceil", [double], [(-0.5,), (1e19,)]) == [0, None]
-    assert applied("floor", [NUMBER], [(1.5,), (7,)]) == [1, 7]
+    assert results("floor", [double], rows) == [1, -2, 0, None, None, -(2**63), None]
+    assert results("ceil", [double], [(-0.5,), (1e19,)]) == [0, None]
+    assert results("floor", [NUMBER], [(1.5,), (7,)]) == [1, 7]
 
 
 def test_floor_of_a_decimal_is_a_decimal() -> None:
-    assert applied("floor", [parse_type("decimal(5,2)")], [(-150,), (199,)]) == [-2, 1]
+    assert results("floor", [parse_type("decimal(5,2)")], [(-150,), (199,)]) == [-2, 1]
     signature = FUNCTIONS["floor"].resolve([Argument(parse_type("decimal(5,2)"))], "UTC")
     assert str(signature.returns) == "decimal(4,0)"
     signature = FUNCTIONS["ceil"].resolve([Argument(parse_type("decimal(5,0)"))], "UTC")
@@ -91,14 +79,14 @@ def test_floor_of_a_decimal_is_a_decimal() -> None:
 def test_sign_and_sqrt_are_doubles() -> None:
     double = parse_type("double")
     rows: list[tuple[Any, ...]] = [(-1.5,), (-0.0,), (NAN,), (4.0,)]
-    assert list(map(repr, applied("sign", [double], rows))) == ["-1.0", "-0.0", "nan", "1.0"]
-    assert list(map(repr, applied("sqrt", [double], rows))) == ["nan", "-0.0", "nan", "2.0"]
-    assert applied("sqrt", [NUMBER], [(4,), (2.25,)]) == [2.0, 1.5]
+    assert list(map(repr, results("sign", [double], rows))) == ["-1.0", "-0.0", "nan", "1.0"]
+    assert list(map(repr, results("sqrt", [double], rows))) == ["nan", "-0.0", "nan", "2.0"]
+    assert results("sqrt", [NUMBER], [(4,), (2.25,)]) == [2.0, 1.5]
 
 
 def test_isnan_is_never_null() -> None:
     for type_ in (parse_type("float"), parse_type("double"), NUMBER):
-        assert applied("isnan", [type_], [(NAN,), (1.0,), (None,)]) == [True, False, False]
+        assert results("isnan", [type_], [(NAN,), (1.0,), (None,)]) == [True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -113,20 +101,20 @@ def test_isnan_is_never_null() -> None:
 )
 def test_greatest_and_least_skip_null(type_name: str, rows: Any, greatest: Any, least: Any) -> None:
     types = [parse_type(type_name)] * 2
-    assert repr(applied("greatest", types, rows)) == repr(greatest)
-    assert repr(applied("least", types, rows)) == repr(least)
+    assert repr(results("greatest", types, rows)) == repr(greatest)
+    assert repr(results("least", types, rows)) == repr(least)
 
 
 def test_average_is_the_sum_divided_by_the_count() -> None:
     types = [parse_type("int")] * 3
     rows: list[tuple[Any, ...]] = [(1, 2, 6), (1, None, 3), (2**31 - 1, 1, 0)]
-    assert applied("average", types, rows) == [3.0, None, None]
+    assert results("average", types, rows) == [3.0, None, None]
     signature = FUNCTIONS["average"].resolve([Argument(parse_type("decimal(5,2)"))] * 2, "UTC")
     assert str(signature.returns) == "decimal(10,6)"
     assert FUNCTIONS["average"].scalar(signature)(100, 201) == 1505000
     mixed = [parse_type("int"), parse_type("decimal(5,2)"), parse_type("double")]
-    assert applied("average", mixed, [(1, 150, 0.5)]) == [1.0]
-    assert applied("average", [NUMBER, NUMBER], [(1, 2), (1, 0.5)]) == [1.5, 0.75]
+    assert results("average", mixed, [(1, 150, 0.5)]) == [1.0]
+    assert results("average", [NUMBER, NUMBER], [(1, 2), (1, 0.5)]) == [1.5, 0.75]
 
 
 def test_a_path_of_a_schemaless_event_is_read_as_a_number() -> None:

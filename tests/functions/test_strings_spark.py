@@ -12,7 +12,7 @@ import pytest
 
 from tamis.functions import FUNCTIONS
 from tamis.functions.registry import Argument
-from tamis.values import letters
+from tamis.values import letter_case
 from tamis.values.column import column_of
 from tamis.values.types import BIGINT, BINARY, INT, STRING, Type
 
@@ -143,7 +143,7 @@ def test_case_of_every_letter_and_its_effect_on_sigma(spark: SparkSession) -> No
         "concat(c, 'Σ')": lambda c: f"{c}Σ",
         "concat('a', c, 'Σ é')": lambda c: f"a{c}Σ é",
     }
-    mappings = {"lower": letters.lower, "upper": letters.upper, "initcap": letters.title}
+    mappings = {"lower": letter_case.lower, "upper": letter_case.upper, "initcap": letter_case.title}
     table = pa.table({"c": pa.array([chr(point) for point in points])})
     pairs = [(name, formula) for name in mappings for formula in formulas]
     expressions = [f"{name}({formula}) AS r{place}" for place, (name, formula) in enumerate(pairs)]

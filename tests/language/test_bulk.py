@@ -11,10 +11,10 @@ import pytest
 
 from tamis.errors import ConditionError
 from tamis.events import EventType
+from tamis.formulas.formula import Formula
 from tamis.language import bulk
-from tamis.language.bulk import compile_conditions
+from tamis.language.bulk import FormulaColumn, compile_conditions, compile_many, refusals
 from tamis.language.condition import compile_condition
-from tamis.language.formula import Formula
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tests.oracle.rows import ATTRIBUTES
 from tests.texts import NUMBERS, OPERATORS, STRINGS, atom, mutated, plain, soup, spaced, wrapped
@@ -267,3 +267,13 @@ def test_default_limits_on_long_texts() -> None:
         "a LIKE '%" + "x" * 1000 + "'",
     ]
     check(texts)
+
+
+@pytest.mark.parametrize("count", [3, 120])
+@pytest.mark.parametrize("as_arrow", [False, True])
+def test_many_are_compiled_alike_whether_one_by_one_or_in_bulk(count: int, as_arrow: bool) -> None:
+    texts = [f"a < {place}" if place % 3 else "a <" for place in range(1, count)] + [None]
+    found = compile_many(pa.array(texts) if as_arrow else texts)
+    assert isinstance(found, FormulaColumn) == (count == 120)
+    assert list(map(str, found)) == list(map(str, compile_conditions(texts)))
+    assert sorted(refusals(found)) == [place for place, text in enumerate(texts) if text in ("a <", None)]

@@ -6,8 +6,10 @@ Everything is seeded: what fails is in the message, and comes again. Bounds are 
 from __future__ import annotations
 
 import itertools
+import os
 import random
 import sys
+import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,14 +18,14 @@ import pytest
 from tamis import Matcher
 from tamis.errors import ConditionError
 from tamis.events import EventType
+from tamis.formulas.formula import Formula
 from tamis.language.bulk import compile_conditions
 from tamis.language.condition import compile_condition
-from tamis.language.formula import Formula
 from tamis.language.lint import lint
-from tamis.language.parser import parse, parse_leniently
-from tamis.language.printing import to_text
-from tamis.language.syntax import walk
 from tamis.limits import DEFAULT_LIMITS, Limits
+from tamis.syntax.parser import parse, parse_leniently
+from tamis.syntax.printing import to_text
+from tamis.syntax.tree import walk
 from tamis.values import ranges
 from tests.texts import mutated, plain, soup, spaced
 from tests.worlds import world
@@ -48,6 +50,7 @@ TYPE = EventType.from_dict(
 TYPES = {"typed": TYPE, "schemaless": None}
 MOST_PROBLEMS = 40
 SHARE = 4_000
+VOLUME = int(os.environ.get("TAMIS_FUZZ_TEXTS", "20000"))
 
 
 def texts(seed: int, count: int) -> Iterator[str]:
@@ -100,8 +103,8 @@ def test_many_random_texts_at_once(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TYPES)
-def test_a_hundred_thousand_random_texts_at_once(name: str) -> None:
-    check_volume(30, 100_000, TYPES[name])
+def test_very_many_random_texts_at_once(name: str) -> None:
+    check_volume(30, VOLUME, TYPES[name])
 
 
 @pytest.mark.slow
@@ -330,14 +333,14 @@ def test_called_from_deep_inside_a_program(shape: str, spare: int) -> None:
 def test_many_comparisons_of_one_attribute_merge_in_near_linear_work(
     operator: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    merge = ranges._merged
+    merge = ranges._combine
     work = [0]
 
     def counted(one: ranges.Ranges, other: ranges.Ranges, *rest: Any) -> ranges.Ranges:
         work[0] += len(one.cuts) + len(other.cuts)
         return merge(one, other, *rest)
 
-    monkeypatch.setattr(ranges, "_merged", counted)
+    monkeypatch.setattr(ranges, "_combine", counted)
     done = []
     for count in (500, 1000):
         work[0] = 0
@@ -351,3 +354,65 @@ def test_spacing_changes_nothing() -> None:
     for condition in world("typed").accepted(random_, 200):
         text = spaced(random_, condition.text)
         assert parse(text) == condition.tree, text
+
+
+# --- brackets, lambdas and subscripts that are malformed -------------------------------------------------------
+
+CORE = (
+    "[](tags[-1])",
+    "[]",
+    "(tags[-1])",
+    "tags[",
+    "[-1]",
+    "](",
+    "x -> tags[-1]",
+    "exists(tags, [] -> 1)",
+    "[[",
+    "))",
+)
+AROUND = (
+    "{}",
+    "{0}{0}{0}",
+    "({})",
+    "[{}]",
+    "tags[{}]",
+    "exists(tags, {})",
+    "a = {}",
+    "{} and flag",
+    "not {}",
+    "{}::int",
+)
+
+
+def calls_and_bytes(work: Callable[[], object]) -> tuple[int, int]:
+    """How many functions are called meanwhile, and how many bytes are held at most."""
+    count = 0
+
+    def note(_frame: Any, what: str, _argument: Any) -> None:
+        nonlocal count
+        count += what == "call"
+
+    tracemalloc.start()
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    return count, peak
+
+
+@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("core", CORE)
+def test_malformed_brackets_are_refused_at_once(core: str, name: str) -> None:
+    one(core, TYPES[name])  # kernels are compiled by the first condition of a process, whatever it is
+    for around in AROUND:
+        text = around.format(core)
+        calls, most = calls_and_bytes(lambda: one(text, TYPES[name]))  # noqa: B023
+        assert calls <= 300 * (len(text) + 10), repr(text)
+        assert most <= 1 << 20, repr(text)
+    many = core * 200
+    calls, most = calls_and_bytes(lambda: one(many, TYPES[name]))
+    assert calls <= 300 * len(many), repr(core)
+    assert most <= 32 << 20, repr(core)

@@ -6,13 +6,15 @@ import json
 import random
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from tamis.errors import ConditionError
 from tamis.events import EventBatch, EventType
-from tamis.events.compute import BatchFrame
+from tamis.events.reading import read_json_lines
+from tamis.frames import BatchFrame
 from tamis.language.condition import compile_condition
-from tamis.language.lint import lint, lint_many
+from tamis.language.lint import SeenAttributes, lint, lint_many
 from tests.worlds import WORLDS, world
 
 CAMERA = EventType.from_dict(
@@ -191,3 +193,41 @@ def test_warnings_on_random_conditions_are_right(name: str) -> None:
     batch = here.batch(random_, 150)
     for condition in here.accepted(random_, 150):
         _check(condition.text, here.event_type, batch)
+
+
+EVENTS = [{"brand": "Sony", "price": 3, "seller": {"country": "DE"}, "lenses": [{"mount": "E"}]}] * 3
+SEEN = SeenAttributes.of([EventBatch.of(EVENTS)])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("brnd = 'Sony'", [("none of the last 3 events has brnd", "did you mean brand?")]),
+        ("brnd = 'x' or brnd = 'y'", [("none of the last 3 events has brnd", "did you mean brand?")]),
+        (
+            "seller.contry = 'DE'",
+            [("none of the last 3 events has seller.contry", "did you mean seller.country?")],
+        ),
+        ("zzz IS NULL", [("none of the last 3 events has zzz", None)]),
+        ("brand = 'x' and seller.country = 'DE' and lenses[0].mount = 'E'", []),
+        ("price.cents = 3", []),  # what is in it cannot be known from these events
+        ("exists(lenses, x -> x.mount = 'E')", []),
+    ],
+)
+def test_attributes_that_no_recent_event_has(text: str, expected: list[tuple[str, str | None]]) -> None:
+    found = lint(text, seen=SEEN)
+    assert [(each.message, each.hint) for each in found] == expected
+    assert {each.code for each in found} <= {"unseen"}
+
+
+def test_declared_types_and_no_events_say_nothing_of_what_was_seen() -> None:
+    assert lint("a = 1", {"attributes": {"a": "int"}}, seen=SEEN) == []
+    assert lint("a = 1", seen=SeenAttributes.of([])) == []
+
+
+@pytest.mark.parametrize("scanned", [True, False])
+def test_events_are_seen_whatever_they_are_read_from(scanned: bool) -> None:
+    lines = b"\n".join(json.dumps(event).encode() for event in EVENTS)
+    assert SeenAttributes.of(read_json_lines(lines, _scan=scanned)) == SEEN
+    table = SeenAttributes.of([EventBatch.of(pa.Table.from_pylist(EVENTS))])
+    assert (table.events, table.names) == (3, frozenset({"brand", "price", "seller", "lenses"}))

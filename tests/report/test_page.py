@@ -9,8 +9,8 @@ import pytest
 
 from tamis import EventBatch, compile_condition
 from tamis.explain import Explanation, explain
-from tamis.progress import BatchReport
-from tamis.report import page
+from tamis.progress import BatchReport, RunFailure
+from tamis.report import Figure, page
 from tests.reports import random_reports, report
 
 HOSTILE = [
@@ -71,6 +71,11 @@ FULL = {
     "matches": {"s1": 4, "s2": 1},
     "subscriptions": 10,
     "facts": {"Spark": "local[2]"},
+    "warm_up": [report(0, seconds=20.0)],
+    "conditions": {"s1": "a < 1"},
+    "event": {"a": 3},
+    "figures": [Figure("plain Spark", "2 h", "extrapolated")],
+    "tables": {"Stages": {"start": "3 s"}},
 }
 
 
@@ -101,10 +106,53 @@ def test_the_size_does_not_grow_with_the_batches() -> None:
 def test_headline_figures() -> None:
     found = made([report(0), report(1, version=9, lag_seconds=2.0)])
     assert re.sub(r"\s+", " ", found.text("dd")) == "2,000 140 4% 500 ms 9"
-    for small in ("2,000 events", "1.8 per matched event", "80 events", "2 seen since 7; at most 2 s behind"):
+    for small in (
+        "median of micro-batches; 2,000 events",
+        "1.8 per matched event",
+        "80 events",
+        "2 seen since 7; at most 2 s behind",
+    ):
         assert small in found.text("small")
     assert "out/x" in found.text("code")
     assert "2 micro-batches in 1 s of work" in found.text("p")
+
+
+def test_numbers_have_no_exponents() -> None:
+    found = made([report(events=1_000, matched_events=3, notifications=451)])
+    assert "150 per matched event" in found.text("small")
+
+
+def test_a_warm_up_stands_apart() -> None:
+    measured = [report(2), report(3)]
+    found = made(measured, warm_up=[report(0, seconds=30.0), report(1, seconds=10.0)])
+    assert found.text("dd") == made(measured).text("dd")
+    assert "2 micro-batches in 1 s of work" in found.text("p")
+    assert "warm-up: 2 micro-batches in 40 s of work, 2,000 events" in found.text("p")
+    cells = found.text("td").splitlines()
+    assert [cells[row * 9] for row in range(4)] == ["0, warm-up", "1, warm-up", "2", "3"]
+    assert "warm-up" not in made(measured).text()
+
+
+def test_other_figures_and_tables_are_shown_and_not_run() -> None:
+    more = {"figures": [Figure(*HOSTILE[:3])], "tables": {HOSTILE[0]: {HOSTILE[1]: HOSTILE[2]}}}
+    found = made([report()], **more)
+    assert HOSTILE[1] in found.text("dd")
+    assert HOSTILE[2] in found.text("small")
+    assert HOSTILE[0] in found.text("h3")
+    assert HOSTILE[1] in found.text("dt")
+    assert not {"script", "img"} & set(found.tags)
+
+
+def test_busy_subscriptions_have_their_conditions_and_the_match_its_event() -> None:
+    values = {"matches": {"s1": 4, "s2": 1}, "conditions": {"s1": "a < 3 AND b = '<i>'"}}
+    found = made([report()], **values, explained=explained(), event={"a": 3, "b": "<i>y</i>"})
+    assert "a < 3 AND b = '<i>'" in found.text("code")
+    assert '{"a": 3, "b": "<i>y</i>"}' in found.text("code")
+
+
+def test_the_share_is_of_all_subscriptions_that_ever_existed() -> None:
+    found = made([report()], matches={"s1": 4, "s2": 1}, subscriptions=8)
+    assert "2 of 8 subscriptions that ever existed matched (25%)" in found.text("p")
 
 
 def captions(found: Page) -> list[str]:
@@ -127,6 +175,26 @@ def test_charts_of_what_went_wrong_are_there_only_if_it_did() -> None:
     assert "20" in found.text("dd").split()
 
 
+def test_a_failed_run_says_first_that_it_failed_where_and_why() -> None:
+    found = made([report(0)], failure=RunFailure("delivery", "<b>disk full</b>", 1))
+    assert "Night run: failed" in found.text("title")
+    assert found.text("strong") == "This run failed in batch 1, while results were handed to the sink."
+    assert "<b>disk full</b>" in found.text("code")
+    assert ("div", "role", "alert") in found.attributes
+    assert "failed" not in made([report(0)]).text()
+
+
+def test_a_run_that_failed_before_its_first_batch_has_a_page() -> None:
+    assert "before its first batch" in made([], failure=RunFailure("start", "no store")).text("strong")
+
+
+def test_dead_letters_are_listed_by_kind_with_their_numbers() -> None:
+    counted = (("malformed", 2_000), ("missing id", 1))
+    found = made([report(0, dead=2_001, dead_by_kind=counted), report(1)])
+    assert [data for within, data in found.texts if within == "bdi"][-2:] == ["malformed", "missing id"]
+    assert found.text("b").splitlines()[-2:] == ["2,000", "1"]
+
+
 def test_without_backlog_and_store_their_charts_are_left_out() -> None:
     found = made([report(batch, backlog=None, lag_seconds=None, store_version=None) for batch in range(3)])
     assert "Backlog" not in captions(found)
@@ -138,7 +206,7 @@ def test_the_busiest_are_named_with_their_matches() -> None:
     found = made([report()], matches=matches, subscriptions=100)
     names = [data for within, data in found.texts if within == "bdi"]
     assert names == [f"s{number:02d}" for number in range(30, 10, -1)]
-    assert "30 of 100 subscriptions matched." in found.text("p")
+    assert "30 of 100 subscriptions that ever existed matched (30%)." in found.text("p")
     hints = [data for within, data in found.texts if within == "title"]
     assert {"0: 70 subscriptions", "1: 1 subscriptions", "8: 8 subscriptions", "16: 15 subscriptions"} <= set(
         hints
@@ -190,9 +258,3 @@ def test_what_comes_from_data_is_text(text: str) -> None:
     assert text in found.text("bdi")
     assert ("bdi", "title", text) in found.attributes
     assert f"a = {text!r}" in found.text("small")
-
-
-def test_characters_that_nobody_sees_are_spelled_out() -> None:
-    drawn = page([report()], title="a\x00b\u202ec\ud800", output="o")
-    assert "a\\x00b\\u202ec\\ud800" in drawn
-    drawn.encode()

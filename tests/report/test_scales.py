@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.report.scales import Scale, decades, elapsed, linear, tick_text
+from tamis.report.scales import Scale, decades, linear, tick_text, time_scale
 
 AMOUNTS = st.lists(st.floats(1e-6, 1e12), min_size=1, max_size=20)
 
@@ -34,7 +34,7 @@ def test_a_linear_scale_has_few_labels_each_different(values: list[float]) -> No
 
 @given(st.floats(0, 1e9))
 def test_time_has_few_labels_within_it(seconds: float) -> None:
-    scale = elapsed(seconds)
+    scale = time_scale(seconds)
     assert 1 <= len(scale.ticks) <= 7
     assert all(0 <= value <= scale.high * (1 + 1e-9) for value, _ in scale.ticks)
     assert len(set(labels(scale))) == len(scale.ticks)
@@ -52,7 +52,7 @@ def test_time_has_few_labels_within_it(seconds: float) -> None:
     ],
 )
 def test_labels_of_time(seconds: float, expected: list[str]) -> None:
-    assert labels(elapsed(seconds)) == expected
+    assert labels(time_scale(seconds)) == expected
 
 
 def test_labels_of_values() -> None:

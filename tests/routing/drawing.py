@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 
 from tamis.events import EventBatch, EventType
-from tamis.events.compute import BatchFrame
+from tamis.formulas.expression import Path
+from tamis.formulas.formula import Formula, at_least, conjunction, disjunction, leaf
+from tamis.formulas.predicates.matches import MatchesPattern
+from tamis.formulas.predicates.within import Within
+from tamis.frames import BatchFrame
+from tamis.lab.bittner.selectivity_table import SelectivityTable
 from tamis.language.condition import normalise
-from tamis.language.expression import Path
-from tamis.language.formula import Formula, at_least, conjunction, disjunction, leaf
-from tamis.predicates.matches import Matches
-from tamis.predicates.within import Within
-from tamis.routing.selectivity import SelectivityTable
 from tamis.values.ranges import Ranges
 from tamis.values.types import INT, STRING
 
@@ -36,7 +36,9 @@ def random_leaf(random_: random.Random) -> Formula:
     """Ranges of a number with gaps, perhaps with NULL, or a pattern."""
     if random_.random() < 0.1:
         return leaf(
-            Matches(Path(("s",), STRING), "like", random_.choice(("%x", "_y%", "%z%")), random_.random() < 0.3)
+            MatchesPattern(
+                Path(("s",), STRING), "like", random_.choice(("%x", "_y%", "%z%")), random_.random() < 0.3
+            )
         )
     cuts = tuple(sorted(random_.sample(range(1, 9), random_.choice((1, 1, 2, 2, 3, 4)))))
     within = Within(

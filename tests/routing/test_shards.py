@@ -1,4 +1,4 @@
-"""Subscriptions dealt to shards: every pair is found where routing sends its event, whatever changes meanwhile."""
+"""Assignments to shards: every pair is found where routing sends its event, whatever changes meanwhile."""
 
 from __future__ import annotations
 
@@ -10,21 +10,24 @@ import pyarrow as pa
 import pytest
 
 from tamis import EventBatch, EventType, Matcher
-from tamis.engines.choosing import MAPPED
-from tamis.engines.forest import forest_of
+from tamis.engines.engine_choice import MAPPED_ENGINE
 from tamis.errors import SnapshotError, TamisError
-from tamis.language.condition import normalise
+from tamis.lab.bittner.measures import MEASURES
+from tamis.lab.workloads import generate
 from tamis.matchers import Matchers
-from tamis.routing.dealing import Dealer
 from tamis.routing.entries import shards_of
-from tamis.routing.gates import gates_of
-from tamis.routing.measures import MEASURES
-from tamis.routing.shards import Deals, Dealt, Routing, building, dealt_in, summary
+from tamis.routing.shards import (
+    Routing,
+    ShardAssignment,
+    ShardAssignments,
+    index_builder,
+    read_assignment,
+    summarise,
+)
 from tamis.routing.trees import LEAF_BYTES
-from tamis.segments.files import opened, stored
-from tamis.segments.merging import gathered
-from tamis.snapshot import Part, Snapshots
-from tamis.workloads import generate
+from tamis.segments.files import open_segment, store_segment
+from tamis.segments.merge import merge_slots
+from tamis.snapshot import SnapshotPart, Snapshots
 from tests.worlds import world
 
 WAYS = {
@@ -39,23 +42,23 @@ WAYS = {
 }
 
 
-def found(dealt: Dealt, batch: EventBatch) -> tuple[set[tuple[int, str]], int]:
+def found(assignment: ShardAssignment, batch: EventBatch) -> tuple[set[tuple[int, str]], int]:
     """The pairs that events find in the shards that they visit, and how many visits that takes."""
     name = batch.event_type.name
-    routes = Matchers.open(dealt.url, dealt.version, segments=dealt.routes)[name]
-    rows, ids, _ = routes.found(batch).columns()
+    routes = Matchers.open(assignment.url, assignment.version, segments=assignment.routes)[name]
+    rows, ids, _ = routes.match_pairs(batch).columns()
     visits = set(zip(rows.tolist(), shards_of(ids).tolist(), strict=True))
     pairs: set[tuple[int, str]] = set()
-    for shard, names in enumerate(dealt.shards):
-        matcher = Matchers.open(dealt.url, dealt.version, segments=names)[name]
-        at, subscriptions, _ = matcher.found(batch).columns()
+    for shard, names in enumerate(assignment.shards):
+        matcher = Matchers.open(assignment.url, assignment.version, segments=names)[name]
+        at, subscriptions, _ = matcher.match_pairs(batch).columns()
         both = zip(at.tolist(), subscriptions.to_pylist(), strict=True)
         pairs |= {(row, id) for row, id in both if (row, shard) in visits}
     return pairs, len(visits)
 
 
 def expected(matcher: Matcher, batch: EventBatch) -> set[tuple[int, str]]:
-    rows, ids, _ = matcher.found(batch).columns()
+    rows, ids, _ = matcher.match_pairs(batch).columns()
     return set(zip(rows.tolist(), ids.to_pylist(), strict=True))
 
 
@@ -66,9 +69,9 @@ def test_nothing_is_lost_while_subscriptions_come_and_go(name: str, way: str, tm
     here = world(name)
     batch, sample = here.batch(random_, 50), here.batch(random_, 30)
     matcher = Matcher(here.event_type)
-    deals = Deals(str(tmp_path / "s"), 5, WAYS[way])
+    assignments = ShardAssignments(str(tmp_path / "s"), 5, WAYS[way])
     if way != "without a sample":
-        deals.observe([sample])
+        assignments.observe([sample])
     versions: dict[int, set[tuple[int, str]]] = {}
     conditions = iter(here.accepted(random_, 150))
     for step in range(3):
@@ -80,13 +83,12 @@ def test_nothing_is_lost_while_subscriptions_come_and_go(name: str, way: str, tm
             matcher.merge()
         version = matcher.publish(tmp_path / "s")
         versions[version] = expected(matcher, batch)
-        assert found(deals.deal(version), batch)[0] == versions[version]
-    # A batch may be done again with an older version, though a newer one was dealt.
+        assert found(assignments.assign(version), batch)[0] == versions[version]
+    # A batch may be done again with an older version, though a newer one was assignment.
     for version, pairs in versions.items():
-        assert found(deals.deal(version), batch)[0] == pairs
-        assert (
-            found(Deals(str(tmp_path / "s"), 3, WAYS[way], str(tmp_path / "new")).deal(version), batch)[0] == pairs
-        )
+        assert found(assignments.assign(version), batch)[0] == pairs
+        fresh = ShardAssignments(str(tmp_path / "s"), 3, WAYS[way], str(tmp_path / "new"))
+        assert found(fresh.assign(version), batch)[0] == pairs
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +97,7 @@ def auction(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, int, Matcher
     matcher = Matcher(data.event_type)
     assert not matcher.add_many(pa.table({"id": data.ids, "condition": data.conditions}))
     sample = EventBatch.of(data.events.slice(0, 500), data.event_type)
-    matcher.found(sample)
+    matcher.match_pairs(sample)
     url = str(tmp_path_factory.mktemp("auction"))
     return url, matcher.publish(url), matcher, sample, EventBatch.of(data.events.slice(500), data.event_type)
 
@@ -107,9 +109,9 @@ def test_similar_subscriptions_together_save_visits(
     url, version, matcher, sample, batch = auction
     visits = {}
     for label, routing in (("similar", Routing()), ("by id", Routing(by_similarity=False))):
-        deals = Deals(url, 16, routing, str(tmp_path / label))
-        deals.observe([sample])
-        pairs, visits[label] = found(deals.deal(version), batch)
+        assignments = ShardAssignments(url, 16, routing, str(tmp_path / label))
+        assignments.observe([sample])
+        pairs, visits[label] = found(assignments.assign(version), batch)
         assert pairs == expected(matcher, batch)
     assert visits["similar"] <= visits["by id"] / 2 <= 16 * batch.rows / 4
 
@@ -125,16 +127,16 @@ def test_the_events_of_a_tenant_visit_its_shards_only(tmp_path: Path) -> None:
     version = matchers.publish(tmp_path / "s").version
     visits = {}
     for label, routing in (("by tenant", Routing(by_tenant=True)), ("similar", Routing())):
-        dealt = Deals(str(tmp_path / "s"), 6, routing, str(tmp_path / label)).deal(version)
+        assignment = ShardAssignments(str(tmp_path / "s"), 6, routing, str(tmp_path / label)).assign(version)
         visits[label] = 0
         for tenant in tenants:
             batch = EventBatch.of([{"a": 3}, {"a": 100}], EventType(tenant))
-            pairs, count = found(dealt, batch)
+            pairs, count = found(assignment, batch)
             assert pairs == expected(matchers[tenant], batch)
             visits[label] += count
     # A tenant that fits into what is left of a shard has one, the others two.
     assert visits["by tenant"] <= 2 * 2 * len(tenants) < visits["similar"]
-    loads = summary(dealt).subscriptions
+    loads = summarise(assignment).subscriptions
     assert sum(loads) == sum(len(matchers[tenant]) for tenant in tenants)
 
 
@@ -145,12 +147,13 @@ def test_a_larger_budget_saves_visits(
     url, version, _, sample, batch = auction
     visits = []
     for budget in (0, 1 << 20):
-        deals = Deals(url, 16, Routing(budget), str(tmp_path / str(budget)))
-        deals.observe([sample])
-        visits.append(found(deals.deal(version), batch)[1])
+        assignments = ShardAssignments(url, 16, Routing(budget), str(tmp_path / str(budget)))
+        assignments.observe([sample])
+        visits.append(found(assignments.assign(version), batch)[1])
     assert visits[1] < visits[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", MEASURES)
 def test_measures_prune_entries_step_by_step(
     measure: str, auction: tuple[str, int, Matcher, EventBatch, EventBatch], tmp_path: Path
@@ -159,61 +162,34 @@ def test_measures_prune_entries_step_by_step(
     small = Matcher(matcher.event_type)
     small.add_many([(each.id, each.condition) for each in list(matcher)[:150]])
     version = small.publish(tmp_path / "small")
-    deals = Deals(str(tmp_path / "small"), 4, Routing(budget=3_000, measure=measure))
-    assert found(deals.deal(version), batch)[0] == expected(small, batch)
+    assignments = ShardAssignments(str(tmp_path / "small"), 4, Routing(budget=3_000, measure=measure))
+    assert found(assignments.assign(version), batch)[0] == expected(small, batch)
 
 
-def test_what_was_dealt_is_not_dealt_again(tmp_path: Path) -> None:
+def test_a_segment_is_assigned_once(tmp_path: Path) -> None:
     matcher = Matcher()
     matcher.add_many([(f"s{number}", f"a = {number % 7} AND b > {number}") for number in range(300)])
     first = matcher.publish(tmp_path / "s")
-    deals = Deals(str(tmp_path / "s"), 4)
-    before = deals.deal(first)
-    assert deals.deal(first) == before
+    assignments = ShardAssignments(str(tmp_path / "s"), 4)
+    before = assignments.assign(first)
+    assert assignments.assign(first) == before
     matcher.remove("s5")
-    after = deals.deal(matcher.publish(tmp_path / "s"))
+    after = assignments.assign(matcher.publish(tmp_path / "s"))
     assert (after.shards, after.routes) == (before.shards, before.routes), "only a tombstone is new"
     assert after.version == before.version + 1
-    assert dealt_in(Snapshots(after.url).manifest(after.version), after.url) == after
-    with pytest.raises(SnapshotError, match="not dealt to shards"):
-        dealt_in(Snapshots(tmp_path / "s").manifest(first), "s")
+    assert read_assignment(Snapshots(after.url).manifest(after.version), after.url) == after
+    with pytest.raises(SnapshotError, match="not assigned to shards"):
+        read_assignment(Snapshots(tmp_path / "s").manifest(first), "s")
 
 
 def test_subscriptions_that_always_hold_open_few_shards(tmp_path: Path) -> None:
     matcher = Matcher()
     matcher.add_many([(f"s{number}", f"a = {number}" if number < 90 else "TRUE") for number in range(100)])
-    dealt = Deals(str(tmp_path / "s"), 5).deal(matcher.publish(tmp_path / "s"))
+    assignment = ShardAssignments(str(tmp_path / "s"), 5).assign(matcher.publish(tmp_path / "s"))
     batch = EventBatch.of([{"a": number} for number in range(100)])
-    pairs, visits = found(dealt, batch)
+    pairs, visits = found(assignment, batch)
     assert pairs == expected(matcher, batch)
     assert 100 < visits < 250
-
-
-def test_no_shard_gets_much_more_than_its_share() -> None:
-    dealer = Dealer(4, slack=0.1)
-    texts = ["a = 1"] * 70 + [f"a = {number}" for number in range(2, 32)]
-    gates = gates_of(forest_of([normalise(text) for text in texts]))
-    counts = np.bincount(gates.of)
-    nothing = [np.empty(0, np.int64)] * len(counts)
-    portions = dealer.deal(gates._replace(of=np.arange(len(counts), dtype=np.int32)), counts, nothing, 0)
-    assert sum(each.subscriptions for each in portions) == 100
-    assert dealer.loads.sum() == 100
-    assert dealer.loads.max() <= 28
-    dealer.release(dealer.loads.copy())
-    assert dealer.loads.sum() == 0
-
-
-def test_events_that_come_together_go_together() -> None:
-    texts = [f"title = {number}" for number in range(20)] + [f"author = {number}" for number in range(4)]
-    gates = gates_of(forest_of([normalise(text) for text in texts]))
-    names = [gate.describe() for gate in gates.formulas]
-    rows = {f"title = {number}": [number] for number in range(20)}
-    rows |= {f"author = {number}": [*range(number, 20, 4)] for number in range(4)}
-    sampled = [np.array(rows[name], np.int64) for name in names]
-    counts = np.ones(len(names), np.int64)
-    shards = {names[each.entry]: each.shard for each in Dealer(4).deal(gates, counts, sampled, 20)}
-    assert len(set(shards.values())) == 4
-    assert all(shards[f"title = {number}"] == shards[f"author = {number % 4}"] for number in range(20))
 
 
 @pytest.mark.parametrize(
@@ -221,7 +197,7 @@ def test_events_that_come_together_go_together() -> None:
     [
         (lambda: Routing(measure="speed"), "there is no measure 'speed'; known are common, accuracy"),
         (lambda: Routing(budget=-1), "expected a budget"),
-        (lambda: Deals("s", 0), "expected from 1 to 99999 shards, found 0"),
+        (lambda: ShardAssignments("s", 0), "expected from 1 to 99999 shards, found 0"),
     ],
 )
 def test_what_makes_no_sense_is_refused(make: object, message: str) -> None:
@@ -234,10 +210,14 @@ def in_segments(url: str, version: int, count: int, target: str) -> int:
     """Publish the one segment of a version again, in so many."""
     manifest = Snapshots(url).manifest(version)
     (entry,) = manifest.entries
-    whole = opened(Snapshots(url).segment(entry.segment), MAPPED, building(None))
+    whole = open_segment(Snapshots(url).segment(entry.segment), MAPPED_ENGINE, index_builder(None))
     kept = [np.arange(number, entry.slots, count) for number in range(count)]
     parts = [
-        Part(stored(gathered([whole], [slots], building(None))), len(slots), event_type=entry.event_type)
+        SnapshotPart(
+            store_segment(merge_slots([whole], [slots], index_builder(None))),
+            len(slots),
+            event_type=entry.event_type,
+        )
         for slots in kept
     ]
     return (
@@ -247,6 +227,7 @@ def in_segments(url: str, version: int, count: int, target: str) -> int:
     )
 
 
+@pytest.mark.slow
 def test_segments_that_are_new_together_share_the_budget(tmp_path: Path) -> None:
     matcher = Matcher({"name": "book", "attributes": {"title": "string", "price": "int"}})
     for place in range(400):
@@ -257,8 +238,8 @@ def test_segments_that_are_new_together_share_the_budget(tmp_path: Path) -> None
     routing = Routing(budget=50 * LEAF_BYTES)  # room for all titles once
     visits = []
     for url, at in ((one, version), (several, in_segments(one, version, 8, several))):
-        dealt = Deals(url, 5, routing).deal(at)
-        pairs, count = found(dealt, batch)
+        assignment = ShardAssignments(url, 5, routing).assign(at)
+        pairs, count = found(assignment, batch)
         assert pairs == expected(matcher, batch)
         visits.append(count)
     assert visits == [50, 50]

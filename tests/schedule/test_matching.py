@@ -7,18 +7,18 @@ from collections import Counter
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pytest
 
 from tamis import EventBatch, Matcher
+from tamis.arrays import I64
 from tamis.engines import ENGINES
 from tamis.engines.base import Estimating
-from tamis.engines.guess import Guess
-from tamis.predicates.base import Frame
+from tamis.engines.work_estimate import WorkEstimator
+from tamis.formulas.predicates.base import Frame
 from tamis.schedule.scheduler import SCHEDULES, Schedule
 from tests.engines.test_engines import marked
+from tests.matchers import segments_of
 from tests.worlds import WORLDS, world
 
 EVENTS: list[dict[str, Any]] = [{"a": number, "name": f"e{number}"} for number in (30, 3, 22, 4, 0, 17, 9, 28)]
@@ -51,9 +51,9 @@ def test_every_engine_finds_the_same_pairs(engine: str, name: str) -> None:
         found.add(f"head {number}", condition)
     found.add_many([(str(number), each.text) for number, each in enumerate(conditions)])
     batch = here.batch(random_, 40)
-    expected = pairs(found.pairs(batch))
+    expected = pairs(found.match_batch(batch))
     assert expected
-    assert pairs(found.pairs(batch, schedule="shortest-first")) == expected
+    assert pairs(found.match_batch(batch, schedule="shortest-first")) == expected
     for width in (1, 7, 64):
         parts = list(found.match_parts(batch, width=width))
         assert sorted(pair for part in parts for pair in pairs(part.pairs)) == expected
@@ -157,7 +157,7 @@ def test_response_times_are_in_the_statistics() -> None:
 class _Backwards:
     """An index that thinks the events of little work are dear."""
 
-    def __init__(self, inner: Any, guess: Guess) -> None:
+    def __init__(self, inner: Any, guess: WorkEstimator) -> None:
         self._inner = inner
         self._guess = guess
 
@@ -167,15 +167,15 @@ class _Backwards:
     def stats(self) -> Any:
         return self._inner.stats()
 
-    def estimate(self, events: EventBatch | Frame) -> npt.NDArray[np.int64]:
+    def estimate(self, events: EventBatch | Frame) -> I64:
         assert not isinstance(events, EventBatch)
         return 1000 - 2 * self._guess.estimate(events)
 
 
 def test_the_estimate_of_an_index_is_added_to_the_guess() -> None:
     found = matcher()
-    (segment,) = found._collection.state.segments
-    segment.index = _Backwards(segment.index, Guess(segment.forest))
+    (segment,) = segments_of(found)
+    segment.index = _Backwards(segment.index, WorkEstimator(segment.forest))
     assert isinstance(segment.index, Estimating)
     parts = list(found.match_parts(EVENTS, event_id="name", width=4))
     assert parts[0].event_ids.to_pylist() == ["e30", "e28", "e22", "e17"]

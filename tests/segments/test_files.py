@@ -12,7 +12,8 @@ from tamis import Matcher, SnapshotError, Statistics
 from tamis.engines import ENGINES
 from tamis.segments import files
 from tamis.snapshot import Snapshots, make_segment
-from tamis.snapshot.snapshots import Part
+from tamis.snapshot.snapshots import SnapshotPart
+from tests.engines.test_engines import marked
 
 _CONDITIONS = [
     *(f"a > {number} AND b < {number % 50} AND c BETWEEN {number} AND {number + 500}" for number in range(20_000)),
@@ -53,7 +54,7 @@ def mapped(folder: Path) -> dict[str, int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", sorted(ENGINES))
+@pytest.mark.parametrize("engine", marked(ENGINES))
 def test_any_engine_opens_what_was_published(tmp_path: Path, engine: str) -> None:
     matcher = Matcher()
     matcher.add_many((f"s{number}", text) for number, text in enumerate(_CONDITIONS[-2000:]))
@@ -75,6 +76,7 @@ def test_opening_reads_little_and_matching_shares_the_pages(published: Path) -> 
     assert mapped(published)["Private_Dirty"] == 0, "pages were copied"
 
 
+@pytest.mark.slow
 def test_only_what_is_new_is_written(published: Path, tmp_path: Path) -> None:
     matcher = Matcher.open(published)
     matcher.publish(tmp_path)
@@ -113,11 +115,13 @@ def test_statistics_are_kept_beside_the_segments(published: Path, tmp_path: Path
 def test_segments_of_another_layout_are_refused(tmp_path: Path) -> None:
     segment = make_segment({}, {"layout": files.LAYOUT + 1})
     event_types = {"event": {"name": "event"}}
-    Snapshots(tmp_path / "newer").publish([Part(segment, 1)], parent=None, event_types=event_types)
+    Snapshots(tmp_path / "newer").publish([SnapshotPart(segment, 1)], parent=None, event_types=event_types)
     with pytest.raises(SnapshotError, match="layout") as refused:
         Matcher.open(tmp_path / "newer")
     assert refused.value.kind == "newer"
-    Snapshots(tmp_path / "other").publish([Part(make_segment({}), 1)], parent=None, event_types=event_types)
+    Snapshots(tmp_path / "other").publish(
+        [SnapshotPart(make_segment({}), 1)], parent=None, event_types=event_types
+    )
     with pytest.raises(SnapshotError, match="no segment of subscriptions") as refused:
         Matcher.open(tmp_path / "other")
     assert refused.value.kind == "foreign"
@@ -135,6 +139,6 @@ def test_patterns_are_opened_and_not_built_again(published: Path, monkeypatch: p
     def refuse(*_: object) -> None:
         pytest.fail("the automata were built again")
 
-    monkeypatch.setattr("tamis.engines.encoding.probes.groups_of_patterns", refuse)
+    monkeypatch.setattr("tamis.engines.encoding.non_interval_index.build_pattern_groups", refuse)
     assert pairs(Matcher.open(published)) == wanted
     assert any("word" in _CONDITIONS[int(id.removeprefix("s"))] for _, id in wanted)

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from tamis import Matcher, SubscriptionError, reference
 from tamis.language.condition import Condition
 from tamis.matcher import Sort
-from tamis.segments import collection, merging
+from tamis.segments import collection, merge
+from tests.matchers import segments_of
 from tests.worlds import WORLDS, World, world
 
 _STOCK = 60
@@ -101,7 +102,7 @@ class Model:
         batch = self.here.batch(self.random, self.random.choice((0, 1, 3, 20, 70)))
         sorts: tuple[Sort | None, ...] = ("event", "subscription", None)
         sort = self.random.choice(sorts)
-        table = matcher.pairs(batch, sort=sort)
+        table = matcher.match_batch(batch, sort=sort)
         events, ids = table["event_id"].to_pylist(), table["subscription_id"].to_pylist()
         wanted = {(row, id) for id, condition in conditions.items() for row in reference.matches(condition, batch)}
         found = list(zip(events, ids, strict=True))
@@ -148,10 +149,10 @@ def test_a_long_life(name: str) -> None:
 def live(name: str, seed: int, steps: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         # Small sizes, so that little happens to few subscriptions often.
-        patch.setattr(collection, "SMALL_HEAD", 4)
-        patch.setattr(collection, "LARGE_HEAD", 30)
-        patch.setattr(merging, "FANOUT", 3)
-        patch.setattr(merging, "SMALLEST", 8)
+        patch.setattr(collection, "SMALL_MEMTABLE", 4)
+        patch.setattr(collection, "LARGE_MEMTABLE", 30)
+        patch.setattr(merge, "FANOUT", 3)
+        patch.setattr(merge, "SMALLEST", 8)
         model = Model(world(name), seed, Path(folder) / "snapshot")
         for step in steps:
             if step not in NEED or model.conditions:
@@ -191,8 +192,8 @@ def test_the_number_of_segments_stays_small() -> None:
     matcher = Matcher()
     for lot in range(40):
         matcher.add_many([(f"s{lot}-{number}", f"a = {number}") for number in range(100)])
-    tiers = {merging.tier(segment.alive) for segment in matcher._collection.state.segments}
-    assert matcher.stats()["segments"] <= (merging.FANOUT - 1) * len(tiers)
+    tiers = {merge.tier(segment.alive) for segment in segments_of(matcher)}
+    assert matcher.stats()["segments"] <= (merge.FANOUT - 1) * len(tiers)
     assert len(matcher.match({"a": 5})) == 40
 
 

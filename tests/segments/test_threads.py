@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tamis import Matcher
-from tamis.segments import collection, merging
+from tamis.segments import collection, merge
 
 _GROUP = 40
 """Subscriptions that come and go together."""
@@ -16,9 +16,9 @@ _GROUP = 40
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collection, "SMALL_HEAD", 4)
-    monkeypatch.setattr(merging, "FANOUT", 3)
-    monkeypatch.setattr(merging, "SMALLEST", 16)
+    monkeypatch.setattr(collection, "SMALL_MEMTABLE", 4)
+    monkeypatch.setattr(merge, "FANOUT", 3)
+    monkeypatch.setattr(merge, "SMALLEST", 16)
 
 
 def group(number: int, size: int = _GROUP) -> list[tuple[str, str]]:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from tamis.events.event_type import EventType
 from tamis.progress import BatchReport, History
 from tamis.service.accounts import Accounts
-from tamis.service.feed import Feed
+from tamis.service.feed import FeedReader
 from tamis.service.inbox import Arrival
 from tamis.service.inboxes import open_inbox
-from tamis.service.names import inside
-from tamis.service.settings import Settings
+from tamis.service.names import qualified_name
+from tamis.service.settings import ServiceSettings
 from tamis.service.stream import PROGRESS, STREAM, start
 from tamis.store import Store
 
@@ -37,13 +37,13 @@ def until(is_so: Callable[[], Any], why: Callable[[], Any] = lambda: "it does no
 def arrival(tenant: str, id: str, event: Mapping[str, Any] | bytes, event_type: str = "event") -> Arrival:
     """An event as the inbox takes it."""
     value = event if isinstance(event, bytes) else json.dumps(event).encode()
-    return Arrival(inside(tenant, id), inside(tenant, event_type), value)
+    return Arrival(qualified_name(tenant, id), qualified_name(tenant, event_type), value)
 
 
 class Living:
     """The databases of a service, and its stream, which may be stopped and started again."""
 
-    def __init__(self, spark: SparkSession, settings: Settings) -> None:
+    def __init__(self, spark: SparkSession, settings: ServiceSettings) -> None:
         self.settings = settings
         self._spark = spark
         self._open = ExitStack()
@@ -53,17 +53,17 @@ class Living:
         self._open.callback(self.accounts.close)
         self.inbox = open_inbox(settings)
         self._open.callback(self.inbox.close)
-        self.feed = Feed(settings.database("feed"))
+        self.feed = FeedReader(settings.database("feed"))
         self._open.callback(self.feed.close)
         self._stream = ExitStack()
         self.query: Any = None
 
     def subscribe(self, tenant: str, id: str, condition: str, **fields: Any) -> None:
         """Subscribe to the schemaless events of a tenant."""
-        if inside(tenant, "event") not in self.store.event_types():
-            self.store.set_event_type(EventType(inside(tenant, "event")))
-        options = {"event_type": inside(tenant, "event"), **fields}
-        self.store.add(inside(tenant, id), condition, owner=tenant, **options)
+        if qualified_name(tenant, "event") not in self.store.event_types():
+            self.store.set_event_type(EventType(qualified_name(tenant, "event")))
+        options = {"event_type": qualified_name(tenant, "event"), **fields}
+        self.store.add(qualified_name(tenant, id), condition, owner=tenant, **options)
 
     def publish(self, *arrivals: Arrival) -> list[bool]:
         """Take events together; for each, was it new?"""

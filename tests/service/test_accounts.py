@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tamis.errors import TamisError
-from tamis.service.accounts import AccountError, Accounts, Rights
+from tamis.service.accounts import AccountError, Accounts, TenantRights
 from tamis.service.credentials import new_secret
 from tamis.store import Store
 
@@ -24,31 +24,31 @@ def accounts(url: str) -> Iterator[Accounts]:
 
 
 def test_the_tenant_default_is_there_from_the_start(accounts: Accounts, url: str) -> None:
-    accounts.set_rights("default", Rights(subscriptions=5))
+    accounts.set_rights("default", TenantRights(subscriptions=5))
     again = Accounts(url)
-    assert again.tenants() == {"default": Rights(subscriptions=5)}, "opening changes nothing"
+    assert again.tenants() == {"default": TenantRights(subscriptions=5)}, "opening changes nothing"
     again.close()
 
 
 def test_rights_come_back_as_they_were_set(accounts: Accounts) -> None:
-    rights = Rights(7, 1.5, 100, 3, ("near", "like"))
+    rights = TenantRights(7, 1.5, 100, 3, ("near", "like"))
     accounts.set_rights("acme", rights)
     assert accounts.rights("acme") == rights
-    accounts.set_rights("acme", Rights())
-    assert accounts.rights("acme") == Rights()
+    accounts.set_rights("acme", TenantRights())
+    assert accounts.rights("acme") == TenantRights()
     assert accounts.rights("nobody") is None
 
 
 def test_a_right_of_another_version_locks_nobody_out(accounts: Accounts) -> None:
-    accounts.set_rights("acme", Rights(subscriptions=5))
+    accounts.set_rights("acme", TenantRights(subscriptions=5))
     with accounts.database.writing() as connection:
         connection.exec_driver_sql("""UPDATE tamis_tenants SET rights = '{"subscriptions": 5, "fly": true}'""")
-    assert accounts.rights("acme") == Rights(subscriptions=5)
+    assert accounts.rights("acme") == TenantRights(subscriptions=5)
 
 
 def test_what_is_no_name_of_a_tenant_is_refused(accounts: Accounts) -> None:
     with pytest.raises(TamisError, match="tenant: expected"):
-        accounts.set_rights("Acme/x", Rights())
+        accounts.set_rights("Acme/x", TenantRights())
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_what_is_no_name_of_a_tenant_is_refused(accounts: Accounts) -> None:
 )
 def test_rights_must_make_sense(given: dict[str, Any], problem: str) -> None:
     with pytest.raises(AccountError, match=f"rights: {problem}"):
-        Rights.of(given)
+        TenantRights.of(given)
 
 
 # --- tokens ------------------------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ def test_a_token_that_could_not_be_kept_is_none(accounts: Accounts) -> None:
 
 
 def test_a_token_speaks_for_its_tenant_in_its_roles(accounts: Accounts) -> None:
-    accounts.set_rights("acme", Rights())
+    accounts.set_rights("acme", TenantRights())
     token, text = accounts.new_token("acme", ["publish"], "the shop")
     caller = accounts.caller(text)
     assert caller is not None

@@ -9,7 +9,7 @@ from typing import Any
 
 from tamis.service.api.app import make_app
 from tamis.service.core import Service
-from tamis.service.settings import Settings, described
+from tamis.service.settings import ServiceSettings, describe_settings
 from tests.conftest import ROOT
 
 GUIDE = ROOT / "docs" / "service.md"
@@ -39,11 +39,11 @@ def shown(value: Any) -> str:
 
 def test_every_setting_is_documented() -> None:
     found = {code(name): (code(default), help) for name, default, help in table("setting")}
-    assert found == {name: (shown(default), help) for name, default, help in described()}
+    assert found == {name: (shown(default), help) for name, default, help in describe_settings()}
 
 
 def test_every_route_is_documented(tmp_path: Path) -> None:
-    service = Service(Settings(data=str(tmp_path), stream=False))
+    service = Service(ServiceSettings(data=str(tmp_path), stream=False))
     try:
         paths = make_app(service).openapi()["paths"]
     finally:

@@ -26,11 +26,13 @@ from tests.service.webhooks.receiver import Receiver, after_handshake, answering
 pytestmark = pytest.mark.spark
 
 DEADLINE_SECONDS = 180.0
+START_SECONDS = 600.0
+"""The stream compiles its kernels first, where that has not happened yet."""
 SETTINGS = {
     "webhook_networks": "127.0.0.0/8",
     "webhook_attempts": "3",
     "webhook_base_seconds": "0.05",
-    "webhook_timeout_seconds": "1",
+    "webhook_timeout_seconds": "3",
     "master": "local[1]",
     "memory": "1g",
 }
@@ -44,10 +46,12 @@ class Process:
         self._log = folder / "serve.log"
         self._process: subprocess.Popen[bytes] | None = None
         self.client = httpx2.Client()
+        self.before_ready: list[dict[str, Any]] = []
 
     def start(self) -> None:
         """Start it, and wait until it matches events."""
         self._log.unlink(missing_ok=True)
+        self.before_ready.clear()
         options = [f"--set={name}={value}" for name, value in SETTINGS.items()]
         command = [sys.executable, "-m", "tamis", "serve", "--port=0", f"--data={self._folder / 'data'}", *options]
         with self._log.open("wb") as log:
@@ -58,7 +62,7 @@ class Process:
         headers = {"Authorization": f"Bearer {token}"}
         options_of_client: dict[str, Any] = {"headers": headers, "timeout": DEADLINE_SECONDS, "verify": False}
         self.client = httpx2.Client(base_url=address[0], **options_of_client)
-        self.until(self._is_ready, "ready")
+        self.until(self._is_ready, "ready", START_SECONDS)
 
     def stop(self) -> int:
         """End it as an init system would; gives the exit code."""
@@ -79,9 +83,9 @@ class Process:
     def log(self) -> str:
         return self._log.read_text(errors="replace")
 
-    def until(self, condition: Callable[[], Any], what: str) -> Any:
+    def until(self, condition: Callable[[], Any], what: str, seconds: float = DEADLINE_SECONDS) -> Any:
         """Wait until something is true; gives it."""
-        deadline = time.monotonic() + DEADLINE_SECONDS
+        deadline = time.monotonic() + seconds
         while not (found := condition()):
             assert self._process is not None and self._process.poll() is None, self.log()
             assert time.monotonic() < deadline, f"in vain: {what}\n{self.log()[-5_000:]}"
@@ -90,9 +94,13 @@ class Process:
 
     def _is_ready(self) -> bool:
         try:
-            return self.client.get("/ready").status_code == 200
+            answer = self.client.get("/ready")
         except httpx2.TransportError:
             return False
+        if answer.status_code != 200:
+            assert answer.status_code == 503
+            self.before_ready.append(answer.json())
+        return answer.status_code == 200
 
     # --- what people do ----------------------------------------------------------------------------------
 
@@ -139,6 +147,30 @@ def served(spark_environment: None, tmp_path_factory: pytest.TempPathFactory) ->
 def receiver() -> Iterator[Receiver]:
     with receiving() as made:
         yield made
+
+
+def test_it_is_ready_once_an_event_of_its_own_has_passed_through_unseen(served: Process) -> None:
+    states = {each["state"] for each in served.before_ready}
+    assert states == {"warming up"}
+    waited = list(dict.fromkeys(each["waits_for"] for each in served.before_ready))
+    assert waited[-1] == "an event of the stream's own to pass through"
+    ready = served.client.get("/ready").json()
+    assert (ready["ready"], ready["state"]) == (True, "running")
+    assert ready["since"] > served.before_ready[0]["since"]
+    assert [line.split(" ")[0] for line in served.log().splitlines() if re.match("warming up|ready", line)] == [
+        "warming",
+        "ready",
+    ]
+    assert served.figure("tamis_ready") == 1
+    for name in ("waiting_events", "published_total", "subscriptions", "feed_seq"):
+        assert served.figure(f"tamis_{name}") == 0, name
+    assert served.client.get("/v1/subscriptions").json()["items"] == []
+    assert served.client.get("/v1/notifications", params={"after": 0}).json()["items"] == []
+    assert served.client.get("/v1/dead-letters").json()["items"] == []
+    found = served.client.get("/statistics.json").json()["service"]
+    counts = (found["inbox"]["end"], found["feed"]["end"], found["batches"]["events"], found["subscriptions"])
+    assert counts == (0, 0, 0, 0)
+    assert "warm-up" not in json.dumps([found, served.client.get("/v1/event-types").json()])
 
 
 def test_a_match_is_told_by_poll_by_stream_and_by_a_signed_call(served: Process, receiver: Receiver) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from sqlalchemy import Connection, event
 
-from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, dead_letter_ids, notification_ids
-from tamis.service.feed import Feed, FeedSink
+from tamis.notifications import DEAD_LETTERS, dead_letter_ids, notification_ids
+from tamis.service.feed import FeedReader, FeedSink
 from tamis.sinks.base import Committed, Delivery
+from tamis.sql.database import Database
 
 AT = datetime(2026, 11, 1, 12, tzinfo=UTC)
 Pair = tuple[str, str]
@@ -25,8 +29,8 @@ def sink(url: str) -> Iterator[FeedSink]:
 
 
 @pytest.fixture
-def feed(url: str) -> Iterator[Feed]:
-    opened = Feed(url)
+def feed(url: str) -> Iterator[FeedReader]:
+    opened = FeedReader(url)
     yield opened
     opened.close()
 
@@ -53,25 +57,25 @@ def delivery(batch: int, pairs: Sequence[Pair] = (), dead: Sequence[Dead] = (), 
         "id": dead_letter_ids(kinds, texts),
         "event_id": pa.array([id for id, _, _ in dead], pa.string()),
         "kind": kinds,
-        "reason": pa.array([f"there is no event type 't/{kind}'" for _, kind, _ in dead], pa.string()),
+        "reason": pa.array([f"there is no event type '{kind}'" for _, kind, _ in dead], pa.string()),
         "original": texts,
         "at": pa.array([at] * len(dead), pa.timestamp("us", "UTC")),
     }
-    return Delivery("q", batch, at, 1, pa.table(told, schema=NOTIFICATIONS), pa.table(bad, schema=DEAD_LETTERS))
+    return Delivery("q", batch, at, 1, pa.table(told), pa.table(bad, schema=DEAD_LETTERS))
 
 
-def pairs_of(feed: Feed, tenant: str) -> list[Pair]:
+def pairs_of(feed: FeedReader, tenant: str) -> list[Pair]:
     return sorted((each.event_id, each.subscription_id) for each in feed.after(tenant, 0, limit=1_000))
 
 
-def test_a_batch_is_committed_once(sink: FeedSink, feed: Feed) -> None:
+def test_a_batch_is_committed_once(sink: FeedSink, feed: FeedReader) -> None:
     given = delivery(0, [("t/e1", "t/a"), ("t/e2", "t/a")])
     assert sink.commit(given) == Committed(2, 0)
     assert sink.commit(given) == Committed(2, 0, again=True)
     assert pairs_of(feed, "t") == [("e1", "a"), ("e2", "a")]
 
 
-def test_a_notification_that_is_there_stays_where_it_is(sink: FeedSink, feed: Feed) -> None:
+def test_a_notification_that_is_there_stays_where_it_is(sink: FeedSink, feed: FeedReader) -> None:
     sink.commit(delivery(0, [("t/e1", "t/a")]))
     [before] = feed.after("t", 0, limit=9)
     assert sink.commit(delivery(1, [("t/e1", "t/a"), ("t/e2", "t/a")])) == Committed(1, 1)
@@ -80,13 +84,13 @@ def test_a_notification_that_is_there_stays_where_it_is(sink: FeedSink, feed: Fe
     assert (second.event_id, second.batch) == ("e2", 1)
 
 
-def test_a_batch_that_has_a_match_twice_tells_it_once(sink: FeedSink, feed: Feed) -> None:
+def test_a_batch_that_has_a_match_twice_tells_it_once(sink: FeedSink, feed: FeedReader) -> None:
     assert sink.commit(delivery(0, [("t/e1", "t/a"), ("t/e1", "t/a")])) == Committed(1, 0)
     assert pairs_of(feed, "t") == [("e1", "a")]
 
 
 def test_nothing_of_a_batch_is_there_if_a_part_cannot_be(
-    sink: FeedSink, feed: Feed, monkeypatch: pytest.MonkeyPatch
+    sink: FeedSink, feed: FeedReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tamis.service import feed as module
 
@@ -102,7 +106,40 @@ def test_nothing_of_a_batch_is_there_if_a_part_cannot_be(
     assert sink.commit(delivery(0, [("t/e1", "t/a")])) == Committed(1, 0)
 
 
-def test_numbers_grow_and_a_reader_that_keeps_the_last_misses_nothing(sink: FeedSink, feed: Feed) -> None:
+def test_label_and_attributes_are_those_of_the_batch(sink: FeedSink, feed: FeedReader) -> None:
+    given = delivery(0, [("t/e1", "t/a"), ("t/e2", "t/a")])
+    table = given.notifications
+    for name, values in (("label", ["cheap", None]), ("attributes", ['{"n":1.5}', None])):
+        place = table.column_names.index(name)
+        table = table.set_column(place, table.schema.field(name), pa.array(values, pa.string()))
+    sink.commit(replace(given, notifications=table))
+    sink.commit(delivery(1, [("t/e3", "t/a")]))
+    found = {each.event_id: (each.owner, each.label, each.attributes) for each in feed.after("t", 0, limit=9)}
+    assert found == {"e1": ("t", "cheap", {"n": 1.5}), "e2": ("t", None, None), "e3": ("t", None, None)}
+
+
+@pytest.mark.parametrize("opened", [FeedReader, FeedSink])
+def test_a_feed_of_an_earlier_version_gets_the_columns_that_it_lacks(
+    url: str, opened: Callable[..., FeedReader | FeedSink]
+) -> None:
+    first = FeedSink(url=url)
+    first.commit(delivery(0, [("t/e1", "t/a")]))
+    first.close()
+    database = Database(url)
+    with database.writing() as connection:
+        for name in ("label", "attributes"):
+            connection.exec_driver_sql(f"ALTER TABLE tamis_feed DROP COLUMN {name}")
+    database.close()
+    opened(url=url).close()
+    sink, feed = FeedSink(url=url), FeedReader(url)
+    sink.commit(delivery(1, [("t/e2", "t/a")]))
+    found = [(each.event_id, each.label, each.attributes) for each in feed.after("t", 0, limit=9)]
+    assert found == [("e1", None, None), ("e2", None, None)]
+    sink.close()
+    feed.close()
+
+
+def test_numbers_grow_and_a_reader_that_keeps_the_last_misses_nothing(sink: FeedSink, feed: FeedReader) -> None:
     seen: list[str] = []
     at = 0
     for batch in range(5):
@@ -116,7 +153,7 @@ def test_numbers_grow_and_a_reader_that_keeps_the_last_misses_nothing(sink: Feed
     assert feed.end() == at
 
 
-def test_pages_go_back_from_the_newest(sink: FeedSink, feed: Feed) -> None:
+def test_pages_go_back_from_the_newest(sink: FeedSink, feed: FeedReader) -> None:
     for batch in range(4):
         sink.commit(delivery(batch, [(f"t/e{batch}", "t/a")]))
     newest = feed.before("t", None, limit=2)
@@ -124,54 +161,71 @@ def test_pages_go_back_from_the_newest(sink: FeedSink, feed: Feed) -> None:
     assert [each.event_id for each in feed.before("t", newest[-1].seq, limit=9)] == ["e1", "e0"]
 
 
-def test_a_tenant_sees_its_own_only(sink: FeedSink, feed: Feed) -> None:
+def test_a_tenant_sees_its_own_only(sink: FeedSink, feed: FeedReader) -> None:
     sink.commit(delivery(0, [("t/e", "t/a"), ("u/e", "u/a")], [("t/x", "k", b"1"), ("u/x", "k", b"1")]))
     assert pairs_of(feed, "t") == pairs_of(feed, "u") == [("e", "a")]
     [own] = feed.after("t", 0, limit=9)
     assert feed.get("t", own.id) == own
     assert feed.get("u", own.id) is None
-    [bad] = feed.bad_events("t", limit=9)
-    assert feed.bad_event("t", bad.id) == bad
-    assert feed.bad_event("u", bad.id) is None
+    [bad] = feed.dead_letters("t", limit=9)
+    assert feed.dead_letter("t", bad.id) == bad
+    assert feed.dead_letter("u", bad.id) is None
 
 
-def test_notifications_of_one_subscription_or_one_event(sink: FeedSink, feed: Feed) -> None:
+def test_notifications_of_one_subscription_or_one_event(sink: FeedSink, feed: FeedReader) -> None:
     sink.commit(delivery(0, [("t/e1", "t/a"), ("t/e1", "t/b"), ("t/e2", "t/b")]))
     found = feed.after("t", 0, limit=9, subscription="t/b")
     assert sorted(each.event_id for each in found) == ["e1", "e2"]
     assert sorted(each.subscription_id for each in feed.of_event("t/e1", limit=9)) == ["a", "b"]
 
 
-def test_the_same_bad_text_of_two_events_is_two_bad_events(sink: FeedSink, feed: Feed) -> None:
+def test_the_newest_are_of_a_tenant_or_of_all(sink: FeedSink, feed: FeedReader) -> None:
+    sink.commit(delivery(0, [("t/e1", "t/a")]))
+    sink.commit(delivery(1, [("t/e2", "t/a")]))
+    sink.commit(delivery(2, [("u/e1", "u/a")]))
+    assert feed.newest("t", limit=9) == [("t/e2", 1, AT), ("t/e1", 0, AT)]
+    assert [(id, batch) for id, batch, _ in feed.newest(None, limit=2)] == [("u/e1", 2), ("t/e2", 1)]
+
+
+def test_an_event_knows_its_last_dead_letter(sink: FeedSink, feed: FeedReader) -> None:
+    sink.commit(delivery(0, dead=[("t/e1", "malformed", b"1"), ("u/e1", "malformed", b"1")]))
+    sink.commit(delivery(1, dead=[("t/e1", "other", b"1")]))
+    sink.commit(delivery(2, dead=[("u/e1", "another", b"1")]))
+    found = feed.dead_letter_of("t/e1")
+    assert found is not None and (found.event_id, found.kind) == ("e1", "other")
+    assert feed.dead_letter_of("t/e2") is None
+
+
+def test_the_same_bad_text_of_two_events_is_two_bad_events(sink: FeedSink, feed: FeedReader) -> None:
     sink.commit(delivery(0, dead=[("t/e1", "k", b"bad"), ("t/e2", "k", b"bad"), ("t/e1", "k", b"bad")]))
     sink.commit(delivery(1, dead=[("t/e1", "k", b"bad")]))
-    assert sorted(str(each.event_id) for each in feed.bad_events("t", limit=9)) == ["e1", "e2"]
+    assert sorted(str(each.event_id) for each in feed.dead_letters("t", limit=9)) == ["e1", "e2"]
 
 
-def test_a_bad_event_is_told_in_the_names_of_its_tenant(sink: FeedSink, feed: Feed) -> None:
+def test_a_bad_event_has_the_id_that_its_tenant_knows(sink: FeedSink, feed: FeedReader) -> None:
     sink.commit(delivery(0, dead=[("t/e1", "rent", b"bad")]))
-    [bad] = feed.bad_events("t", limit=9)
+    [bad] = feed.dead_letters("t", limit=9)
     assert (bad.event_id, bad.reason, bad.original) == ("e1", "there is no event type 'rent'", b"bad")
 
 
-def test_a_bad_event_that_was_published_again_is_forgotten(sink: FeedSink, feed: Feed) -> None:
+def test_a_bad_event_that_was_published_again_is_forgotten(sink: FeedSink, feed: FeedReader) -> None:
     sink.commit(delivery(0, dead=[("t/e1", "k", b"1"), ("u/e1", "k", b"2")]))
-    [bad] = feed.bad_events("t", limit=9)
-    feed.forget_bad("u", bad.id)
-    assert feed.bad_events("t", limit=9) == [bad]
-    feed.forget_bad("t", bad.id)
-    assert feed.bad_events("t", limit=9) == []
-    assert len(feed.bad_events("u", limit=9)) == 1
+    [bad] = feed.dead_letters("t", limit=9)
+    feed.forget_dead_letter("u", bad.id)
+    assert feed.dead_letters("t", limit=9) == [bad]
+    feed.forget_dead_letter("t", bad.id)
+    assert feed.dead_letters("t", limit=9) == []
+    assert len(feed.dead_letters("u", limit=9)) == 1
 
 
-def test_subscriptions_are_counted_by_their_notifications(sink: FeedSink, feed: Feed) -> None:
+def test_subscriptions_are_counted_by_their_notifications(sink: FeedSink, feed: FeedReader) -> None:
     sink.commit(delivery(0, [("t/e0", "t/a")], at=AT - timedelta(hours=1)))
     sink.commit(delivery(1, [("t/e1", "t/a"), ("t/e1", "t/b"), ("t/e2", "t/b"), ("u/e", "u/a")]))
     assert feed.counts("t", AT - timedelta(minutes=1), limit=9) == [("b", 2), ("a", 1)]
     assert feed.counts("t", AT - timedelta(days=1), limit=1) == [("a", 2)]
 
 
-def test_notifications_are_counted_over_time(sink: FeedSink, feed: Feed) -> None:
+def test_notifications_are_counted_over_time(sink: FeedSink, feed: FeedReader) -> None:
     sink.commit(delivery(0, [("t/e0", "t/a")], at=AT))
     sink.commit(delivery(1, [("t/e1", "t/a"), ("t/e2", "t/b")], at=AT + timedelta(seconds=70)))
     minute = timedelta(minutes=1)
@@ -180,7 +234,7 @@ def test_notifications_are_counted_over_time(sink: FeedSink, feed: Feed) -> None
 
 
 def test_what_is_old_is_forgotten_but_never_the_last_number_and_the_last_commit(
-    sink: FeedSink, feed: Feed
+    sink: FeedSink, feed: FeedReader
 ) -> None:
     old = AT - timedelta(days=40)
     sink.commit(delivery(0, [("t/e0", "t/a")], [("t/x", "k", b"1")], at=old))
@@ -189,7 +243,32 @@ def test_what_is_old_is_forgotten_but_never_the_last_number_and_the_last_commit(
     end = feed.end()
     assert feed.forget(AT) == 3
     assert feed.end() == end
-    assert feed.bad_events("t", limit=9) == []
+    assert feed.dead_letters("t", limit=9) == []
     assert sink.commit(last).again, "a batch that is done again late is known all the same"
     sink.commit(delivery(2, [("t/e3", "t/a")]))
     assert feed.end() > end
+
+
+def test_forgetting_costs_no_more_when_more_is_kept(tmp_path: Path) -> None:
+    """It is done every minute, and a writer of SQLite holds up all others."""
+    sink, feed = FeedSink(url=str(tmp_path / "feed.db")), FeedReader(str(tmp_path / "feed.db"))
+    steps = 0
+
+    def count() -> int:
+        nonlocal steps
+        steps += 1
+        return 0
+
+    def watch(connection: Connection) -> None:
+        connection.connection.dbapi_connection.set_progress_handler(count, 100)  # type: ignore[union-attr]
+
+    event.listen(feed.database.engine, "begin", watch)
+    counted = []
+    for batch, size in enumerate((1_000, 9_000)):
+        sink.commit(delivery(batch, [(f"t/e{batch}-{number}", "t/a") for number in range(size)]))
+        steps = 0
+        assert feed.forget(AT - timedelta(days=30)) == 0
+        counted.append(steps)
+    sink.close()
+    feed.close()
+    assert counted[1] <= counted[0] + 10, counted

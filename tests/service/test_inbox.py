@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tamis.service.inbox import Arrival, Inbox
-from tamis.service.inbox_source import InboxReader, Numbers
+from tamis.service.inbox_source import InboxReader, NumberRange
 from tests.service.living import arrival
 
 
@@ -53,6 +53,19 @@ def test_a_replayed_event_is_read_again_under_its_id(inbox: Inbox) -> None:
     assert inbox.append(some("a"), replay=True) == [True]
     assert [id for id, _, _ in inbox.between(0, inbox.end())] == ["t/a", "t/a"]
     assert inbox.get(["t/a"])["t/a"].number == 1
+
+
+def test_it_knows_when_events_were_accepted_and_how_far_the_stream_is(inbox: Inbox) -> None:
+    inbox.append(some("a", "b"))
+    inbox.append(some("a"), replay=True)
+    found = inbox.accepted_at(["t/a", "t/b", "t/gone", "u/a"])
+    assert found == {f"t/{id}": inbox.get([f"t/{id}"])[f"t/{id}"].at for id in ("a", "b")}
+    assert inbox.accepted_at([]) == {}
+    assert inbox.done() == 0
+    inbox.begin(2)
+    assert inbox.done() == 0
+    inbox.finish()
+    assert inbox.done() == 2
 
 
 def test_nothing_of_a_request_is_taken_if_a_part_cannot_be(inbox: Inbox) -> None:
@@ -104,6 +117,7 @@ def test_only_what_is_old_and_done_with_is_forgotten_and_never_the_last(inbox: I
     assert [id for id, _, _ in inbox.between(3, inbox.end())] == ["t/d"]
 
 
+@pytest.mark.slow
 def test_many_writers_take_each_event_once_and_no_reader_skips_any(inbox: Inbox, url: str) -> None:
     writers, requests = 4, 15
     seen: list[str] = []
@@ -162,7 +176,7 @@ def test_a_reader_at_the_end_has_nothing_to_read(inbox: Inbox, url: str) -> None
     end = {"number": 1}
     assert reader.latestOffset(end, reader.getDefaultReadLimit()) == end
     assert reader.partitions(end, end) == []
-    assert [batch.num_rows for batch in reader.read(Numbers(1, 1))] == []
+    assert [batch.num_rows for batch in reader.read(NumberRange(1, 1))] == []
     reader.stop()
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis.errors import TamisError
-from tamis.service.names import check_tenant, inside, outside, tenant_of
+from tamis.service.names import check_tenant, local_name, own_name, qualified_name, tenant_of
 
 tenants = st.from_regex(r"[a-z0-9][a-z0-9-]{0,62}", fullmatch=True)
 
@@ -15,7 +15,12 @@ tenants = st.from_regex(r"[a-z0-9][a-z0-9-]{0,62}", fullmatch=True)
 @given(tenants, st.text())
 def test_a_name_comes_back_whatever_is_in_it(tenant: str, name: str) -> None:
     assert check_tenant(tenant) == tenant
-    assert (tenant_of(inside(tenant, name)), outside(inside(tenant, name))) == (tenant, name)
+    assert (tenant_of(qualified_name(tenant, name)), local_name(qualified_name(tenant, name))) == (tenant, name)
+
+
+@given(tenants, tenants, st.text())
+def test_a_tenant_knows_its_own_names_only(tenant: str, other: str, name: str) -> None:
+    assert own_name(tenant, qualified_name(other, name)) == (name if other == tenant else None)
 
 
 @pytest.mark.parametrize("name", ["", "-a", "A", "a/b", "a b", "a" * 64, "é", "a\n"])

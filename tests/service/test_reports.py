@@ -7,8 +7,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from tamis.progress import BatchReport, History
-from tamis.service.reports import Reports, Shortening
+from tamis.service.reports import Reports
 
 
 def report(batch: int, **fields: object) -> BatchReport:
@@ -55,6 +57,7 @@ def test_a_file_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
     assert [each.batch for each in reports.last] == [0]
 
 
+@pytest.mark.slow
 def test_half_a_line_of_a_killed_writer_costs_no_report(tmp_path: Path) -> None:
     file = tmp_path / "progress.jsonl"
     History(file).append(report(0))
@@ -81,18 +84,15 @@ def test_a_line_that_is_no_report_is_left_out(tmp_path: Path) -> None:
     assert [each.batch for each in Reports(file).last] == [0]
 
 
-def test_a_file_that_is_too_long_is_cut_to_its_last_lines(tmp_path: Path) -> None:
-    history = History(tmp_path / "progress.jsonl")
+def test_a_file_that_its_writer_shortens_is_followed(tmp_path: Path) -> None:
     line = len(report(10).to_json()) + 1
-    shortening = Shortening(history.file, longest_bytes=10 * line, kept_bytes=4 * line)
-    for batch in range(10, 20):
+    history = History(tmp_path / "progress.jsonl", most_bytes=16 * line)
+    for batch in range(10, 26):
         history.append(report(batch))
-        shortening.show(report(batch))
-    assert len(history.read()) == 10
+    assert len(history.read()) == 16
     reports = Reports(history.file)
-    history.append(report(20))
-    shortening.show(report(20))
+    history.append(report(26))
     kept = [each.batch for each in history.read()]
-    assert kept == [18, 19, 20], "whole lines only"
-    follow(reports, (lambda: history.append(report(21)), 12))
-    assert [each.batch for each in reports.last] == [*range(10, 22)]
+    assert kept == [24, 25, 26], "whole lines only"
+    follow(reports, (lambda: history.append(report(27)), 18))
+    assert [each.batch for each in reports.last] == [*range(10, 28)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tamis.service.settings import Settings, SettingsError, described, load
+from tamis.service.settings import ServiceSettings, SettingsError, describe_settings, load
 
 
 def file_of(tmp_path: Path, text: str) -> Path:
@@ -74,21 +74,21 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 def test_all_problems_are_told_at_once() -> None:
     with pytest.raises(SettingsError) as caught:
-        Settings(port=70_000, batch_events=0, trigger_seconds=0.0, kafka="localhost", spark=("cores=1",))
+        ServiceSettings(port=70_000, batch_events=0, trigger_seconds=0.0, kafka="localhost", spark=("cores=1",))
     for name in ("port", "batch_events", "trigger_seconds", "kafka", "spark"):
         assert f"{name}: expected" in str(caught.value)
 
 
 def test_databases_are_files_of_the_folder_unless_told_otherwise(tmp_path: Path) -> None:
-    settings = Settings(data=str(tmp_path), feed="postgresql://host/x")
+    settings = ServiceSettings(data=str(tmp_path), feed="postgresql://host/x")
     assert settings.database("store") == f"sqlite:///{tmp_path}/store.db"
     assert settings.database("feed") == "postgresql://host/x"
 
 
 def test_settings_of_spark_are_taken_by_name() -> None:
-    settings = Settings(spark=("spark.jars=a.jar,b.jar", "spark.x=a=b"))
+    settings = ServiceSettings(spark=("spark.jars=a.jar,b.jar", "spark.x=a=b"))
     assert settings.spark_settings() == {"spark.jars": "a.jar,b.jar", "spark.x": "a=b"}
 
 
 def test_every_setting_has_a_help() -> None:
-    assert all(help.endswith((".", "?")) for _, _, help in described())
+    assert all(help.endswith((".", "?")) for _, _, help in describe_settings())

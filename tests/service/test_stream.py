@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tamis.events.event_type import EventType
-from tamis.service.accounts import Rights
+from tamis.service.accounts import TenantRights
 from tests.service.living import Living, arrival
 
 pytestmark = pytest.mark.spark
@@ -20,18 +20,26 @@ Start = Callable[..., Living]
 def service(request: pytest.FixtureRequest, living: Start, new_schema: Callable[[], str]) -> Living:
     """A service whose databases are of each kind; its stream does not run yet."""
     names = ("store", "feed", "inbox")
-    return living() if request.param == "sqlite" else living(**{name: new_schema() for name in names})
+    urls = {} if request.param == "sqlite" else {name: new_schema() for name in names}
+    return living(**urls, keep_attributes=("price", "brand"))
 
 
 def test_what_is_published_and_matches_is_in_the_feed_once(service: Living) -> None:
-    service.subscribe("default", "cheap", "price < 5")
+    service.subscribe("default", "cheap", "price < 5", label="bargains")
     service.start()
     service.publish(*(arrival("default", f"e{number}", {"price": number}) for number in range(10)))
     service.settle()
     service.publish(*(arrival("default", f"e{number}", {"price": number}) for number in range(3, 13)))
     service.settle()
     assert service.pairs("default") == [(f"e{number}", "cheap") for number in range(5)]
-    assert [(report.events, report.backlog) for report in service.reports(2)] == [(10, 0), (3, 0)]
+    told = {each.event_id: each for each in service.feed.after("default", 0, limit=9)}
+    assert {(each.owner, each.label) for each in told.values()} == {("default", "bargains")}
+    assert {id: each.attributes for id, each in told.items()} == {
+        f"e{number}": {"price": number} for number in range(5)
+    }
+    first, second = service.reports(2)
+    assert (first.events, second.events) == (10, 3)
+    assert second.backlog == 0  # that of the first is counted after its commit, when more may have come
 
 
 def test_a_tenants_events_meet_its_own_subscriptions_only(living: Start) -> None:
@@ -121,19 +129,21 @@ def test_bad_events_are_set_aside_for_their_tenant_under_their_own_ids(living: S
     service.settle()
     assert service.pairs("a") == [("e3", "cheap")]
     found = {
-        tenant: {each.event_id: (each.kind, each.original) for each in service.feed.bad_events(tenant, limit=10)}
+        tenant: {each.event_id: (each.kind, each.original) for each in service.feed.dead_letters(tenant, limit=10)}
         for tenant in ("a", "b")
     }
     wrong = ("wrong type", bad)
     assert found == {"a": {"e1": wrong, "e2": wrong, "e4": ("event type", b"{}")}, "b": {"e1": wrong, "e2": wrong}}
-    reasons = {each.reason for each in service.feed.bad_events("a", limit=10) if each.kind == "event type"}
+    reasons = {each.reason for each in service.feed.dead_letters("a", limit=10) if each.kind == "event type"}
     assert reasons == {"there is no event type 'rent'"}, "other tenants' types are not told"
 
 
 def test_each_tenant_has_a_quota_of_its_own_that_may_change(living: Start) -> None:
     service = living()
     for tenant in ("tight", "wide", "free"):
-        service.accounts.set_rights(tenant, Rights(matches_per_minute={"tight": 1, "wide": 1_000}.get(tenant)))
+        service.accounts.set_rights(
+            tenant, TenantRights(matches_per_minute={"tight": 1, "wide": 1_000}.get(tenant))
+        )
         service.subscribe(tenant, "all", "true")
     service.start()
 
@@ -145,7 +155,7 @@ def test_each_tenant_has_a_quota_of_its_own_that_may_change(living: Start) -> No
 
     publish("a")
     assert [len(service.pairs(tenant)) for tenant in ("tight", "wide", "free")] == [1, 7, 7]
-    service.accounts.set_rights("tight", Rights(matches_per_minute=None))
+    service.accounts.set_rights("tight", TenantRights(matches_per_minute=None))
     publish("b")
     assert [len(service.pairs(tenant)) for tenant in ("tight", "wide", "free")] == [8, 14, 14]
     assert [(report.overflow, report.overflow_by_group) for report in service.reports(2)] == [

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import sqlalchemy as sa
 
-from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, dead_letter_ids, notification_ids
+from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, dead_letter_ids, json_object, notification_ids
 from tamis.sinks import (
     Delivery,
     JsonLinesSink,
@@ -47,6 +47,12 @@ def notifications(pairs: Iterable[tuple[int, int]], when: datetime, *, version: 
         pa.array([version] * len(pairs), pa.int64()),
         pa.array(times, NOTIFICATIONS.field("event_time").type),
         pa.array([when] * len(pairs), NOTIFICATIONS.field("matched_at").type),
+        pa.array(["yuto" if subscription % 2 else None for _, subscription in pairs], pa.string()),
+        pa.array([f'"{subscription}" é' if subscription % 3 else None for _, subscription in pairs], pa.string()),
+        pa.array(
+            [json_object({"price": event / 4, "shop": "é\n"}) if event % 2 else None for event, _ in pairs],
+            pa.string(),
+        ),
     ]
     return pa.table(columns, schema=NOTIFICATIONS)
 

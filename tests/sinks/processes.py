@@ -45,13 +45,13 @@ def commit_from(kind: str, folder: Path, first: int, line: int | None, ready: Si
 
 
 def die_before(line: int) -> None:
-    """Be killed before the given line of `tamis.sinks` or the storage that is run from here on."""
+    """Be killed before the given line of sinks, storage or SQL layer that is run from here on."""
     lines = 0
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
         nonlocal lines
         path = frame.f_code.co_filename
-        if "tamis/sinks" not in path and "tamis/snapshot" not in path:
+        if not any(f"tamis/{package}" in path for package in ("sinks", "snapshot", "sql")):
             return None
         if event == "line":
             lines += 1

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from tamis.notifications import ADDED
 from tamis.sinks import Committed, SinkError, SqlSink, WebhookSink
 from tests.sinks.conftest import World
-from tests.sinks.deliveries import at, delivery
+from tests.sinks.deliveries import delivery
 
 
 def test_two_sinks_of_one_database_do_not_disturb_each_other(tmp_path: Path) -> None:
@@ -22,18 +23,6 @@ def test_two_sinks_of_one_database_do_not_disturb_each_other(tmp_path: Path) -> 
         assert sink.commit(delivery(0, [(1, 1)], dead=[b"bad"])) == Committed(1, 0)
         assert sink.commit(delivery(0, [(1, 1)], dead=[b"bad"])) == Committed(1, 0, again=True)
         sink.close()
-
-
-def test_the_queue_says_when_to_try(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'found.db'}"
-    sink = WebhookSink(url=url)
-    sink.commit(delivery(3, [(1, 1)]))
-    sink.close()
-    engine = sa.create_engine(url)
-    with engine.connect() as connection:
-        found = connection.execute(sa.text("SELECT state, attempts, next_attempt FROM tamis_deliveries")).one()
-    engine.dispose()
-    assert tuple(found) == ("waiting", 0, at(3).replace(tzinfo=None).isoformat(" "))
 
 
 @pytest.mark.slow
@@ -72,6 +61,26 @@ def test_tables_of_somebody_else_are_refused(tmp_path: Path) -> None:
     sink.close()
 
 
+@pytest.mark.parametrize(("kind", "table"), [(SqlSink, "tamis_notifications"), (WebhookSink, "tamis_deliveries")])
+def test_a_table_of_before_gets_the_columns_that_were_added(
+    tmp_path: Path, kind: type[SqlSink | WebhookSink], table: str
+) -> None:
+    url = f"sqlite:///{tmp_path / 'found.db'}"
+    with closing(kind(url=url)) as sink:
+        sink.commit(delivery(0, [(1, 1)]))
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        for name in ADDED:
+            connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {name}")
+    with closing(kind(url=url)) as sink:
+        sink.check()
+        assert sink.commit(delivery(1, [(3, 7)])).written == 1
+    with engine.connect() as connection:
+        found = connection.exec_driver_sql(f"SELECT owner, label FROM {table} ORDER BY event_id").fetchall()
+    engine.dispose()
+    assert [tuple(row) for row in found] == [(None, None), ("yuto", '"7" é')]
+
+
 def test_checking_makes_no_file(tmp_path: Path) -> None:
     with closing(SqlSink(url=f"sqlite:///{tmp_path}/found.db")) as sink:
         sink.check()
@@ -97,7 +106,7 @@ def test_a_database_that_is_not_there_is_said_without_its_password(tmp_path: Pat
     [
         (3, "url must be the URL of a database, found 3"),
         ("no url", "url must be like sqlite:///file.db"),
-        ("mysql://host/database", "url must be of SQLite or PostgreSQL, found mysql"),
+        ("mysql://host/database", "mysql://host/database: expected a SQLite file"),
     ],
 )
 def test_arguments_are_checked(url: Any, problem: str) -> None:

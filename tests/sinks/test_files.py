@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from tamis.sinks import (
     JsonLinesSink,
     ParquetSink,
     SinkError,
-    committed,
+    read_commits,
     read_dead_letters,
     read_notifications,
 )
@@ -21,7 +22,7 @@ from tests.sinks.deliveries import at, delivery
 
 
 def test_a_folder_that_is_not_there_has_nothing(tmp_path: Path) -> None:
-    assert committed(tmp_path / "nowhere") == []
+    assert read_commits(tmp_path / "nowhere") == []
     assert read_notifications(tmp_path / "nowhere").num_rows == 0
     assert read_dead_letters(tmp_path / "nowhere").num_rows == 0
 
@@ -30,7 +31,7 @@ def test_commits_tell_what_each_batch_was(tmp_path: Path) -> None:
     sink = ParquetSink(folder=tmp_path)
     sink.commit(delivery(0, [(1, 1)], dead=[b"bad"], query="q/1"))
     sink.commit(delivery(1, [(1, 1)], query="q/1"))
-    first, second = committed(tmp_path)
+    first, second = read_commits(tmp_path)
     assert (first.query, first.batch, first.at, first.version) == ("q/1", 0, at(0), 1)
     assert (first.written, first.repeated, first.dead) == (1, 0, 1)
     assert sorted(first.files) == ["dead-letters", "notifications"]
@@ -79,3 +80,17 @@ def test_checking_sees_permissions(tmp_path: Path) -> None:
 def test_arguments_are_checked(arguments: dict[str, Any], problem: str) -> None:
     with pytest.raises(SinkError, match=f"sink jsonl: {problem}"):
         JsonLinesSink(**arguments)
+
+
+@pytest.mark.parametrize("kind", [JsonLinesSink, ParquetSink])
+def test_old_output_goes_after_its_retention(tmp_path: Path, kind: type[JsonLinesSink | ParquetSink]) -> None:
+    sink = kind(folder=tmp_path, retention=timedelta(minutes=3), output_retention=timedelta(minutes=10))
+    for batch in range(60, 101):  # a minute each
+        sink.commit(delivery(batch, [(batch, 1)], dead=[b"%d" % batch]))
+    kept = [commit.batch for commit in read_commits(tmp_path)]
+    assert kept == [*range(91, 101)]
+    assert read_notifications(tmp_path).num_rows == read_dead_letters(tmp_path).num_rows == 10
+    for folder in ("notifications", "dead-letters"):
+        assert len([*(tmp_path / folder).iterdir()]) == 10
+    again = sink.commit(delivery(101, [(100, 1)]))
+    assert (again.written, again.repeated) == (0, 1), "what is remembered does not depend on the output"

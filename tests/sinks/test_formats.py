@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS
+from tamis.notifications import ADDED, DEAD_LETTERS, NOTIFICATIONS, json_object
 from tamis.sinks.formats import FORMATS, Format, json_lines
 from tests.sinks.deliveries import START, dead_letters, notifications
 
@@ -36,6 +36,10 @@ notification_rows = st.fixed_dictionaries(
         "version": st.integers(0, 2**63 - 1),
         "event_time": st.none() | instants,
         "matched_at": instants,
+        "owner": st.none() | st.text(),
+        "label": st.none() | st.text(),
+        "attributes": st.none()
+        | st.dictionaries(st.text(), st.text() | st.integers() | st.floats()).map(json_object),
     }
 )
 
@@ -46,6 +50,14 @@ notification_rows = st.fixed_dictionaries(
 def test_notifications_come_back(format: Format, made: list[dict[str, object]]) -> None:
     table = pa.Table.from_pylist(made, NOTIFICATIONS)
     assert format.decode(bytes(format.encode(table)), NOTIFICATIONS).equals(table)
+
+
+@formats
+def test_files_of_before_come_back_without_what_was_added(format: Format) -> None:
+    before = notifications([(2, 0)], START).select(NOTIFICATIONS.names[:8])
+    found = format.decode(bytes(format.encode(before)), NOTIFICATIONS)
+    assert found.select(before.column_names).equals(before)
+    assert [found[name].to_pylist() for name in ADDED] == [[None], [None], [None]]
 
 
 def test_json_is_for_everybody() -> None:
@@ -59,7 +71,11 @@ def test_json_is_for_everybody() -> None:
         "version": 1,
         "event_time": "2026-02-28T11:59:59.123456Z",
         "matched_at": "2026-02-28T12:00:00.123456Z",
+        "owner": "yuto",
+        "label": '"7" é',
+        "attributes": {"price": 0.25, "shop": "é\n"},
     }
+    assert list(json.loads(json_lines(notifications([(2, 0)], START))[0])) == NOTIFICATIONS.names[:8], "no nulls"
     letters = [json.loads(line) for line in json_lines(dead_letters(["é{".encode(), b"\xff"], START))]
     assert letters[0]["original"] == "é{"
     assert letters[1]["original_base64"] == "/w=="

@@ -19,7 +19,7 @@ import pytest
 import sqlalchemy as sa
 
 from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS
-from tamis.sinks import Committed, committed
+from tamis.sinks import Committed, read_commits
 from tamis.sinks.base import without_duplicates
 from tests.sinks.deliveries import RETENTION, file_sink, rows, rows_of_database, rows_of_files
 from tests.sinks.processes import delivery_of, start
@@ -32,7 +32,7 @@ LINES = 600
 def batches_of(kind: str, folder: Path) -> dict[int, Committed]:
     """What is committed, by batch."""
     if kind != "sqlite":
-        return {each.batch: Committed(each.written, each.repeated) for each in committed(folder / "found")}
+        return {each.batch: Committed(each.written, each.repeated) for each in read_commits(folder / "found")}
     engine = sa.create_engine(f"sqlite:///{folder / 'found.db'}")
     with engine.connect() as connection:
         if not sa.inspect(connection).has_table("tamis_commits"):
@@ -85,7 +85,7 @@ def check_nothing_is_left(folder: Path) -> None:
     """The next process sweeps what the killed ones left."""
     found = folder / "found"
     commits = {path.stem for path in (found / "commits").iterdir()}
-    named = {file for each in committed(found) for file in each.files.values()}
+    named = {file for each in read_commits(found) for file in each.files.values()}
     for kind in ("notifications", "dead-letters"):
         there = {f"{kind}/{path.name}" for path in (found / kind).iterdir()} if (found / kind).exists() else set()
         assert there == {file for file in named if file.startswith(kind)}
@@ -112,14 +112,16 @@ def kill_often(kind: str, folder: Path, kills: int, chosen: Callable[[], tuple[i
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("kills", [2, pytest.param(15, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [2, 15])
 def test_kills_between_any_two_lines(kind: str, kills: int, tmp_path: Path) -> None:
     chance = random.Random(f"lines {kind}")
     kill_often(kind, tmp_path, kills, lambda: (chance.randrange(1, LINES), None))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("kills", [5, pytest.param(25, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [5, 25])
 def test_kills_at_any_moment(kind: str, kills: int, tmp_path: Path) -> None:
     chance = random.Random(f"moments {kind}")
     kill_often(kind, tmp_path, kills, lambda: (None, chance.uniform(0, 0.1)))

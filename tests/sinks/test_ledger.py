@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tamis.notifications import Keys
 from tamis.sinks import SinkError
-from tamis.sinks.ledger import FOLDER, MERGED_AT_ONCE, Ledger
+from tamis.sinks.ledger import FOLDER, MERGED_AT_ONCE, NotificationLedger
 from tamis.snapshot.local import LocalStorage
 from tamis.snapshot.remote import RemoteStorage
 from tamis.snapshot.storage import Storage
@@ -39,15 +39,15 @@ class World:
         self.times: dict[tuple[int, int], int] = {}
         self.ledger = self.opened()
 
-    def opened(self) -> Ledger:
+    def opened(self) -> NotificationLedger:
         def are_committed(names: Sequence[str]) -> list[bool]:
             return [name in self.committed for name in names]
 
-        return Ledger(self.storage, RETENTION_US, are_committed)
+        return NotificationLedger(self.storage, RETENTION_US, are_committed)
 
     def check(self, asked: frozenset[tuple[int, int]], at_us: int) -> None:
         expected = [self.times.get(each, -RETENTION_US) > at_us - RETENTION_US for each in sorted(asked)]
-        assert self.ledger.known(keys_of(asked), at_us).tolist() == expected
+        assert self.ledger.is_known(keys_of(asked), at_us).tolist() == expected
 
     def commit(self, name: str, values: frozenset[tuple[int, int]], at_us: int) -> None:
         self.ledger.write(name, keys_of(values), at_us)
@@ -110,4 +110,4 @@ def test_a_damaged_file_is_refused_by_name(tmp_path: Path) -> None:
     world = World(LocalStorage(tmp_path))
     world.storage.write(f"{FOLDER}/merged.x.ids", [b"not ids"])
     with pytest.raises(SinkError, match=r"merged\.x\.ids: damaged: 7 bytes"):
-        world.ledger.known(keys_of(frozenset({(1, 1)})), 1)
+        world.ledger.is_known(keys_of(frozenset({(1, 1)})), 1)

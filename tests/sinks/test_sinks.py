@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pyarrow as pa
-import pytest
 
-from tamis.notifications import NOTIFICATIONS
-from tamis.sinks import SINKS, Committed, Delivery, SinkError
+from tamis.sinks import SINKS, Committed
 from tests.sinks.conftest import World
-from tests.sinks.deliveries import RETENTION, START, at, dead_letters, delivery, notifications, rows
+from tests.sinks.deliveries import RETENTION, START, delivery, rows
 
 
 def test_what_was_delivered_is_there(world: World) -> None:
@@ -86,20 +84,3 @@ def test_a_sink_says_what_it_is(world: World) -> None:
     assert SINKS[sink.name] is type(sink)
     assert ("exactly once" in sink.describe()) == sink.exactly_once
     assert "\n" not in sink.describe()
-
-
-def test_a_delivery_has_the_columns_of_its_schema() -> None:
-    dead = dead_letters([], START)
-    with pytest.raises(SinkError, match=r"batch 3: notifications: expected the columns id .*found id "):
-        Delivery("q", 3, START, 1, notifications([], START).drop_columns(["version"]), dead)
-    with pytest.raises(SinkError, match="batch 3: dead: expected"):
-        Delivery("q", 3, START, 1, NOTIFICATIONS.empty_table(), NOTIFICATIONS.empty_table())
-
-
-@pytest.mark.parametrize(
-    ("query", "batch", "when", "problem"),
-    [("", 1, at(1), "a query"), ("q", -1, at(1), "from 0 on"), ("q", 1, datetime(2026, 2, 28), "no time zone")],
-)
-def test_a_delivery_says_which_batch_it_is(query: str, batch: int, when: datetime, problem: str) -> None:
-    with pytest.raises(SinkError, match=problem):
-        Delivery(query, batch, when, 1, NOTIFICATIONS.empty_table(), dead_letters([], START))

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow.fs as pafs
 
 from tamis.errors import SnapshotError
-from tamis.snapshot import Part, Segment, Snapshots, make_segment
+from tamis.snapshot import Segment, SnapshotPart, Snapshots, make_segment
 from tamis.snapshot.remote import RemoteStorage
 
 Kind: TypeAlias = Literal["local", "remote"]
@@ -70,12 +70,12 @@ def segment_of(number: int, *, rows: int = 1_000) -> Segment:
     return make_segment(arrays, {"number": number})
 
 
-def parts_of(version: int) -> list[Part]:
+def parts_of(version: int) -> list[SnapshotPart]:
     """A large segment that stays for five versions while more and more of it dies, and a small new one."""
     dead = np.arange(0, 40 * (version % 5 + 1), 2)
     return [
-        Part(segment_of(-(version // 5) - 1 & 0xFFFF, rows=20_000), 20_000, dead),
-        Part(segment_of(version), 1_000),
+        SnapshotPart(segment_of(-(version // 5) - 1 & 0xFFFF, rows=20_000), 20_000, dead),
+        SnapshotPart(segment_of(version), 1_000),
     ]
 
 

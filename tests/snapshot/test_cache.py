@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from tamis.errors import SnapshotError
-from tamis.snapshot import Part, Segment, Snapshots
-from tamis.snapshot.cache import Cache, cache_folder
+from tamis.snapshot import Segment, SnapshotPart, Snapshots
+from tamis.snapshot.cache import SegmentCache, cache_folder
 from tests.snapshot.processes import fetch_and_die, finish, map_and_wait, opened, queue, segment_of, start
 
 ROWS = 10_000
@@ -22,7 +22,7 @@ ROWS = 10_000
 def segments(tmp_path: Path) -> list[Segment]:
     """Four published segments of about equal length."""
     made = [segment_of(number, rows=ROWS) for number in range(4)]
-    parts = [Part(segment, ROWS) for segment in made]
+    parts = [SnapshotPart(segment, ROWS) for segment in made]
     opened("remote", tmp_path).publish(parts, parent=None, event_types={"event": {}})
     return made
 
@@ -35,7 +35,9 @@ def cached(tmp_path: Path) -> set[str]:
 def fetch(tmp_path: Path, segment: Segment, *, limit: int = 100) -> Segment:
     """Through a cache in which `limit` segments fit."""
     snapshots = opened("remote", tmp_path)
-    found = Cache(tmp_path / "cache", limit * (segment.bytes + 2_000)).segment(segment.name, snapshots.storage)
+    found = SegmentCache(tmp_path / "cache", limit * (segment.bytes + 2_000)).segment(
+        segment.name, snapshots.storage
+    )
     for name, array in segment.arrays.items():
         np.testing.assert_array_equal(found.arrays[name], array)
     return found
@@ -63,7 +65,7 @@ def test_snapshots_of_any_url_share_what_is_equal(tmp_path: Path, segments: list
 def test_a_folder_of_this_machine_can_have_a_cache_too(tmp_path: Path) -> None:
     segment = segment_of(1)
     snapshots = Snapshots(tmp_path / "slow disk", cache=tmp_path / "cache")
-    snapshots.publish([Part(segment, 1_000)], parent=None, event_types={"event": {}})
+    snapshots.publish([SnapshotPart(segment, 1_000)], parent=None, event_types={"event": {}})
     snapshots.segment(segment.name)
     assert cached(tmp_path) == {segment.name}
 
@@ -184,7 +186,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, segments: list[Se
     (tmp_path / "file").write_bytes(b"")
     storage = opened("remote", tmp_path).storage
     with pytest.raises(SnapshotError, match=r"set TAMIS_CACHE to a folder that can"):
-        Cache(tmp_path / "file" / "cache", 1).segment(segments[0].name, storage)
+        SegmentCache(tmp_path / "file" / "cache", 1).segment(segments[0].name, storage)
 
 
 def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -105,12 +105,13 @@ def kill_at_some_moment(kind: Kind, folder: Path, seconds: float, newest: int) -
     return check_after_kill(opened(kind, folder), newest)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "kills"),
     [
         ("local", 20),
-        pytest.param("local", 400, marks=pytest.mark.slow),
-        pytest.param("remote", 50, marks=pytest.mark.slow),
+        ("local", 400),
+        ("remote", 50),
     ],
 )
 def test_kills_at_any_moment(kind: Kind, kills: int, tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from tamis.errors import SnapshotError
 from tamis.snapshot.remote import RemoteStorage
-from tamis.snapshot.storage import open_storage
 
 
 @pytest.fixture
@@ -76,15 +75,3 @@ def test_what_cannot_be_written_to_its_end_does_not_appear(storage: RemoteStorag
         storage.write("a/b", broken())  # type: ignore[arg-type]
     assert storage.sizes(["a/b"]) == [None]
     assert storage.listing("aside") == []
-
-
-def test_messages_have_no_passwords() -> None:
-    url = "s3://key:secret@bucket/subscriptions?region=eu-north-1&endpoint_override=localhost:1"
-    storage = open_storage(url)
-    assert isinstance(storage, RemoteStorage)
-    assert storage.where("versions") == "s3://bucket/subscriptions/versions"
-
-
-def test_unknown_kinds_of_url_are_refused() -> None:
-    with pytest.raises(SnapshotError, match=r"^nowhere://x/y: pyarrow cannot open it: "):
-        open_storage("nowhere://x/y")

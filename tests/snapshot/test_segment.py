@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tamis.errors import SnapshotError
-from tamis.snapshot import Part, Snapshots
+from tamis.snapshot import SnapshotPart, Snapshots
 from tamis.snapshot.segment import ARRAYS, HEADER, Segment, make_segment, open_segment
 from tests.snapshot.processes import finish, map_and_wait, mapping_of, queue, segment_of, start
 
@@ -189,10 +189,11 @@ def test_opening_reads_no_array(tmp_path: Path) -> None:
     assert mapping_of(segment.name)["Rss"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="asks Linux which pages are shared")
 def test_processes_share_the_pages(tmp_path: Path) -> None:
     segment = make_segment({"a": np.ones(1 << 20)})
-    Snapshots(tmp_path / "snapshot").publish([Part(segment, 1)], parent=None, event_types={"event": {}})
+    Snapshots(tmp_path / "snapshot").publish([SnapshotPart(segment, 1)], parent=None, event_types={"event": {}})
     told, may_end = queue(), queue()
     processes = []
     for _ in range(2):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tamis.errors import SnapshotError
-from tamis.snapshot import Part, Snapshots, make_segment
+from tamis.snapshot import SnapshotPart, Snapshots, make_segment
 from tamis.snapshot.layout import version_file
 from tests.snapshot.conftest import Open
 from tests.snapshot.processes import (
@@ -27,7 +27,7 @@ from tests.snapshot.processes import (
 )
 
 
-def publish(snapshots: Snapshots, *parts: Part, parent: int | None = None, **more: Any) -> int:
+def publish(snapshots: Snapshots, *parts: SnapshotPart, parent: int | None = None, **more: Any) -> int:
     return snapshots.publish(parts, parent=parent, event_types={"event": {"name": "event"}}, **more).version
 
 
@@ -57,7 +57,7 @@ def test_a_version_comes_back_as_it_was_published(open_again: Open) -> None:
 def test_a_manifest_tells_what_the_version_is_made_of(open_again: Open) -> None:
     segment = segment_of(1)
     event_types = {"e": {"name": "e", "time_zone": "UTC"}}
-    part = Part(segment, 1_000, [5, 3, 5], "e")
+    part = SnapshotPart(segment, 1_000, [5, 3, 5], "e")
     given = open_again().publish([part], parent=None, event_types=event_types, extra={"a": [1]})
     manifest = open_again().manifest()
     assert manifest == given
@@ -79,12 +79,12 @@ def test_a_version_may_be_empty(snapshots: Snapshots) -> None:
 def test_only_what_is_new_is_written(open_again: Open) -> None:
     snapshots = open_again()
     large, small = segment_of(1, rows=5_000), segment_of(2)
-    publish(snapshots, Part(large, 5_000))
+    publish(snapshots, SnapshotPart(large, 5_000))
     arrays = f"segments/{large.name}"
     before = files_of(snapshots, arrays)
     again = open_again()
     mapped = again.segment(large.name)
-    publish(again, Part(mapped, 5_000, [1]), Part(small, 1_000), parent=1)
+    publish(again, SnapshotPart(mapped, 5_000, [1]), SnapshotPart(small, 1_000), parent=1)
     assert files_of(snapshots, arrays) == before
     assert sorted(files_of(snapshots, "segments")) == sorted([large.name, small.name])
 
@@ -92,7 +92,7 @@ def test_only_what_is_new_is_written(open_again: Open) -> None:
 @pytest.mark.parametrize("dead", [[-1], [10]])
 def test_a_slot_that_is_not_there_cannot_be_dead(snapshots: Snapshots, dead: list[int]) -> None:
     with pytest.raises(ValueError, match="of a segment with 10 slots"):
-        publish(snapshots, Part(make_segment({}), 10, dead))
+        publish(snapshots, SnapshotPart(make_segment({}), 10, dead))
     assert snapshots.versions() == []
 
 
@@ -102,7 +102,7 @@ def test_who_comes_second_is_refused(open_again: Open, parent: int | None) -> No
     publish(snapshots)
     publish(snapshots, parent=1)
     with pytest.raises(SnapshotError, match="the newest is version 2") as caught:
-        publish(open_again(), Part(segment_of(3), 1_000), parent=parent)
+        publish(open_again(), SnapshotPart(segment_of(3), 1_000), parent=parent)
     assert caught.value.kind == "conflict"
     assert snapshots.versions() == [1, 2]
 
@@ -112,6 +112,7 @@ def test_a_first_version_has_no_parent(snapshots: Snapshots) -> None:
         publish(snapshots, parent=1)
 
 
+@pytest.mark.slow
 def test_publishers_in_company_lose_nothing(kind: Kind, tmp_path: Path) -> None:
     finish([start(publish_in_company, kind, tmp_path, seed, 5) for seed in range(3)])
     snapshots = opened(kind, tmp_path)
@@ -149,7 +150,7 @@ def edited(data: bytes, **changes: Any) -> bytes:
     ],
 )
 def test_manifests_that_are_not_as_written_are_refused(open_again: Open, kind_of_error: str, damage: Any) -> None:
-    publish(open_again(), Part(segment_of(1), 1_000))
+    publish(open_again(), SnapshotPart(segment_of(1), 1_000))
     storage = open_again().storage
     path = version_file(1)
     storage.write(path, [damage(storage.read(path))])
@@ -169,7 +170,7 @@ def test_a_manifest_under_another_number_is_refused(snapshots: Snapshots) -> Non
 @pytest.mark.parametrize("change", [lambda data: data[:-1], lambda data: b"x" + data[1:], None])
 @pytest.mark.parametrize("folder", ["tombstones", "statistics"])
 def test_small_files_that_are_not_as_written_are_refused(open_again: Open, folder: str, change: Any) -> None:
-    publish(open_again(), Part(segment_of(1), 1_000, [1, 2, 3]), statistics={"a": 1})
+    publish(open_again(), SnapshotPart(segment_of(1), 1_000, [1, 2, 3]), statistics={"a": 1})
     storage = open_again().storage
     (name,) = files_of(open_again(), folder)
     path = f"{folder}/{name}"
@@ -188,10 +189,10 @@ def test_small_files_that_are_not_as_written_are_refused(open_again: Open, folde
 
 def test_publishing_again_mends_what_was_cut_short(open_again: Open) -> None:
     segment = segment_of(1)
-    publish(open_again(), Part(segment, 1_000))
+    publish(open_again(), SnapshotPart(segment, 1_000))
     storage = open_again().storage
     storage.write(f"segments/{segment.name}/arrays.bin", [b"cut"])
-    publish(open_again(), Part(segment, 1_000), parent=1)
+    publish(open_again(), SnapshotPart(segment, 1_000), parent=1)
     assert open_again().verify() == []
 
 
@@ -230,13 +231,13 @@ def test_a_damaged_pin_is_an_error(open_again: Open) -> None:
 
 def test_a_segment_is_mapped_once_while_it_lives(snapshots: Snapshots) -> None:
     segment = segment_of(1)
-    publish(snapshots, Part(segment, 1_000))
+    publish(snapshots, SnapshotPart(segment, 1_000))
     assert snapshots.segment(segment.name) is snapshots.segment(segment.name)
 
 
 def test_a_mapped_segment_outlives_its_files(snapshots: Snapshots) -> None:
     segment = segment_of(1)
-    publish(snapshots, Part(segment, 1_000))
+    publish(snapshots, SnapshotPart(segment, 1_000))
     mapped = snapshots.segment(segment.name)
     snapshots.storage.remove_folder(f"segments/{segment.name}")
     np.testing.assert_array_equal(mapped.arrays["values"], segment.arrays["values"])

@@ -21,7 +21,7 @@ from tamis.events import EventBatch, EventType
 from tamis.language.condition import Condition, compile_condition
 from tamis.matchers import Matchers
 from tamis.reference import matches
-from tamis.sinks.files import committed, read_notifications
+from tamis.sinks.files import read_commits, read_notifications
 from tamis.snapshot import Snapshots
 from tamis.store import Store
 
@@ -73,7 +73,7 @@ def numbered(folder: Path) -> list[Path]:
 
 def recorded_in_files(folder: Path, query: str) -> Recorded:
     """What the sinks `parquet` and `jsonl` have of a query; batches are told apart by what commits name."""
-    versions = {commit.batch: commit.version for commit in committed(folder) if commit.query == query}
+    versions = {commit.batch: commit.version for commit in read_commits(folder) if commit.query == query}
     table = read_notifications(folder)
     columns = [table[name].to_pylist() for name in ("event_id", "subscription_id", "revision", "version")]
     assert pc.count_distinct(table["id"]).as_py() == table.num_rows
@@ -107,7 +107,7 @@ class Accountant:
         by_log = self._by_log(events, version)
         matcher = Matchers.open(self.snapshot, version).only
         batch = EventBatch.of(events, matcher.event_type)
-        rows, ids, revisions = matcher.found(batch).columns()
+        rows, ids, revisions = matcher.match_pairs(batch).columns()
         by_snapshot = {
             (str(events[row]["id"]), id, int(revision))
             for row, id, revision in zip(rows.tolist(), ids.to_pylist(), revisions.tolist(), strict=True)
@@ -119,7 +119,7 @@ class Accountant:
         held = self.snapshots.manifest(version).extra["store"]["version"]
         state: dict[str, dict[str, Any]] = {}
         for change in self._changes:
-            if change["version"] > held:
+            if change["store_version"] > held:
                 break
             if change["id"] is not None:
                 state[change["id"]] = change

@@ -75,7 +75,6 @@ def cluster(workers: int = 2) -> Iterator[Cluster]:
             "SPARK_LOCAL_DIRS": str(own / "local"),
             "SPARK_NO_DAEMONIZE": "1",
             "HOME": str(own),
-            "NUMBA_CACHE_DIR": str(own / "numba"),
             "TMPDIR": str(own),
             "PYSPARK_PYTHON": str(python),
         }
@@ -126,12 +125,12 @@ def run_driver(script: Path, arguments: Sequence[str], environment: Mapping[str,
         [sys.executable, str(script), *arguments],
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, **environment},
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},  # where the driver finds what tests share
     )
 
 
 def _environment(folder: Path) -> Path:
-    """A Python that everybody can run, with what ours has and tamis installed, not linked."""
+    """A Python that everybody can run, with what ours has and tamis installed, not linked, no kernel compiled."""
     home, site = folder / "python", folder / "site"
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     base = Path(sys.base_prefix)

@@ -53,21 +53,64 @@ def connector(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.jar"))
 
 
+USER, PASSWORD = "tamis", 'a "quoted" \\ password'
+"""Of a secure broker."""
+_LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule required"
+
+
+def certificates(folder: Path) -> Path:
+    """Make a certificate authority, and `server.pem`, the key and certificate of 127.0.0.1; gives the former."""
+    folder.mkdir(parents=True, exist_ok=True)
+    key = ["-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    commands = [
+        ["req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=tamis tests"],
+        ["req", *key[:3], "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=127.0.0.1"],
+        [
+            *("x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial"),
+            *("-days", "2", "-out", "server.crt", "-extfile", "names"),
+        ],
+    ]
+    (folder / "names").write_text("subjectAltName=IP:127.0.0.1\n")
+    for command in commands:
+        subprocess.run(["openssl", *command], cwd=folder, check=True, capture_output=True)
+    (folder / "server.pem").write_text((folder / "server.key").read_text() + (folder / "server.crt").read_text())
+    return folder / "ca.pem"
+
+
+def _security(ca: Path) -> dict[str, str]:
+    """Settings of a broker that wants TLS, and a user with a password."""
+    quoted = PASSWORD.replace("\\", "\\\\").replace('"', '\\"')
+    login = f'{_LOGIN} username="{USER}" password="{quoted}";'.replace("\\", "\\\\")  # once more for the file
+    return {
+        "inter.broker.listener.name": "SASL_SSL",
+        "sasl.enabled.mechanisms": "SCRAM-SHA-256",
+        "sasl.mechanism.inter.broker.protocol": "SCRAM-SHA-256",
+        "listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config": login,
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(ca.with_name("server.pem")),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(ca),
+    }
+
+
 @contextmanager
-def broker(folder: Path) -> Iterator[str]:
+def broker(folder: Path, ca: Path | None = None) -> Iterator[str]:
     """A broker that keeps its data in a folder; gives its address.
+
+    Args:
+        folder: It is made.
+        ca: What `certificates` gave, for a broker that wants TLS and SASL.
 
     Raises:
         NoServerError: Maven is not there.
     """
+    protocol = "PLAINTEXT" if ca is None else "SASL_SSL"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "pom.xml").write_text(_BROKER)
     made = _maven(["dependency:copy-dependencies", f"-DoutputDirectory={folder / 'jars'}"], folder)
     assert made.returncode == 0, made.stdout
     ports = _free_ports(2)
-    listeners = [
-        f"{name}://127.0.0.1:{port}" for name, port in zip(("PLAINTEXT", "CONTROLLER"), ports, strict=True)
-    ]
+    listeners = [f"{name}://127.0.0.1:{port}" for name, port in zip((protocol, "CONTROLLER"), ports, strict=True)]
     settings = {
         "process.roles": "broker,controller",
         "node.id": "1",
@@ -75,17 +118,20 @@ def broker(folder: Path) -> Iterator[str]:
         "listeners": ",".join(listeners),
         "advertised.listeners": listeners[0],
         "controller.listener.names": "CONTROLLER",
-        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+        "listener.security.protocol.map": f"CONTROLLER:PLAINTEXT,{protocol}:{protocol}",
         "log.dirs": str(folder / "data"),
         "num.partitions": "2",
         **{f"{topic}.replication.factor": "1" for topic in ("offsets.topic", "transaction.state.log")},
         "transaction.state.log.min.isr": "1",
         "group.initial.rebalance.delay.ms": "0",
+        **({} if ca is None else _security(ca)),
     }
     file = folder / "server.properties"
     file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
     java = [str(Path(os.environ["JAVA_HOME"]) / "bin" / "java"), "-Xmx300m", "-cp", str(folder / "jars" / "*")]
     format_ = [*java, "kafka.tools.StorageTool", "format", "-t", "5L6g3nShT-eMCtK--X86sw", "-c", str(file)]
+    if ca is not None:
+        format_ += ["--add-scram", f"SCRAM-SHA-256=[name={USER},password={PASSWORD}]"]
     subprocess.run(format_, check=True, capture_output=True)
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen([*java, "kafka.Kafka", str(file)], stdout=log, stderr=log)

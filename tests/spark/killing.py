@@ -25,15 +25,15 @@ import pyarrow as pa
 
 from tamis.errors import SubscriptionError
 from tamis.sinks.base import Delivery, Sink
-from tamis.sinks.once import Once
+from tamis.sinks.folder_commits import FolderCommits
 from tamis.sinks.parquet import ParquetSink
 from tamis.sinks.sql import SqlSink
 from tamis.snapshot import Snapshots
-from tamis.spark import streaming
+from tamis.spark import stream_query as streaming
 from tamis.spark.event_reading import Reading
 from tamis.spark.stream_task import StreamTask
 from tamis.store import Store
-from tamis.store.writing import Writing
+from tamis.store.change_set import ChangeSet
 
 MATCHING = "while matching"
 POINTS = (
@@ -139,10 +139,10 @@ def arm(life: Life) -> None:
     wraps: dict[str, Callable[[], None]] = {
         "before the pin": lambda: wrapped(Snapshots, "pin", before=True),
         "after the pin": lambda: wrapped(Snapshots, "pin", before=False),
-        "within the sink's commit": lambda: wrapped(Once, "_write", before=True),
+        "within the sink's commit": lambda: wrapped(FolderCommits, "_write", before=True),
         "between the commits": lambda: wrapped(Recording, "commit", before=False),
         "while publishing": lambda: wrapped(Snapshots, "_write", before=False),
-        "while the store commits": lambda: wrapped(Writing, "write", before=False),
+        "while the store commits": lambda: wrapped(ChangeSet, "write", before=False),
     }
     if life.point in wraps:
         wraps[life.point]()

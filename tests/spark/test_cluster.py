@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tamis.matchers import Matchers
-from tamis.sinks.files import committed, read_dead_letters, read_notifications
+from tamis.sinks.files import read_commits, read_dead_letters, read_notifications
 from tests.spark.cluster import Cluster, cluster, run_driver
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -32,6 +32,13 @@ def told(driver: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
     for line in driver.stdout:
         if line.startswith("{"):
             yield json.loads(line)
+
+
+def _is_batch(line: dict[str, Any], counted: list[Any]) -> bool:
+    """Is this a batch? What workers count is noted, and no batch."""
+    if "workers" in line:
+        counted.append(line["workers"])
+    return "batch" in line
 
 
 def test_batch_and_stream_survive_the_loss_of_a_worker(running: Cluster, tmp_path: Path) -> None:
@@ -56,7 +63,8 @@ def test_batch_and_stream_survive_the_loss_of_a_worker(running: Cluster, tmp_pat
         lines = told(driver)
         batch = next(lines)
         assert batch == {"pairs": 40 * sum(_MATCHES.values()), "refused": ["bad"]}
-        for count, line in enumerate(lines, 1):
+        counted = [next(lines)["workers"]]
+        for count, line in enumerate((each for each in lines if _is_batch(each, counted)), 1):
             assert line["events"] == 400
             if count == 3:
                 running.kill_worker()
@@ -68,7 +76,13 @@ def test_batch_and_stream_survive_the_loss_of_a_worker(running: Cluster, tmp_pat
         driver.kill()
         driver.communicate()
 
-    commits = committed(tmp_path / "out")
+    # Whoever runs the workers had no kernel compiled, and the driver had them all.
+    assert len(counted) == 2
+    for workers in counted:
+        assert len({each["process"] for each in workers}) == 2
+        assert {(each["compiled"], each["loaded"] > 0) for each in workers} == {(0, True)}
+
+    commits = read_commits(tmp_path / "out")
     batches = sorted(commit.batch for commit in commits)
     assert batches == list(range(len(batches)))
     assert len(batches) >= 8

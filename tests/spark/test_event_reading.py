@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
+from tamis.events.dead_letters import DeadLetter
 from tamis.events.event_type import EventType
 from tamis.matchers import Matchers
-from tamis.spark.event_reading import Dead, Reading
+from tamis.spark.event_reading import Reading
 
 READING = Reading(json="value", id_column="name", type_column="kind", most_bytes=40)
 SALE = EventType.of({"name": "sale", "attributes": {"price": "double"}})
@@ -16,15 +19,15 @@ SALE = EventType.of({"name": "sale", "attributes": {"price": "double"}})
 
 def read(
     *rows: tuple[str | None, str | None, bytes], reading: Reading = READING
-) -> tuple[dict[str, Any], list[Dead]]:
+) -> tuple[dict[str, Any], list[DeadLetter]]:
     """The ids of the events that can be matched, by type, and what cannot."""
     names, kinds, values = ([row[place] for row in rows] for place in range(3))
     columns = {"name": pa.array(names, pa.string()), "kind": pa.array(kinds, pa.string())}
     table = pa.table({**columns, "value": pa.array(values, pa.binary())})
-    dead: list[Dead] = []
+    dead: list[DeadLetter] = []
     found: dict[str, Any] = {}
     for each in reading.read(Matchers([SALE, EventType("any")]), table, dead):
-        ids, good = reading.judged(each, reading.originals(table), dead)
+        ids, good = reading.check_events(each, reading.originals(table), dead)
         found.setdefault(each.matcher.event_type.name, []).extend(ids.filter(pa.array(good)).to_pylist())
     return found, dead
 
@@ -39,7 +42,7 @@ def test_columns_beside_an_event_name_it_and_its_type() -> None:
     assert dead == []
 
 
-def test_bad_events_keep_the_names_of_their_columns() -> None:
+def test_dead_letters_keep_the_names_of_their_columns() -> None:
     found, dead = read(
         ("e1", "sale", b'{"price": "dear"}'),
         ("e2", "sale", b"nonsense"),
@@ -60,6 +63,13 @@ def test_an_unknown_type_is_told_without_the_types_of_others() -> None:
         "e1": "there is no event type 'rent'",
         "e2": "kind is missing",
     }
+
+
+def test_an_unknown_type_is_called_as_the_reader_of_dead_letters_calls_it() -> None:
+    reading = replace(READING, shown_type=str.upper)
+    _, dead = read(("e1", "rent", b"{}"), reading=reading)
+    assert [each.reason for each in dead] == ["there is no event type 'RENT'"]
+    assert pickle.loads(pickle.dumps(reading)) == reading
 
 
 def test_a_type_that_events_name_themselves_is_told_with_those_that_are_known() -> None:

@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
+from tamis.spark.kafka_security import KafkaSecurity
 from tamis.store import Store
 from tests.servers import NoServerError
-from tests.spark.kafka_broker import broker, connector
+from tests.spark.kafka_broker import PASSWORD, USER, broker, certificates, connector
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -65,10 +66,11 @@ def _made(folder: Path) -> Path:
     return folder
 
 
-def send(address: str, values: list[bytes]) -> None:
+def send(address: str, values: list[bytes], security: KafkaSecurity | None = None) -> None:
     from confluent_kafka import Producer
 
-    producer = Producer({"bootstrap.servers": address})
+    more = {} if security is None else security.client_settings()
+    producer = Producer({"bootstrap.servers": address, **more})
     for value in values:
         producer.produce("events", value)
     assert producer.flush(60) == 0
@@ -94,11 +96,12 @@ def received(address: str, topic: str) -> list[tuple[str, dict[str, Any]]]:
     return found
 
 
-def run(folder: Path) -> list[dict[str, Any]]:
+def run(folder: Path, file: str = "pipeline.toml") -> list[dict[str, Any]]:
     """One life of the pipeline; gives the reports of its batches."""
-    command = [sys.executable, "-m", "tamis", "run", "pipeline.toml", "--once", "--json"]
+    command = [sys.executable, "-m", "tamis", "run", file, "--once", "--json"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    assert PASSWORD not in done.stdout + done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -133,3 +136,47 @@ def test_from_topic_to_topic_with_a_restart(pipeline: tuple[str, Path]) -> None:
     assert all(key == each["id"] for key, each in notified)
     dead = received(address, "dead")
     assert [each["kind"] for _, each in dead] == ["malformed"]
+
+
+SECURE = """
+[events]
+format = "kafka"
+bootstrap_servers = "{address}"
+topic = "events"
+
+[events.security]
+protocol = "SASL_SSL"
+ca_file = "certificates/ca.pem"
+mechanism = "SCRAM-SHA-256"
+user = "{user}"
+password_file = "password"
+
+[subscriptions]
+store = "secure.db"
+
+[sink]
+type = "jsonl"
+folder = "found"
+
+[state]
+checkpoint = "secure checkpoint"
+
+[spark]
+master = "local[2]"
+conf = {{ "spark.jars" = "{jars}", "spark.ui.enabled" = "false" }}
+"""
+
+
+def test_events_are_read_with_tls_and_sasl(pipeline: tuple[str, Path]) -> None:
+    folder = pipeline[1]
+    jars = ",".join(map(str, sorted((folder / "connector").glob("*.jar"))))
+    ca = certificates(folder / "certificates")
+    (folder / "password").write_text(PASSWORD)
+    security = KafkaSecurity("SASL_SSL", ca.read_text(), "SCRAM-SHA-256", USER, PASSWORD)
+    with broker(folder / "secure broker", ca) as address, Store.open(folder / "secure.db") as store:
+        (folder / "secure.toml").write_text(SECURE.format(address=address, jars=jars, user=USER))
+        store.add("cheap", "price < 5")
+        send(address, events(0, 40), security)
+        reports = run(folder, "secure.toml")
+    assert sum(report["events"] for report in reports) == 40
+    assert sum(report["notifications"] for report in reports) == 10

@@ -15,14 +15,14 @@ import pytest
 from tamis import Matcher
 from tamis.events import EventType
 from tamis.operators import OPERATORS, Operator, OperatorError, install, uninstall
-from tamis.operators.finding import OperatorSettings
-from tamis.operators.reporting import Ledger, OperatorReport
+from tamis.operators.discovery import OperatorSettings
+from tamis.operators.reports import OperatorLedger, OperatorReport
 from tamis.progress import BatchReport
 from tamis.spark import match, prepare
+from tamis.spark.dry_run import try_pipeline
 from tamis.spark.pipeline import PipelineError
-from tamis.spark.rehearsal import rehearse
-from tamis.spark.running import reason, start
-from tamis.spark.streaming import OPERATORS_FILE
+from tamis.spark.pipeline_run import failure_reason, start_pipeline
+from tamis.spark.stream_query import OPERATORS_FILE
 from tamis.store import Store
 from tamis.values.types import BIGINT
 from tests.spark.pipelines import pipeline, put_events, put_subscriptions
@@ -179,12 +179,12 @@ def test_a_slow_operator_is_called_once_an_event_for_all_who_ask(
     assert found.saved > 0
     assert found.seconds >= 0.005 * found.calls
 
-    ledger = Ledger(run.checkpoint / "tamis" / OPERATORS_FILE)
+    ledger = OperatorLedger(run.checkpoint / "tamis" / OPERATORS_FILE)
     assert ledger.costs()["slow"] == pytest.approx(found.seconds / found.calls)
     run.feed(*({**event, "id": f"again {event['id']}"} for event in events))
     again = only(run.finish(store, operators=settings), "slow")
     assert again.calls <= len(events)
-    (kept,) = Ledger(run.checkpoint / "tamis" / OPERATORS_FILE).reports()
+    (kept,) = OperatorLedger(run.checkpoint / "tamis" / OPERATORS_FILE).reports()
     assert kept.calls == found.calls + again.calls, "what was learned outlives the query"
 
 
@@ -225,7 +225,7 @@ def test_a_worker_without_the_operator_names_it(spark: SparkSession, alien: str,
     found = match(frame(spark, readings(4)), tmp_path / "snapshot")
     with pytest.raises(PythonException) as raised:
         found.collect()
-    assert reason(raised.value).startswith(
+    assert failure_reason(raised.value).startswith(
         f"subscriptions call operators that are not known in this process: {alien};"
     )
 
@@ -253,7 +253,7 @@ def test_a_stream_whose_workers_lack_the_operator_names_it(run: Run, store: Stor
     query = run.start(store, trigger={"availableNow": True})
     with pytest.raises(StreamingQueryException) as raised:
         query.awaitTermination(PATIENCE_SECONDS)
-    assert f"not known in this process: {alien};" in reason(raised.value)
+    assert f"not known in this process: {alien};" in failure_reason(raised.value)
 
 
 # --- pipelines -----------------------------------------------------------------------------------------------
@@ -265,11 +265,11 @@ def test_a_pipeline_brings_its_operators(spark: SparkSession, settings: Operator
     put_events(tmp_path / "in", "one.jsonl", *readings(20))
     put_subscriptions(tmp_path / "subs.db", conditions(10), TYPE)
     made = pipeline(tmp_path, operators=f'modules = ["{MODULE}"]\nallowed = ["slow", "squared"]')
-    plan = rehearse(made, lambda: spark)
+    plan = try_pipeline(made, lambda: spark)
     assert plan.problems == []
     assert plan.sample is not None
 
-    running = start(made, spark)
+    running = start_pipeline(made, spark)
     try:
         assert running.query.awaitTermination(PATIENCE_SECONDS)
     finally:
@@ -293,7 +293,7 @@ def test_a_pipeline_refuses_what_is_not_allowed_and_lacks_what_is_not_there(
         subscriptions='changes = "changes"',
         operators=f'modules = ["{MODULE}"]\nallowed = ["squared"]',
     )
-    running = start(made, spark)
+    running = start_pipeline(made, spark)
     try:
         assert running.query.awaitTermination(PATIENCE_SECONDS)
     finally:
@@ -306,6 +306,6 @@ def test_a_pipeline_refuses_what_is_not_allowed_and_lacks_what_is_not_there(
         ('modules = ["nowhere_at_all"]', "module nowhere_at_all cannot be loaded: ModuleNotFoundError"),
     ):
         with pytest.raises(PipelineError, match=message):
-            start(pipeline(tmp_path, operators=table), spark)
-        (problem,) = rehearse(pipeline(tmp_path, operators=table), lambda: spark).problems[:1]
+            start_pipeline(pipeline(tmp_path, operators=table), spark)
+        (problem,) = try_pipeline(pipeline(tmp_path, operators=table), lambda: spark).problems[:1]
         assert problem.startswith("operators: ")

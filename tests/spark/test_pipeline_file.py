@@ -10,17 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from tamis.limits import Limits
-from tamis.operators import OperatorError
-from tamis.operators.finding import OperatorSettings
-from tamis.operators.library import LIBRARY
 from tamis.quotas import Quota
 from tamis.routing.shards import Routing
 from tamis.sinks import SINKS
 from tamis.spark.event_reading import MOST_BYTES, Reading
+from tamis.spark.kafka_security import PASSWORD, KafkaSecurity
 from tamis.spark.pipeline import Files, Kafka, Pipeline, PipelineError, Rate, Socket
 from tamis.spark.pipeline_file import load
-from tamis.spark.pipeline_operators import load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "how-to" / "run-a-pipeline.md").read_text("utf-8")
@@ -72,7 +68,7 @@ def test_everything_can_be_said(tmp_path: Path) -> None:
             "max_files_per_trigger = 4",
             subscriptions='snapshot = "hdfs://c/subs"\npoll = "30s"',
             quota='matches = 5\nper = "1h"\ncool_down = "2 minutes"',
-            state='checkpoint = "s3://b/checkpoint"\nfolder = "state"\nretention = "2d"',
+            state='checkpoint = "s3://b/checkpoint"\nfolder = "state"\nretention = "2d"\nhistory_bytes = 100000',
             spark='master = "yarn"\napp_name = "alerts"\npackages = ["a:b:1"]\nconf = { "spark.x" = true }',
             trigger='processing_time = "1 second"',
             metrics='port = 9100\nhost = "0.0.0.0"',
@@ -84,10 +80,18 @@ def test_everything_can_be_said(tmp_path: Path) -> None:
     assert pipeline.subscriptions.poll == timedelta(seconds=30)
     assert pipeline.quota == Quota(5, timedelta(hours=1), timedelta(minutes=2))
     assert (pipeline.state.folder, pipeline.state.retention) == (tmp_path / "state", timedelta(days=2))
+    assert pipeline.state.history_bytes == 100_000
     assert pipeline.spark.conf == {"spark.x": "true", "spark.jars.packages": "a:b:1"}
     assert pipeline.trigger == {"processingTime": "1000 milliseconds"}
     assert (pipeline.shards, pipeline.engine, pipeline.uses_kafka) == (3, "scan", False)
     assert pipeline.routing == Routing(5_000, "accuracy")
+
+
+def test_the_log_of_a_store_can_be_bounded_that_of_a_snapshot_not(tmp_path: Path) -> None:
+    state = 'checkpoint = "checkpoint"\nchange_retention = "90d"'
+    assert load(written(tmp_path, state=state)).state.change_retention == timedelta(days=90)
+    with pytest.raises(PipelineError, match=r"state\.change_retention: has no meaning"):
+        load(written(tmp_path, state=state, subscriptions='snapshot = "subs"'))
 
 
 def test_each_source_has_its_own_keys(tmp_path: Path) -> None:
@@ -103,6 +107,35 @@ def test_each_source_has_its_own_keys(tmp_path: Path) -> None:
     assert (kafka.reading.json, kafka.reading.most_bytes, kafka.uses_kafka) == ("value", 100, True)
     assert events('format = "rate"\nrows_per_second = 5').source == Rate(5)
     assert events('format = "socket"\nhost = "h"\nport = 99').source == Socket("h", 99)
+
+
+KAFKA = 'format = "kafka"\nbootstrap_servers = "a:1"\ntopic = "x"\n'
+
+
+def test_kafka_may_be_reached_with_tls_and_sasl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ca.pem").write_text("-----BEGIN")
+    (tmp_path / "password").write_text("from a file\n")
+    monkeypatch.setenv(PASSWORD, "from the environment")
+    security = '[events.security]\nprotocol = "SASL_SSL"\nca_file = "ca.pem"\nmechanism = "PLAIN"\nuser = "u"\n'
+    for more, password in (("", "from the environment"), ('password_file = "password"\n', "from a file")):
+        source = load(written(tmp_path, events=KAFKA + security + more)).source
+        assert isinstance(source, Kafka)
+        assert source.security == KafkaSecurity("SASL_SSL", "-----BEGIN", "PLAIN", "u", password)
+        assert password not in repr(source)
+
+
+@pytest.mark.parametrize(
+    ("security", "message"),
+    [
+        ('user = "u"', "events.security.protocol: is missing"),
+        ('protocol = "TLS"', "events.security.protocol: expected one of PLAINTEXT, SSL"),
+        ('protocol = "SSL"\nca_file = "none.pem"', "events.security: ca_file: .*none.pem: No such file"),
+        ('protocol = "SSL"\npassword = "p"', "events.security.password: is unknown"),
+    ],
+)
+def test_how_kafka_is_reached_is_checked(tmp_path: Path, security: str, message: str) -> None:
+    with pytest.raises(PipelineError, match=message):
+        load(written(tmp_path, events=f"{KAFKA}[events.security]\n{security}\n"))
 
 
 @pytest.mark.parametrize("name", SINKS)
@@ -129,70 +162,6 @@ def test_a_function_may_be_in_a_module_beside_the_file(tmp_path: Path, monkeypat
     assert pipeline.make_sink().describe() == "calls of take, at least once"
 
 
-def test_operators_come_from_modules_and_the_library(tmp_path: Path) -> None:
-    text = """modules = ["alarms.images", "alarms:made"]
-allowed = ["crowd"]
-[operators.spatial]
-regions = "regions.geojson"
-name = "code"
-[operators.networks.networks]
-home = "home.txt"
-work = ["10.0.0.0/8"]
-[operators.lookup]
-url = "sqlite:///customers.db"
-tables.country = {table = "c", key = "id", value = "file"}
-[operators.models.models.risk]
-file = "risk.onnx"
-inputs = ["a"]
-"""
-    pipeline = load(written(tmp_path, operators=text))
-    settings = pipeline.operators
-    assert settings.modules == ("alarms.images", "alarms:made")
-    assert settings.paths == (str(tmp_path),)
-    assert settings.library == {
-        "spatial": {"regions": str(tmp_path / "regions.geojson"), "name": "code"},
-        "networks": {"networks": {"home": str(tmp_path / "home.txt"), "work": ["10.0.0.0/8"]}},
-        "lookup": {
-            "url": f"sqlite:///{tmp_path / 'customers.db'}",
-            "tables": {"country": {"table": "c", "key": "id", "value": "file"}},
-        },
-        "models": {"models": {"risk": {"file": str(tmp_path / "risk.onnx"), "inputs": ["a"]}}},
-    }
-    assert pipeline.limits.operators == frozenset({"crowd"})
-    assert load_settings(str(tmp_path / "pipeline.toml")) == settings
-
-
-def test_without_a_table_operators_are_those_of_packages(tmp_path: Path) -> None:
-    pipeline = load(written(tmp_path))
-    assert (pipeline.operators, pipeline.limits) == (OperatorSettings(), Limits())
-    allowed = load(written(tmp_path, operators="allowed = []"))
-    assert allowed.limits.operators == frozenset(), "none at all"
-
-
-def test_all_problems_of_operators_come_at_once(tmp_path: Path) -> None:
-    text = """modules = ["no module"]
-allowed = [3]
-spatail = {}
-[operators.spatial]
-region = "regions.geojson"
-[operators.rules]
-"""
-    found = problems(written(tmp_path, operators=text))
-    assert [each.partition(": ")[2] for each in found] == [
-        "operators.modules: expected 'package.module' or 'package.module:function', found 'no module'",
-        "operators.allowed: expected a list of names, found [3]",
-        "operators.spatail: is unknown; did you mean 'spatial'?; expected modules, allowed, or one of "
-        + ", ".join(LIBRARY),
-        "operators.spatial.region: is unknown; did you mean 'regions'?",
-        "operators.spatial.regions: is missing",
-        "operators.rules.facts: is missing",
-    ]
-    with pytest.raises(OperatorError, match=r"line \d+: operators.modules: expected"):
-        load_settings(str(tmp_path / "pipeline.toml"))
-    with pytest.raises(OperatorError, match=r"nothing.toml: No such file"):
-        load_settings(str(tmp_path / "nothing.toml"))
-
-
 def test_event_types_are_files_or_tables(tmp_path: Path) -> None:
     (tmp_path / "sale.json").write_text('{"name": "sale", "attributes": {"price": "double"}}')
     files = load(written(tmp_path, 'event_types = ["sale.json"]')).event_types
@@ -201,6 +170,15 @@ def test_event_types_are_files_or_tables(tmp_path: Path) -> None:
     ).event_types
     assert files == tables
     assert [each.name for each in files] == ["sale"]
+
+
+def test_events_are_of_one_type_or_name_theirs(tmp_path: Path) -> None:
+    events = f'{SMALLEST["events"]}\nevent_type = "sale"'
+    top = '[[event_types]]\nname = "visit"\n'
+    assert load(written(tmp_path, top, events=events)).reading.event_type == "sale"
+    assert load(written(tmp_path, top)).reading.event_type == "visit"
+    (problem,) = problems(written(tmp_path, events=f'{events}\ntype_attribute = "kind"'))
+    assert problem.endswith("events.event_type: expected either this or type_attribute, found both")
 
 
 def test_all_problems_come_at_once_with_their_lines(tmp_path: Path) -> None:
@@ -243,7 +221,7 @@ host = "0.0.0.0"
         f"line 7: events.path: expected a folder, or a pattern such as 'folder/*.jsonl'; "
         f"{tmp_path / 'events.jsonl'} is a file",
         "line 8: events.topic: is unknown; expected one of format, path, max_files_per_trigger, id, "
-        "type_attribute, time, max_event_bytes",
+        "type_attribute, event_type, time, keep, max_event_bytes",
         "line 10: subscriptions: expected one of store, changes, snapshot, found both store and changes",
         "line 15: sink.type: expected one of parquet, jsonl, sql, webhook, kafka, callback, found 'parquett'; "
         "did you mean 'parquet'?",
@@ -282,7 +260,7 @@ host = "0.0.0.0"
         ),
         (
             {"sink": 'type = "sql"\nurl = "mysql://x/y"'},
-            "line 7: sink: sink sql: url must be of SQLite or PostgreSQL, found mysql",
+            "line 7: sink: sink sql: mysql://x/y: expected a SQLite file (sqlite:///...) or PostgreSQL (postgresql://...)",
         ),
         (
             {"sink": 'type = "callback"\nfunction = "json:nothing"'},

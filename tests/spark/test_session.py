@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tamis.spark.session import SparkError, session, settings
+from tamis.spark.session import DAEMON, SparkError, is_set_for_spark, session, settings
 
 CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:"
 
@@ -20,6 +20,24 @@ def test_a_local_spark_gets_memory_and_few_partitions_and_a_cluster_decides_for_
 
 def test_what_the_caller_sets_wins() -> None:
     assert settings("local", {"spark.driver.memory": "8g"})["spark.driver.memory"] == "8g"
+
+
+def test_the_daemon_of_tamis_gives_way_to_any_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyspark")
+    assert settings("local", {})[DAEMON] == settings("yarn", {})[DAEMON] == "tamis.spark.daemon"
+    assert settings("local", {DAEMON: "mine"})[DAEMON] == "mine"
+    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "pyspark-shell")
+    assert not is_set_for_spark(DAEMON)
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--conf {DAEMON}=mine pyspark-shell")
+    assert is_set_for_spark(DAEMON)
+    monkeypatch.delenv("PYSPARK_SUBMIT_ARGS")
+    defaults = tmp_path / "spark-defaults.conf"
+    defaults.write_text(f"# {DAEMON} mine\n")
+    assert not is_set_for_spark(DAEMON)
+    defaults.write_text(f"spark.log.level OFF\n{DAEMON}  mine\n")
+    assert is_set_for_spark(DAEMON)
 
 
 def test_the_connector_to_kafka_is_fetched_only_if_it_is_needed_and_not_named() -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from tamis.events.schemas import Problems
-from tamis.spark.toml_tables import Table, located
+from tamis.spark.toml_tables import TomlTable, with_lines
 
 
-def table(text: str) -> Table:
-    return Table("", tomllib.loads(text), Path("/data"), Problems())
+def table(text: str) -> TomlTable:
+    return TomlTable("", tomllib.loads(text), Path("/data"), Problems())
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ name = "a"
 name = 2
 """
     problems = ["shards: a", "spark.conf: b", "spark.conf.spark.sql.x: c", "event_types[1].name: d", "sink: e"]
-    assert located(problems, text) == [
+    assert with_lines(problems, text) == [
         "line 1: shards: a",
         "line 2: spark.conf: b",
         "line 3: spark.conf.spark.sql.x: c",

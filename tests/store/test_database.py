@@ -30,13 +30,36 @@ def test_a_folder_that_is_missing_is_an_error(tmp_path: Path) -> None:
         Store.open(tmp_path / "nowhere" / "subs.db")
 
 
-@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "mysql://host/db", "s3://bucket/subs"])
-def test_other_databases_are_refused_by_name(url: str) -> None:
-    with pytest.raises(StoreError, match=r"expected the path of a SQLite file, sqlite:///\.\.\. or postgresql"):
-        Store.open(url)
-
-
 def test_a_server_that_is_not_there_is_an_error_without_the_password(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"postgresql.*ines:.*@.*nowhere") as caught:
         Store.open(f"postgresql://ines:secret@/db?host={tmp_path}/nowhere")
     assert "secret" not in str(caught.value)
+
+
+def test_a_newer_store_is_refused_by_name(url: str) -> None:
+    with Store.open(url) as store, store._database.writing() as connection:
+        connection.exec_driver_sql("UPDATE tamis_meta SET layout = 99")
+    with pytest.raises(StoreError, match="newer: its layout is 99"):
+        Store.open(url)
+
+
+def test_a_store_of_an_earlier_version_gets_the_column_that_it_lacks(url: str) -> None:
+    with Store.open(url) as store:
+        store.add("a", "x = 1")
+        with store._database.writing() as connection:
+            connection.exec_driver_sql("ALTER TABLE tamis_changes DROP COLUMN actor")
+    with Store.open(url, create=False) as store:
+        store.acting_as("ines").remove("a")
+        assert [(each.kind, each.actor) for each in store.history("a")] == [("add", None), ("remove", "ines")]
+
+
+def test_tables_of_others_are_refused_by_name(url: str) -> None:
+    with Store.open(url) as store, store._database.writing() as connection:
+        connection.exec_driver_sql("ALTER TABLE tamis_meta RENAME COLUMN store TO colour")
+    with pytest.raises(StoreError, match=r"foreign: its tables tamis_\.\.\. are not those of a store"):
+        Store.open(url)
+
+
+def test_a_store_that_is_not_there_is_an_error_if_asked_for(url: str) -> None:
+    with pytest.raises(StoreError, match="there is no store here"):
+        Store.open(url, create=False)

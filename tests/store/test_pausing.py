@@ -24,6 +24,17 @@ def published(store: Store, folder: Path) -> int:
 # --- pausing -----------------------------------------------------------------------------------------------------
 
 
+def test_an_import_may_pause_and_resume(store: Store, tmp_path: Path) -> None:
+    rows = [{"id": "a", "condition": "x = 1", "state": "paused"}, {"id": "b", "condition": "x = 1"}]
+    assert store.add_many(rows).added == 2
+    assert published(store, tmp_path / "snapshot") == 1
+    assert store.add_many([{**row, "state": "active"} for row in rows], replace=True).edited == 1
+    assert published(store, tmp_path / "snapshot") == 2
+    assert [change.kind for change in store.history("a")] == ["add", "resume"]
+    [refusal] = store.add_many([{"id": "c", "condition": "x = 1", "state": "removed"}]).refusals
+    assert str(refusal.error) == ("subscription 'c': state: expected active, waiting or paused, found 'removed'")
+
+
 def test_a_paused_subscription_is_there_and_not_matched(store: Store, tmp_path: Path) -> None:
     store.add("a", "x = 1")
     store.add("b", "x = 1")
@@ -163,7 +174,7 @@ def test_nothing_is_added_if_what_is_alongside_fails(store: Store) -> None:
 
 
 def test_a_limited_store_is_the_same_store(store: Store) -> None:
-    limited = store.limited(Limits(operators=frozenset()))
+    limited = store.with_limits(Limits(operators=frozenset()))
     limited.add("a", "x = 1")
     assert "a" in store
-    assert store.limited(store.limits) is store
+    assert store.with_limits(store.limits) is store

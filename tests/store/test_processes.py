@@ -17,7 +17,7 @@ from tests.store.processes import add_in_company, finish, import_for_ever, queue
 
 def versions_of(store: Store) -> Counter[int]:
     """How many changes each version has."""
-    return Counter(store.changes(0).column("version").to_pylist())
+    return Counter(store.changes(0).column("store_version").to_pylist())
 
 
 @pytest.mark.slow
@@ -39,6 +39,7 @@ def test_two_processes_lose_nothing(url: str) -> None:
         assert revisions == list(range(1, len(revisions) + 1))
 
 
+@pytest.mark.slow
 def test_threads_share_a_store(store: Store) -> None:
     def work(name: int) -> None:
         for number in range(10):
@@ -51,6 +52,7 @@ def test_threads_share_a_store(store: Store) -> None:
     assert sorted(versions_of(store)) == list(range(1, 41))
 
 
+@pytest.mark.slow
 def test_removing_while_importing_is_safe(store: Store) -> None:
     done = Event()
 
@@ -113,7 +115,7 @@ def test_a_killed_publisher_is_made_up_for(url: str, tmp_path: Path) -> None:
             published = Publisher(store, snapshot).sync()
             assert published.store_version == store.version()
             opened = Matchers.open(snapshot)
-            assert opened.extra["store"] == {"id": store.identity, "version": store.version()}
+            assert opened.extra["store"] == {"id": store.identity, "version": store.version(), "refused": 0}
             expected = {(each.id, each.revision) for each in store.list()}
             found = {(each.id, each.revision) for name in opened for each in opened[name]}
             assert found == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
@@ -9,6 +10,7 @@ import pytest
 
 from tamis.errors import ConditionError, SubscriptionError
 from tamis.events.event_type import EventType
+from tamis.limits import Limits
 from tamis.store import Store, StoreError
 
 HOUR = timedelta(hours=1)
@@ -20,7 +22,7 @@ def now() -> datetime:
 
 
 def kinds(store: Store, id: str) -> list[tuple[int, str, int]]:
-    return [(change.version, change.kind, change.revision) for change in store.history(id)]
+    return [(change.store_version, change.kind, change.revision) for change in store.history(id)]
 
 
 # --- adding and reading ------------------------------------------------------------------------------------
@@ -155,12 +157,89 @@ def test_texts_that_no_store_has_are_not_found(store: Store, odd: str) -> None:
         store.get(odd)
 
 
+# --- event types that nobody named -------------------------------------------------------------------------
+
+VISIT = EventType.of({"name": "visit", "attributes": {"page": "string"}})
+
+
+def test_the_only_declared_event_type_is_the_default(store: Store) -> None:
+    store.add("before", "anything = 1")
+    store.set_event_type(OFFER)
+    store.add("typed", "price < 3")
+    with pytest.raises(ConditionError, match="prcie"):
+        store.add("typo", "prcie < 3")
+    store.add("loose", "prcie < 3", event_type="event")
+    store.set_event_type(VISIT)
+    store.add("ambiguous", "prcie < 3")
+    assert {each.id: each.event_type for each in store.list()} == {
+        "before": "event",
+        "typed": "offer",
+        "loose": "event",
+        "ambiguous": "event",
+    }
+
+
+def test_an_import_says_into_which_types_it_went(store: Store) -> None:
+    store.set_event_type(OFFER)
+    rows = [
+        {"id": "a", "condition": "price < 3"},
+        {"id": "b", "condition": "price < 4", "event_type": None},
+        {"id": "c", "condition": "any = 4", "event_type": "event"},
+        {"id": "d", "condition": "prcie = 4"},
+        {"id": "e", "condition": "price = 4", "event_type": "nothing"},
+    ]
+    assert store.add_many(rows).by_type == {"event": 1, "offer": 2}
+    again = store.add_many(rows)  # taken ids are refused
+    assert again.by_type == {}
+    assert len(again.refusals) == 5
+
+
+def test_a_replacement_without_a_type_keeps_it(store: Store) -> None:
+    store.set_event_type(OFFER)
+    store.set_event_type(VISIT)
+    store.add("a", "price < 3", event_type="offer")
+    result = store.add_many([{"id": "a", "condition": "price < 4"}], replace=True)
+    assert (result.replaced, result.by_type) == (1, {"offer": 1})
+    assert store.get("a").event_type == "offer"
+
+
+def test_an_event_type_without_living_subscriptions_can_be_dropped(store: Store) -> None:
+    store.set_event_type(OFFER)
+    store.add("x", "vlaue > 1", event_type="event")
+    with pytest.raises(SubscriptionError, match="event type 'event' has 1 living subscription; remove") as refused:
+        store.drop_event_type("event")
+    assert (refused.value.kind, refused.value.event_type) == ("event type in use", "event")
+    with pytest.raises(SubscriptionError) as caught:
+        store.drop_event_type("evnet")
+    assert (caught.value.kind, caught.value.known) == ("unknown event type", ("event", "offer"))
+    store.remove("x")
+    version = store.version()
+    assert store.drop_event_type("event") == version + 1
+    assert [*store.event_types()] == ["offer"]
+    assert store.changes(version)["kind"].to_pylist() == ["drop"]
+    store.add("y", "any = 1", event_type="event")  # it needs no declaration
+    assert store.get("y").event_type == "event"
+
+
+def test_a_change_says_who_made_it(store: Store) -> None:
+    ines = store.acting_as("ines")
+    ines.set_event_type(OFFER)
+    ines.add("a", "price < 300", event_type="offer")
+    store.replace("a", "price < 200")
+    ines.acting_as("yuto").with_limits(Limits(depth=9)).pause("a")
+    ines.set_event_type(replace(OFFER, attributes=()))
+    store.acting_as(None).remove("a")
+    found = [(change.kind, change.actor) for change in store.history("a")]
+    assert found == [("add", "ines"), ("replace", None), ("pause", "yuto"), ("refuse", "ines"), ("remove", None)]
+    assert store.changes(0)["actor"].to_pylist() == ["ines", "ines", None, "yuto", "ines", "ines", None]
+
+
 # --- revisions ---------------------------------------------------------------------------------------------
 
 
 def test_only_another_condition_or_event_type_makes_a_revision(store: Store) -> None:
     store.set_event_type(OFFER)
-    store.add("a", "price < 300")
+    store.add("a", "price < 300", event_type="event")
     assert store.replace("a", "price < 200") == 3
     assert store.replace("a", owner="ines", priority=4) == 4
     assert store.replace("a", event_type="offer") == 5
@@ -228,7 +307,7 @@ def test_many_are_one_version_and_what_is_refused_comes_back(store: Store, rows:
         }
     )
     imported = store.add_many(table)
-    assert (imported.version, imported.added, store.version()) == (1, rows - 1, 1)
+    assert (imported.store_version, imported.added, store.version()) == (1, rows - 1, 1)
     assert [(refusal.id, type(refusal.error)) for refusal in imported.refusals] == [("s1", ConditionError)]
     assert len(store) == rows - 1
     assert [store.get(id).priority for id in ("s0", "s2", "s3")] == [0, 0, 3]
@@ -261,14 +340,14 @@ def test_ids_that_are_there_are_refused_or_replaced(store: Store) -> None:
 
 
 def test_nothing_to_import_is_no_version(store: Store) -> None:
-    assert store.add_many([]).version == 0
-    assert store.add_many([{"id": "a", "condition": "x <"}]).version == 0
+    assert store.add_many([]).store_version == 0
+    assert store.add_many([{"id": "a", "condition": "x <"}]).store_version == 0
     assert store.remove_many([]) == []
     assert store.version() == 0
 
 
 def test_a_field_that_nobody_knows_is_an_error(store: Store) -> None:
-    with pytest.raises(SubscriptionError, match="there is no field 'exipres'; a subscription has id, condition"):
+    with pytest.raises(SubscriptionError, match="there is no field 'exipres'; did you mean 'expires'"):
         store.add_many(pa.table({"id": ["a"], "condition": ["x = 1"], "exipres": [1]}))
     with pytest.raises(SubscriptionError, match="the field 'condition' is missing"):
         store.add_many([{"id": "a"}])
@@ -297,7 +376,12 @@ def test_expiry_is_a_change_with_a_version(store: Store) -> None:
     assert store.expire(time + 2 * HOUR) == 4
     assert [each.id for each in store.list()] == ["b", "c"]
     change = store.history("a")[-1]
-    assert (change.kind, change.version, change.state, change.expires) == ("expire", 4, "expired", time + HOUR)
+    assert (change.kind, change.store_version, change.state, change.expires) == (
+        "expire",
+        4,
+        "expired",
+        time + HOUR,
+    )
     assert change.condition == "x = 1"
     with pytest.raises(SubscriptionError, match="no subscription 'a'; it expired at"):
         store.renew("a", None)
@@ -385,7 +469,7 @@ def test_the_log_says_everything_in_order(store: Store) -> None:
     store.remove("a")
     log = store.changes(0)
     assert list(
-        zip(*(log.column(name).to_pylist() for name in ("version", "kind", "id", "state")), strict=True)
+        zip(*(log.column(name).to_pylist() for name in ("store_version", "kind", "id", "state")), strict=True)
     ) == [
         (1, "type", None, None),
         (1, "add", "a", "active"),
@@ -404,52 +488,35 @@ def test_a_cut_log_says_so(store: Store) -> None:
     assert store.trim(3) == 3
     assert store.trim(2) == 0
     assert (store.trimmed(), store.version()) == (2, 4)
-    with pytest.raises(StoreError, match="the changes up to version 2 have been cut"):
+    with pytest.raises(StoreError, match="the changes up to store version 2 have been cut"):
         store.changes(1)
     assert store.changes(2).column("id").to_pylist() == ["2", "3"]
     assert store.history("0") == []
     assert len(store) == 4
 
 
+def test_a_log_is_cut_by_time(store: Store) -> None:
+    store.add("old", "x = 1")
+    [*_, last] = store.changes(0).column("at").to_pylist()
+    store.add("new", "x = 1")
+    assert store.trim_older(last) == 0
+    later = last + timedelta(microseconds=1)
+    assert store.trim_older(later) == 2, "the event type and the older subscription"
+    assert store.changes(store.trimmed()).column("id").to_pylist() == ["new"]
+    assert store.trim_older(datetime.now(UTC) + timedelta(days=1)) == 1
+    assert store.trimmed() == store.version() == 2
+    assert len(store) == 2
+
+
 # --- opening -----------------------------------------------------------------------------------------------
 
 
-def test_a_newer_store_is_refused_by_name(url: str) -> None:
-    with Store.open(url) as store, store._database.writing() as connection:
-        connection.exec_driver_sql("UPDATE tamis_meta SET layout = 99")
-    with pytest.raises(StoreError, match="newer: its layout is 99"):
-        Store.open(url)
-
-
-def test_tables_of_others_are_refused_by_name(url: str) -> None:
-    with Store.open(url) as store, store._database.writing() as connection:
-        connection.exec_driver_sql("ALTER TABLE tamis_meta RENAME COLUMN store TO colour")
-    with pytest.raises(StoreError, match=r"foreign: its tables tamis_\.\.\. are not those of a store"):
-        Store.open(url)
-
-
-def test_a_store_that_is_not_there_is_an_error_if_asked_for(url: str) -> None:
-    with pytest.raises(StoreError, match="there is no store here"):
-        Store.open(url, create=False)
-
-
-def test_a_view_tells_when_the_first_change_after_a_version_was_made(store: Store) -> None:
-    store.add_many([{"id": "a", "condition": "x = 1"}, {"id": "b", "condition": "x = 1"}])
-    between = now()
-    store.remove("a")
-    store.remove("b")
-    with store.view() as view:
-        first, second, none = (view.changed_after(version) for version in (0, 1, store.version()))
-    assert first is not None and second is not None and none is None
-    assert first <= between <= second
-    assert second == store.history("a")[-1].at
-
-
-def test_a_view_stays_as_it_was(store: Store) -> None:
-    store.add("a", "x = 1")
-    with store.view() as view:
-        store.remove("a")
-        store.add("b", "x = 1")
-        assert [each.id for each in view.listed()] == ["a"]
-        assert view.version == 1
-    assert store.version() == 3
+def test_changes_before_a_moment_are_cut(store: Store) -> None:
+    store.add("a", "true")
+    [first] = store.history("a")
+    store.replace("a", "x > 1")
+    assert store.trim_older(first.at) == 0
+    assert store.trim_older(first.at + timedelta(microseconds=1)) >= 1
+    assert store.trimmed() == first.store_version
+    assert store.trim_older(datetime(2999, 1, 1, tzinfo=UTC)) >= 0
+    assert (store.history("a"), len(store)) == ([], 1)

@@ -1,48 +1,24 @@
-"""Casts of single values and of columns; the expected values are Spark's."""
+"""Casts of single values; the expected values are Spark's."""
 
 from __future__ import annotations
 
 import math
-import random
 from typing import Any
 
 import pytest
 
-from tamis.functions.casts import CAST, cast_column
-from tamis.functions.registry import ArgumentError, Signature
-from tamis.functions.schemaless import READ, reader
-from tamis.values.casts import can_cast, caster, defined_days, is_order_preserving, to_text
-from tamis.values.column import column_of
-from tamis.values.datetimes import (
-    is_special_word,
-    literal_date,
-    literal_timestamp,
-    literal_timestamp_ntz,
-    read_timestamp,
-)
+from tamis.values.casts import can_cast, caster, is_order_preserving, to_text
 from tamis.values.types import (
     ANY,
-    BIGINT,
-    BINARY,
-    BOOLEAN,
     DATE,
     DOUBLE,
-    FLOAT,
     INT,
-    NULL,
-    NUMBER,
-    SMALLINT,
-    STRING,
     TIMESTAMP,
-    TIMESTAMP_NTZ,
-    TINYINT,
     Type,
     array,
-    decimal,
-    is_decimal,
     parse_type,
-    struct,
 )
+from tests.values.samples import ATOMS, samples
 
 DAY = 86_400_000_000
 LEAST, GREATEST = -(1 << 63), (1 << 63) - 1
@@ -182,15 +158,6 @@ def test_a_day_begins_after_the_gap_that_swallows_its_midnight(zone: str, day: i
     assert cast(day, "date", "timestamp", zone) == expected
 
 
-def test_a_wall_clock_in_a_gap_moves_on_and_in_an_overlap_means_the_earlier() -> None:
-    assert read_timestamp("2020-03-29 02:30:00", "Europe/Paris") == read_timestamp("2020-03-29 01:30:00Z", "UTC")
-    assert read_timestamp("2020-10-25 02:30:00", "Europe/Paris") == read_timestamp("2020-10-25 00:30:00Z", "UTC")
-
-
-def test_a_time_without_date_is_null_whatever_the_day() -> None:
-    assert read_timestamp("T12:30", "UTC") is None
-
-
 @pytest.mark.parametrize(
     ("source", "target", "expected"),
     [
@@ -210,147 +177,12 @@ def test_the_pairs_that_spark_allows(source: str, target: str, expected: bool) -
     assert can_cast(parse_type(source), parse_type(target)) is expected
 
 
-def test_null_becomes_anything() -> None:
-    assert can_cast(NULL, array(DATE))
-    assert cast_column(column_of(NULL, [None]), INT, "UTC").to_list() == [None]
-
-
 def test_schemaless_values_are_cast_by_their_own_kind() -> None:
     values = [True, 7, 2.5, "12", "x", [1], {"a": 1}, 1 << 70]
     assert [caster(ANY, INT, "UTC")(value) for value in values] == [1, 7, 2, 12, None, None, None, None]
     assert [caster(ANY, DATE, "UTC")(value) for value in (1, "1970-01-02", True)] == [None, 1, None]
     assert caster(ANY, DOUBLE, "UTC")(10**400) == math.inf
     assert caster(ANY, array(INT), "UTC")([1, "2", None, {}]) == [1, 2, None, None]
-
-
-def test_reading_takes_only_the_kind_that_is_asked_for() -> None:
-    values: list[Any] = [True, 7, 300, 2.5, "12", "1970-01-02", [1, "2"], {"a": 1, "b": "x"}, 1 << 70, None]
-
-    def read(target: Type) -> list[Any]:
-        return READ.apply(Signature((ANY,), target), [column_of(ANY, values)], len(values)).to_list()
-
-    assert read(BOOLEAN) == [True, *[None] * 9]
-    assert read(NUMBER) == [None, 7, 300, 2.5, None, None, None, None, float(1 << 70), None]
-    assert read(TINYINT) == [None, 7, *[None] * 8]
-    assert read(BIGINT) == [None, 7, 300, *[None] * 7]
-    assert read(DOUBLE) == [None, 7.0, 300.0, 2.5, None, None, None, None, float(1 << 70), None]
-    assert read(decimal(4, 1)) == [None, 70, 3000, 25, *[None] * 6]
-    assert read(STRING) == [None, None, None, None, "12", "1970-01-02", None, None, None, None]
-    assert read(DATE) == [None, None, None, None, None, 1, None, None, None, None]
-    assert read(array(ANY))[6] == [1, "2"]
-    assert read(array(INT))[6] == [1, None]
-    assert read(struct(("a", INT), ("c", INT), ("b", INT)))[7] == (1, None, None)
-    assert read(BINARY) == [None] * 10
-    assert read(ANY) == values
-
-
-def test_reading_numbers_beyond_their_types() -> None:
-    assert reader(NUMBER)(-(10**400)) == -math.inf
-    assert reader(FLOAT)(16777217) == 16777216.0
-    assert reader(FLOAT)(1e300) == math.inf
-    assert reader(decimal(3, 1))(99.95) is None
-    assert reader(decimal(3, 1))(0.25) == 3
-
-
-def test_literals_that_depend_on_the_day_are_refused() -> None:
-    for text in ("now", " Epoch ", "today", "tomorrow Europe/Paris"):
-        assert is_special_word(text)
-        assert literal_date(text) is literal_timestamp(text, "UTC") is literal_timestamp_ntz(text) is None
-    assert not is_special_word("now UTC")
-    assert literal_timestamp("12:30", "UTC") is None
-
-
-def test_literals() -> None:
-    assert literal_date("2020") == 18262
-    assert literal_timestamp("2020-01-01", "Europe/Paris") == 1577833200000000
-    assert literal_timestamp_ntz("2020-01-01 00:00:00+05:00") == 1577836800000000
-
-
-def test_cast_is_not_called_by_name() -> None:
-    for function in (CAST, READ):
-        with pytest.raises(ArgumentError):
-            function.resolve([], "UTC")
-
-
-ATOMS = (
-    *(BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, decimal(3, 0), decimal(5, 2), decimal(18, 8)),
-    *(decimal(20, 0), decimal(38, 10), STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ),
-)
-
-
-def samples(type_: Type) -> list[Any]:
-    draw = random.Random(str(type_))
-    whole = [
-        0,
-        1,
-        -1,
-        127,
-        128,
-        -129,
-        40_000,
-        1 << 31,
-        1 << 40,
-        (1 << 53) + 1,
-        (1 << 60) + (1 << 36) + 1,
-        GREATEST,
-        LEAST,
-    ]
-    whole += [draw.getrandbits(draw.randrange(1, 63)) * draw.choice((1, -1)) for _ in range(40)]
-    if type_ == BOOLEAN:
-        return [True, False]
-    if type_ in (FLOAT, DOUBLE):
-        values = [
-            math.nan,
-            math.inf,
-            -math.inf,
-            -0.0,
-            0.5,
-            127.9,
-            2147483647.9,
-            2.0**63,
-            -(2.0**63),
-            1e300,
-            1e-300,
-        ]
-        values += [draw.uniform(-1e6, 1e6) for _ in range(20)]
-        return [caster(DOUBLE, type_, "UTC")(value) for value in [*values, *map(float, whole)]]
-    if is_decimal(type_):
-        limit = 10**type_.precision
-        return [*(value for value in whole if abs(value) < limit), limit - 1, 1 - limit, limit // 2]
-    if type_ == STRING:
-        return ["1", "x", "2020-01-01", "1.5", "true", "", "1", "2020-03-29 02:30:00", "12e3"]
-    if type_ == BINARY:
-        return [b"", b"a"]
-    if type_ == DATE:
-        return [*(value for value in whole if abs(value) < 1 << 31), *range(17_800, 18_400, 7)]
-    if type_ in (TIMESTAMP, TIMESTAMP_NTZ):
-        return [*whole, *(1_577_836_800_000_000 + step * DAY // 5 for step in range(2000))]
-    return [value for value in whole if caster(BIGINT, type_, "UTC")(value) is not None]
-
-
-@pytest.mark.parametrize("zone", ["UTC", "America/Sao_Paulo", "+05:30"])
-@pytest.mark.parametrize("source", ATOMS, ids=str)
-def test_columns_are_cast_as_their_values(source: Type, zone: str) -> None:
-    values = [None, *samples(source), None]
-    small = [value for value in values if value is None or source != TIMESTAMP or abs(value) < 1 << 60]
-    for target in ATOMS:
-        if can_cast(source, target):
-            scalar = caster(source, target, zone)
-            for given in (values, small):
-                expected = [None if value is None else scalar(value) for value in given]
-                found = cast_column(column_of(source, given), target, zone)
-                assert repr(found.to_list()) == repr(column_of(target, expected).to_list()), target
-
-
-def test_nested_and_schemaless_columns_are_cast_as_their_values() -> None:
-    signature = Signature((array(struct(("a", STRING))),), array(struct(("a", INT))))
-    column = column_of(array(struct(("a", STRING))), [[("1",), None], None, [("x",)]])
-    assert CAST.apply(signature, [column], 3).to_list() == [[(1,), None], None, [(None,)]]
-    numbers = column_of(NUMBER, [1, 2.5, None, 1 << 40])
-    assert cast_column(numbers, INT, "UTC").to_list() == [1, 2, None, None]
-    assert cast_column(numbers, STRING, "UTC").to_list() == ["1", "2.5", None, "1099511627776"]
-    anything = column_of(ANY, [True, "3", None, []])
-    assert cast_column(anything, INT, "UTC").to_list() == [1, 3, None, None]
 
 
 @pytest.mark.parametrize("source", ATOMS, ids=str)
@@ -386,10 +218,10 @@ def test_which_casts_preserve_the_order(source: str, target: str, expected: bool
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Pacific/Apia", "America/New_York"])
-def test_dates_have_timestamps_exactly_between_the_defined_days(zone: str) -> None:
-    least, greatest = defined_days(zone)
+def test_dates_have_timestamps_up_to_the_least_and_the_greatest_timestamp(zone: str) -> None:
     to_timestamp = caster(DATE, TIMESTAMP, zone)
-    assert to_timestamp(least) is not None
-    assert to_timestamp(least - 1) is None
-    assert to_timestamp(greatest) is not None
-    assert to_timestamp(greatest + 1) is None
+    least, greatest = -(-LEAST // DAY), GREATEST // DAY
+    for end, outwards in ((least, -1), (greatest, 1)):
+        has_one = [to_timestamp(end + outwards * days) is not None for days in (-1, 0, 1)]
+        # A zone may be off by part of a day, which decides the last one.
+        assert has_one in ([True, True, False], [True, False, False])

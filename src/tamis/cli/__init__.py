@@ -1,7 +1,7 @@
-"""The command line: what the library does, for files and pipes.
+"""The command line: the functions of the library for files and pipes.
 
-It decides nothing about matching. Start-up stays light: whatever needs pyarrow or numba is imported by the
-command that uses it.
+It contains no matching logic. To start quickly, commands import pyarrow, numba and what needs them only when they
+run.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ import sys
 
 
 def main() -> None:
-    """Run the command `tamis`."""
     from tamis.cli.app import app
 
     for stream in (sys.stdout, sys.stderr):
-        # What a terminal's encoding lacks is escaped; it never stops a command.
+        # Characters that the encoding of the terminal lacks are escaped, instead of raising an error.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     app(prog_name="tamis")

@@ -1,4 +1,4 @@
-"""The application: its commands, by name."""
+"""The application `tamis` with its commands."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from tamis.cli.show import show
 from tamis.cli.snapshot import snapshot
 from tamis.cli.subs import subs
 from tamis.cli.test import test
+from tamis.cli.warm import warm
 
 app = typer.Typer(
     name="tamis",
@@ -44,14 +45,14 @@ def _tamis(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Standing conditions, written as SQL WHERE clauses, matched exactly against events.
+    """Match events exactly against standing conditions, written as SQL WHERE clauses.
 
-    Exit codes: 0 all is well; 1 a condition was refused or a test case failed; 2 the command itself could not
-    be carried out: a wrong option, a file that is missing or malformed.
+    Exit codes: 0 success; 1 a condition was refused or a test case failed; 2 the command could not be carried out,
+    because of a wrong option, or a file that is missing or malformed.
     """
 
 
-for _command in (match, lint, show, explain, test, operators, generate, run, serve, config, demo):
+for _command in (match, lint, show, explain, test, operators, generate, run, serve, config, demo, warm):
     app.command()(_command)
 app.add_typer(client, name="client")
 app.add_typer(route, name="route")

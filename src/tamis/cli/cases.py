@@ -1,17 +1,16 @@
-"""Test cases: the YAML files of `tamis test`, read and checked.
+"""Test cases: reads and checks the YAML files of `tamis test`.
 
-A file is either understood entirely or refused with everything that is wrong with it, each with its line. No
-condition is looked into here.
+A file is either valid or refused with all of its problems, each with its line. Conditions are not compiled here.
 
 ```yaml
-event_type: camera.json        # a file beside this one, or the event type itself; may be left out
-subscriptions: cameras.jsonl   # a file beside this one, or a mapping of ids to conditions; may be left out
+event_type: camera.json        # a file relative to this one, or the event type itself; optional
+subscriptions: cameras.jsonl   # a file relative to this one, or a mapping of ids to conditions; optional
 cases:
-  - name: a cheap Sony         # may be left out
+  - name: a cheap Sony         # optional
     condition: bargain         # the id of a subscription, or else a condition
     event: {brand: Sony, price: 199}
     expected: true             # true, false, or null for unknown
-  - events:                    # several events with the same answer
+  - events:                    # several events with the same expected result
       - {brand: Leica, price: 9000}
       - {brand: Leica, price: 9001}
     expected: []               # exactly these subscriptions are matched
@@ -28,7 +27,7 @@ from typing import Any
 
 import yaml
 
-from tamis.cli.subscriptions import Entry, read_subscriptions
+from tamis.cli.subscriptions import SubscriptionEntry, read_subscriptions
 from tamis.errors import TamisError
 from tamis.events.conversion import plain
 from tamis.events.event_type import EventType
@@ -43,10 +42,10 @@ class Case:
     """One case.
 
     Attributes:
-        name: For reports.
-        line: Where it starts, counted from 1.
-        condition: The id of a subscription, or else a condition; None if all subscriptions are asked.
-        events: One or more, each of which must give what is expected.
+        name: The name for reports.
+        line: The first line, counted from 1.
+        condition: The id of a subscription, or else a condition; None if all subscriptions are evaluated.
+        events: One or more events, each of which must give the expected result.
         expected: A verdict, None for unknown; or the ids of all subscriptions that match.
     """
 
@@ -59,16 +58,16 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class CaseFile:
-    """A file that was understood."""
+    """A valid file of test cases."""
 
     path: str
     event_type: EventType
-    subscriptions: tuple[Entry, ...]
+    subscriptions: tuple[SubscriptionEntry, ...]
     cases: tuple[Case, ...]
 
 
 class CaseFileError(TamisError):
-    """A file of test cases is malformed; the message has every problem, each with its place."""
+    """A file of test cases is malformed; the message lists all problems, each with its line."""
 
     def __init__(self, path: str, problems: Sequence[tuple[int | None, str]]) -> None:
         ordered = sorted(problems, key=lambda problem: problem[0] or 0)
@@ -80,8 +79,8 @@ def read_cases(path: str) -> CaseFile:
     """The cases of a YAML file.
 
     Raises:
-        CaseFileError: It is malformed, or what it refers to cannot be read.
-        OSError: It cannot be read.
+        CaseFileError: The file is malformed, or a file that it names cannot be read.
+        OSError: The file cannot be read.
     """
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
@@ -93,18 +92,18 @@ def read_cases(path: str) -> CaseFile:
         raise CaseFileError(path, [(line, f"not YAML: {problem}")]) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: no such day, not UTF-8
         raise CaseFileError(path, [(None, f"not YAML: {error}")]) from error
-    return _Reader(path, root).file(content)
+    return _CaseFileReader(path, root).file(content)
 
 
 @dataclass(slots=True)
-class _Reader:
+class _CaseFileReader:
     path: str
     root: yaml.Node | None
     problems: list[tuple[int | None, str]] = field(default_factory=list)
 
     def file(self, content: Any) -> CaseFile:
-        """The content, or CaseFileError with everything that is wrong."""
-        self.check_keys_are_text_and_single()
+        """The checked content; raises CaseFileError with all problems."""
+        self.check_keys_are_unique_texts()
         if not isinstance(content, Mapping):
             self.report((), "expected a mapping with the key cases")
             raise CaseFileError(self.path, self.problems)
@@ -128,7 +127,7 @@ class _Reader:
         self.problems.append((self.line(path), f"{where}: {message}" if where else message))
 
     def line(self, path: _Path) -> int | None:
-        """The line of what the path leads to, or of the innermost thing around it."""
+        """The line of the node at the path, or of its innermost ancestor that exists."""
         node = self.root
         line = None if node is None else node.start_mark.line + 1
         for step in path:
@@ -138,7 +137,7 @@ class _Reader:
             node, line = inner[0], inner[1].start_mark.line + 1
         return line
 
-    def check_keys_are_text_and_single(self) -> None:
+    def check_keys_are_unique_texts(self) -> None:
         for mapping in _mappings(self.root):
             seen: set[str] = set()
             for key, _ in mapping.value:
@@ -163,14 +162,14 @@ class _Reader:
             if isinstance(described, str):
                 return EventType.load(self.beside(described))
             if isinstance(described, Mapping):
-                return EventType.from_dict(plain(described))  # a date in YAML is no text, as it would be in JSON
+                return EventType.from_dict(plain(described))  # YAML has dates, which are texts in JSON
             if described is not None:
                 self.report(("event_type",), f"expected a file or a mapping, found {described!r}")
         except (TamisError, OSError) as error:
             self.report(("event_type",), str(error))
         return EventType()
 
-    def subscriptions(self, described: Any, type_name: str | None) -> list[Entry]:
+    def subscriptions(self, described: Any, type_name: str | None) -> list[SubscriptionEntry]:
         if isinstance(described, str):
             try:
                 return read_subscriptions(self.beside(described), event_type=type_name)
@@ -184,16 +183,16 @@ class _Reader:
             )
         return []
 
-    def inline_subscriptions(self, described: Mapping[Any, Any]) -> Iterator[Entry]:
+    def inline_subscriptions(self, described: Mapping[Any, Any]) -> Iterator[SubscriptionEntry]:
         for id, condition in described.items():
             path = ("subscriptions", str(id))
             if isinstance(condition, str):
-                yield Entry(str(id), condition, self.path, self.line(path) or 1)
+                yield SubscriptionEntry(str(id), condition, self.path, self.line(path) or 1)
             else:
                 self.report(path, f"expected a condition, found {condition!r}")
 
     def beside(self, name: str) -> str:
-        """A path relative to the file."""
+        """The path of a file that is named relative to this one."""
         return str(Path(self.path).parent / name)
 
     def case(self, described: Any, path: _Path, ids: set[str]) -> Case:
@@ -206,11 +205,14 @@ class _Reader:
         if not isinstance(name, str):
             self.report((*path, "name"), f"expected a text, found {name!r}; put it in quotes")
         events = tuple(self.events(described, path))
-        expected = self.expected(described, path, ids)
+        expected = self.expected_result(described, path, ids)
         condition = described.get("condition")
         if isinstance(expected, frozenset):
             if condition is not None:
-                self.report((*path, "condition"), "a list of expected ids asks all subscriptions; leave this out")
+                self.report(
+                    (*path, "condition"),
+                    "a list of expected ids evaluates all subscriptions; remove the condition",
+                )
         elif condition is None and "expected" in described:
             self.report(path, "condition is missing: an id of a subscription, or a condition")
         elif condition is not None and not isinstance(condition, str):
@@ -235,7 +237,7 @@ class _Reader:
             else:
                 self.report(where, f"expected a mapping of attributes to values, found {event!r}")
 
-    def expected(self, case: Mapping[str, Any], path: _Path, ids: set[str]) -> bool | frozenset[str] | None:
+    def expected_result(self, case: Mapping[str, Any], path: _Path, ids: set[str]) -> bool | frozenset[str] | None:
         expected = case.get("expected")
         if "expected" not in case:
             self.report(path, "expected is missing: true, false, null for unknown, or a list of subscription ids")
@@ -253,7 +255,7 @@ class _Reader:
 
 
 def _child(node: yaml.Node, step: str | int) -> tuple[yaml.Node, yaml.Node] | None:
-    """What the step leads to, and the node that shows where it stands."""
+    """The child at a step, and the node whose position is reported for it."""
     if isinstance(node, yaml.SequenceNode) and isinstance(step, int):
         return (node.value[step], node.value[step]) if step < len(node.value) else None
     if isinstance(node, yaml.MappingNode):
@@ -264,7 +266,7 @@ def _child(node: yaml.Node, step: str | int) -> tuple[yaml.Node, yaml.Node] | No
 
 
 def _mappings(root: yaml.Node | None) -> Iterator[yaml.MappingNode]:
-    """Every mapping once; an alias may even lead back to where it stands."""
+    """Every mapping, each once, because aliases may form cycles."""
     seen: set[Hashable] = set()
     stack = [] if root is None else [root]
     while stack:

@@ -1,48 +1,58 @@
 """`tamis client ...`: a running service from the command line.
 
-What is asked and how is decided by `tamis.client`; here it is shown, and tickets are kept in a file.
+`tamis.client` talks to the service; the commands print its answers and keep tickets in a file.
 """
 
 from __future__ import annotations
 
 import os
-import re
+import shlex
 import signal
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from tamis.cli.client_backup import export, import_
+from tamis.cli.client_conditions import explain, match, test
+from tamis.cli.client_deliveries import replay, resume_webhook, webhooks
 from tamis.cli.client_publish import publish
-from tamis.cli.client_service import Token, Url, opened
-from tamis.cli.options import Json, Quiet
+from tamis.cli.client_service import (
+    Id,
+    Ticket,
+    TicketsFile,
+    Token,
+    Url,
+    answer_record,
+    open_client,
+    open_tickets,
+    open_with_ticket,
+    until_text,
+)
+from tamis.cli.client_subscriptions import list_, pause, resume, show
+from tamis.cli.options import Condition, Json, Label, Priority, Quiet
 
 if TYPE_CHECKING:
-    from tamis.client import ClientError, Notification, Subscription, Tickets
+    from tamis.client import Client, ClientError, Notification, Subscribed
 
-TicketsFile: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--tickets",
-        metavar="FILE",
-        help="Where tickets are kept; by default tamis/tickets.json in your folder for state.",
-    ),
-]
-Ticket: TypeAlias = Annotated[
-    str | None, typer.Option("--ticket", metavar="TEXT", help="The ticket, if it is not in the file.")
-]
 Expires: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--expires",
         metavar="TIME",
-        help="When it ends: 2026-12-31T18:00Z, or 30d from now; by default what the service says, a day.",
+        help="When it expires: 2026-12-31T18:00Z, or 30d from now; by default what the service sets.",
     ),
 ]
-_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)([smhd])")
-_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+
+_RENEWAL_ATTEMPTS = 5
+"""Of `subscribe --keep`: how often it tries to reach the service before the subscription ends."""
+
+_SHOWN_CHARACTERS = 120
+"""Of the event's attributes, and of label and condition, in a line of `tail`."""
 
 client = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -58,49 +68,64 @@ def _client() -> None:
       tamis client tail --subscription cheap
       tamis client renew cheap --expires 30d
       tamis client unsubscribe cheap
+      tamis client test "price < 300" --last 1000
+      tamis client export --output mine.jsonl
 
-    Exit code 0 if all is well; 1 if the service refuses what it was asked; 2 if it cannot be asked, or the command
-    could not be carried out.
+    Exit code 0 on success; 1 if the service refuses the request; 2 if it cannot be reached, or the command could
+    not be carried out.
     """
 
 
 @client.command()
 def subscribe(
-    condition: Annotated[str, typer.Argument(metavar="CONDITION", help="What to wait for.")],
+    condition: Condition,
     id: Annotated[
-        str | None, typer.Option("--id", metavar="ID", help="Its name; by default the service makes one up.")
+        str | None,
+        typer.Option(
+            "--id", metavar="ID", help="The id of the subscription; by default the service generates one."
+        ),
     ] = None,
     type: Annotated[
         str | None, typer.Option("--type", metavar="NAME", help="The event type; by default the schemaless one.")
     ] = None,
-    label: Annotated[str | None, typer.Option("--label", metavar="TEXT", help="What people call it.")] = None,
-    priority: Annotated[
-        int | None, typer.Option("--priority", metavar="N", help="Higher ones come first; by default 0.")
-    ] = None,
+    label: Label = None,
+    priority: Priority = None,
     webhook: Annotated[
-        str | None, typer.Option("--webhook", metavar="URL", help="Send notifications there.")
+        str | None, typer.Option("--webhook", metavar="URL", help="Send notifications to this URL.")
     ] = None,
     expires: Expires = None,
+    keep: Annotated[
+        bool,
+        typer.Option(
+            "--keep", help="Renew it as long as this command runs, until Ctrl-C; then it ends by itself."
+        ),
+    ] = False,
     url: Url = None,
     token: Token = None,
     tickets: TicketsFile = None,
     json: Json = False,
 ) -> None:
-    """Subscribe to events that satisfy a condition, and keep the ticket.
+    """Subscribe to the events that satisfy a condition, and store the ticket.
+
+    With --keep the command renews the subscription whenever half of its validity has passed, until Ctrl-C. While
+    the service cannot be reached, it tries again until the subscription has ended.
 
     \b
     Examples:
       tamis client subscribe "price < 300 and brand = 'Nikon'" --id nikon --expires 30d
       tamis client subscribe "level = 'alarm'" --webhook https://example.org/alarms --json
+      tamis client subscribe "level = 'alarm'" --expires 10m --keep
 
-    Exit code 1 if the condition is refused or the id is taken, 2 if the service cannot be reached or the ticket
-    could not be kept; then nothing is asked.
+    Exit code 1 if the condition is refused or the id is taken, 2 if the service cannot be reached, or the file for
+    the ticket cannot be written; then no request is sent.
     """
-    from tamis.cli.output import JsonLines, Screen
+    from tamis.cli.output import JsonLines, Screen, fail
 
     validity = _validity(expires)
-    with opened(url, token, as_json=json, condition=condition) as service:
-        kept = _tickets(tickets)
+    if keep and "expires" in validity:
+        fail("--keep: expected a duration for --expires, as 10m, found a time")
+    with open_client(url, token, as_json=json, condition=condition) as service:
+        kept = open_tickets(tickets)
         kept.check()
         made = service.subscribe(
             condition, id=id, event_type=type, label=label, priority=priority, webhook=webhook, **validity
@@ -108,58 +133,110 @@ def subscribe(
         subscription = made.subscription
         if json:
             secret = {} if made.secret is None else {"secret": made.secret}
-            JsonLines().write({**_record(subscription), "ticket": made.ticket, **secret})
+            JsonLines().write({**answer_record(subscription), "ticket": made.ticket, **secret})
         else:
-            Screen().say(f"subscribed as {subscription.id!r}, {_until(subscription)}")
+            Screen().say(f"subscribed as {subscription.id!r}, {until_text(subscription)}")
+            if not keep:
+                Screen().say(f"renew it before then: tamis client renew {shlex.quote(subscription.id)}")
             if made.secret is not None:
                 Screen().say(f"calls of the webhook are signed with {made.secret}; it is not shown again")
+                Screen().say("its receiver is asked once whether it agrees; see: tamis client webhooks")
         kept.keep(service.url, {subscription.id: made.ticket})
+        if keep:
+            _keep_renewing(service, made, validity, as_json=json)
 
 
+def _keep_renewing(service: Client, made: Subscribed, validity: dict[str, Any], *, as_json: bool) -> None:
+    """Renew a subscription whenever half of its validity has passed, until SIGINT or SIGTERM."""
+    from tamis.cli.output import JsonLines, Screen, note
+    from tamis.cli.signals import handle_signals
+    from tamis.client import ClientError
+
+    lines, screen = JsonLines(), Screen()
+    subscription, stop = made.subscription, threading.Event()
+    assert subscription.expires is not None and subscription.created is not None, "the service always says both"
+    half = (subscription.expires - subscription.created) / 2  # both of the service's clock
+    wait, ends = half, time.monotonic() + 2 * half.total_seconds()
+    with handle_signals(lambda _: stop.set(), signal.SIGINT, signal.SIGTERM):
+        while not stop.wait(wait.total_seconds()):
+            asked = time.monotonic()
+            try:
+                subscription = service.renew(subscription.id, made.ticket, **validity)
+            except ClientError as error:
+                if error.status is not None or time.monotonic() > ends:
+                    raise
+                wait = half / _RENEWAL_ATTEMPTS
+                note(f"tamis: {error}; trying again in {wait.total_seconds():.1f} s")
+                continue
+            wait, ends = half, asked + 2 * half.total_seconds()
+            if as_json:
+                lines.write(answer_record(subscription))
+            else:
+                screen.say(f"{subscription.id!r} renewed, {until_text(subscription)}")
+            if lines.closed or screen.quiet:
+                break
+    if not as_json:
+        screen.say(f"{subscription.id!r} is not renewed any more, it lasts {until_text(subscription)}")
+
+
+client.command("list")(list_)
+client.command()(show)
+client.command()(pause)
+client.command()(resume)
+client.command()(test)
+client.command()(explain)
+client.command()(match)
 client.command()(publish)
 
 
 @client.command()
 def tail(
     subscription: Annotated[
-        str | None, typer.Option("--subscription", metavar="ID", help="Only notifications of this one.")
+        str | None, typer.Option("--subscription", metavar="ID", help="Only notifications of this subscription.")
     ] = None,
     after: Annotated[
         int | None,
         typer.Option(
-            "--after", min=0, metavar="SEQ", help="Start after this one; 0 for all. By default with the next."
+            "--after",
+            min=0,
+            metavar="SEQ",
+            help="Start after this sequence number, 0 for all; by default with the next notification.",
         ),
     ] = None,
-    count: Annotated[int | None, typer.Option("--count", min=1, metavar="N", help="End after so many.")] = None,
+    count: Annotated[
+        int | None, typer.Option("--count", min=1, metavar="N", help="End after this many notifications.")
+    ] = None,
     url: Url = None,
     token: Token = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Print notifications as they come, until Ctrl-C.
+    """Print notifications as they arrive, until Ctrl-C.
 
-    A line has the sequence number, the time of the match, the subscription and the event. If the connection
-    breaks, it is made again, and nothing is left out or printed twice.
+    A line has the sequence number, the time of the match, the subscription, the event, those of its attributes
+    that the service's setting keep_attributes names, the state of its delivery in brackets if the subscription has
+    a webhook, and the label and condition of the subscription. If the connection breaks, the command reconnects;
+    it omits no notification and prints none twice.
 
     \b
     Examples:
       tamis client tail
       tamis client tail --subscription cheap --after 0 --count 10 --json
 
-    Exit code 0 after Ctrl-C or --count, 1 if the service refuses, 2 if it cannot be reached at first.
+    Exit code 0 after Ctrl-C or --count, 1 if the service refuses the request, 2 if it cannot be reached at first.
     """
     from tamis.cli.output import JsonLines, Screen, note
 
-    def lost(error: ClientError, seconds: float) -> None:
+    def report_loss(error: ClientError, seconds: float) -> None:
         if not quiet:
             note(f"tamis: {error}; connecting again in {seconds:.1f} s")
 
     lines, screen, seen = JsonLines(), Screen(), 0
-    with opened(url, token, as_json=json) as service, _ended_by_ctrl_c():
-        with service.tail(after, subscription=subscription, on_loss=lost) as feed:
+    with open_client(url, token, as_json=json) as service, _ended_by_ctrl_c():
+        with service.tail(after, subscription=subscription, describe=True, on_loss=report_loss) as feed:
             for notification in feed:
                 if json:
-                    lines.write(_record(notification))
+                    lines.write(answer_record(notification))
                 else:
                     screen.say(_line(notification))
                 seen += 1
@@ -169,17 +246,16 @@ def tail(
 
 @contextmanager
 def _ended_by_ctrl_c() -> Iterator[None]:
-    """Let Ctrl-C end the process at once, wherever it is: each line was handed over, nothing has to be undone."""
-    before = signal.signal(signal.SIGINT, lambda *_: os._exit(0))
-    try:
+    """Let Ctrl-C end the process at once: every line has been flushed, and there is nothing to clean up."""
+    from tamis.cli.signals import handle_signals
+
+    with handle_signals(lambda _: os._exit(0), signal.SIGINT):
         yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @client.command()
 def renew(
-    id: Annotated[str, typer.Argument(metavar="ID", help="Of the subscription.")],
+    id: Id,
     expires: Expires = None,
     ticket: Ticket = None,
     url: Url = None,
@@ -187,51 +263,47 @@ def renew(
     tickets: TicketsFile = None,
     json: Json = False,
 ) -> None:
-    """Make a subscription last longer.
+    """Extend the validity of a subscription.
 
     \b
     Examples:
       tamis client renew cheap
       tamis client renew cheap --expires 30d
 
-    Exit code 1 if there is no such subscription or the ticket is not its own, 2 if the service cannot be reached.
+    Exit code 1 if there is no such subscription or its ticket is another, 2 if the service cannot be reached.
     """
     from tamis.cli.output import JsonLines, Screen
 
     validity = _validity(expires)
-    with opened(url, token, as_json=json) as service:
-        kept = _tickets(tickets)
-        with _ticket_named(kept, id):
-            renewed = service.renew(id, ticket or kept.of(service.url, id), **validity)
+    with open_with_ticket(id, ticket, url, token, tickets, as_json=json) as (service, shown, _):
+        renewed = service.renew(id, shown, **validity)
         if json:
-            JsonLines().write(_record(renewed))
+            JsonLines().write(answer_record(renewed))
         else:
-            Screen().say(f"{id!r} renewed, {_until(renewed)}")
+            Screen().say(f"{id!r} renewed, {until_text(renewed)}")
 
 
 @client.command()
 def unsubscribe(
-    id: Annotated[str, typer.Argument(metavar="ID", help="Of the subscription.")],
+    id: Id,
     ticket: Ticket = None,
     url: Url = None,
     token: Token = None,
     tickets: TicketsFile = None,
     json: Json = False,
 ) -> None:
-    """End a subscription, and drop its ticket.
+    """End a subscription, and delete its ticket.
 
     \b
     Examples:
       tamis client unsubscribe cheap
 
-    Exit code 1 if there is no such subscription or the ticket is not its own, 2 if the service cannot be reached.
+    Exit code 1 if there is no such subscription or its ticket is another, 2 if the service cannot be reached.
     """
     from tamis.cli.output import JsonLines, Screen
 
-    with opened(url, token, as_json=json) as service:
-        kept = _tickets(tickets)
-        with _ticket_named(kept, id):
-            service.unsubscribe(id, ticket or kept.of(service.url, id))
+    with open_with_ticket(id, ticket, url, token, tickets, as_json=json) as (service, shown, kept):
+        service.unsubscribe(id, shown)
         kept.forget(service.url, id)
         if json:
             JsonLines().write({"id": id, "state": "removed"})
@@ -239,56 +311,37 @@ def unsubscribe(
             Screen().say(f"{id!r} ended")
 
 
-@contextmanager
-def _ticket_named(kept: Tickets, id: str) -> Iterator[None]:
-    """Say where the ticket was looked for, if the service wants another one."""
-    from tamis.client import ClientError
-
-    try:
-        yield
-    except ClientError as error:
-        if error.status in {401, 403}:
-            error.add_note(f"the ticket of {id!r} was looked for in {kept.path}; --ticket gives another")
-        raise
-
-
-def _tickets(path: str | None) -> Tickets:
-    from tamis.client import Tickets
-
-    return Tickets(path)
-
-
-def _record(answer: Subscription | Notification) -> dict[str, Any]:
-    """An answer for JSON, its times in ISO 8601."""
-    from dataclasses import asdict
-
-    from tamis.client.calls.base import moment
-
-    return {
-        name: moment(value) if isinstance(value, datetime) else value for name, value in asdict(answer).items()
-    }
+client.command()(export)
+client.command("import")(import_)
+client.command()(webhooks)
+client.command("resume-webhook")(resume_webhook)
+client.command()(replay)
 
 
 def _line(notification: Notification) -> str:
+    from tamis.notifications import json_object
+
     at = notification.matched_at.isoformat(" ", "seconds")[:19]
-    return f"{notification.seq}  {at}  {notification.subscription_id}  {notification.event_id}"
+    words = [notification.label, notification.condition]
+    described = _cut(": ".join(each for each in words if each))
+    kept = _cut(json_object(notification.attributes)) if notification.attributes else ""
+    delivery = notification.delivery
+    became = "" if delivery is None or delivery.state == "pull" else f"[{delivery.state}]"
+    names = (notification.subscription_id, notification.event_id)
+    return "  ".join(part for part in (str(notification.seq), at, *names, kept, became, described) if part)
 
 
-def _until(subscription: Subscription) -> str:
-    ends = subscription.expires
-    return "until it is ended" if ends is None else f"until {ends.isoformat(' ', 'seconds')[:19]} UTC"
+def _cut(text: str) -> str:
+    """A text in one line, at most so long as `_SHOWN_CHARACTERS` says."""
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN_CHARACTERS else f"{line[: _SHOWN_CHARACTERS - 1]}…"
 
 
 def _validity(expires: str | None) -> dict[str, Any]:
-    """`30d` by the clock of the service, `2026-12-31T18:00Z` by everybody's."""
-    from tamis.cli.output import fail
+    """The arguments for `--expires`: a duration is added to the clock of the service, not to the local one."""
+    from tamis.cli.times import read_time
 
     if expires is None:
         return {}
-    duration = _DURATION.fullmatch(expires)
-    if duration is not None:
-        return {"valid_for": timedelta(seconds=float(duration[1]) * _UNITS[duration[2]])}
-    try:
-        return {"expires": datetime.fromisoformat(expires)}
-    except ValueError:
-        fail(f"--expires: expected a time, as 2026-12-31T18:00Z, or a duration, as 12h or 30d, found {expires!r}")
+    until = read_time(expires, "--expires")
+    return {"valid_for": until} if isinstance(until, timedelta) else {"expires": until}

@@ -1,4 +1,4 @@
-"""`tamis client publish`: the events of files, to a service."""
+"""`tamis client publish`: send the events of files to a service."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import IO, Annotated
 
 import typer
 
-from tamis.cli.client_service import Token, Url, opened
+from tamis.cli.client_service import Token, Url, open_client
 from tamis.cli.options import Json, Quiet
 
 _STDIN = "-"
@@ -22,7 +22,7 @@ def publish(
         str | None, typer.Option("--type", metavar="NAME", help="The event type; by default the schemaless one.")
     ] = None,
     chunk: Annotated[
-        int, typer.Option("--chunk", min=1, metavar="N", help="How many events go into a request at most.")
+        int, typer.Option("--chunk", min=1, metavar="N", help="The greatest number of events in one request.")
     ] = 2000,
     url: Url = None,
     token: Token = None,
@@ -31,22 +31,22 @@ def publish(
 ) -> None:
     """Publish the events of files, one JSON object a line.
 
-    The service keeps every event that the summary counts. An event that it knows by its id is counted as repeated,
-    so a file whose events have ids may be published again.
+    The service has stored every event that the summary counts. An event whose id it has already stored counts as
+    repeated, so a file whose events have ids can safely be published again.
 
     \b
     Examples:
       tamis client publish events.jsonl --type camera
       generate-events | tamis client publish - --chunk 100
 
-    Exit code 1 if the service refuses events, 2 if a file or the service cannot be reached; what was sent
-    before stays.
+    Exit code 1 if the service refuses events, 2 if a file or the service cannot be reached. Events sent before
+    that stay published.
     """
-    from tamis.cli.output import JsonLines, Screen, counted, fail, steps
+    from tamis.cli.output import JsonLines, Screen, count_text, fail, steps
 
     counts = {"accepted": 0, "repeated": 0}
-    reading = _Reading(files)
-    with opened(url, token, as_json=json) as service:
+    reading = _LineReader(files)
+    with open_client(url, token, as_json=json) as service:
         from tamis.client.errors import INVALID, ClientError
 
         try:
@@ -56,9 +56,11 @@ def publish(
                     counts["repeated"] += answer.repeated
                     show(f"{sum(counts.values()):,} events published")
         except ClientError as error:
-            before = f"{counted(sum(counts.values()), 'event')} before it published"
+            before = f"{count_text(sum(counts.values()), 'event')} before it published"
             if error.status is None and error.kind == INVALID:
-                fail(f"{reading.place}: {error.detail.partition(': ')[2]}; {before}")
+                # The cause says what is wrong without the number of the event, which the place replaces.
+                detail = error.__cause__.detail if isinstance(error.__cause__, ClientError) else error.detail
+                fail(f"{reading.place}: {detail}; {before}")
             error.add_note(before)
             raise
         except OSError as error:
@@ -67,14 +69,14 @@ def publish(
         JsonLines().write(counts)
     elif not quiet:
         again = f", {counts['repeated']:,} repeated" if counts["repeated"] else ""
-        Screen().say(f"{counted(counts['accepted'], 'event')} accepted{again}")
+        Screen().say(f"{count_text(counts['accepted'], 'event')} accepted{again}")
 
 
-class _Reading:
-    """The lines of files, and where one is.
+class _LineReader:
+    """Iterates over the lines of files, without blank ones.
 
     Attributes:
-        place: File and number of the line that was read last.
+        place: File and number of the last line read.
     """
 
     def __init__(self, files: list[str]) -> None:

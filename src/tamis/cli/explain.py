@@ -9,12 +9,12 @@ import typer
 from tamis.cli.options import EventId, EventsFile, EventsFormat, EventTypeFile, Json, Operators, SubscriptionsFile
 
 if TYPE_CHECKING:
-    from tamis.cli.inputs import Names
-    from tamis.cli.subscriptions import Entry
+    from tamis.cli.inputs import EventNames
+    from tamis.cli.subscriptions import SubscriptionEntry
     from tamis.events.batch import EventBatch
-    from tamis.events.reading import Reading
+    from tamis.events.reading import EventReader
 
-# An explanation makes whole columns of its batch, of which it shows one row.
+# An explanation evaluates whole columns of its batch to show one row, so batches are small.
 _BATCH_ROWS = 1_024
 
 
@@ -24,7 +24,7 @@ def explain(
     events: EventsFile,
     event: Annotated[
         str,
-        typer.Option("--event", metavar="NAME", help="The event: its id or row number, as match writes it."),
+        typer.Option("--event", metavar="NAME", help="The event: its id or row number, as match prints it."),
     ],
     event_type: EventTypeFile = None,
     operators: Operators = None,
@@ -34,18 +34,18 @@ def explain(
 ) -> None:
     """Explain why an event satisfies a subscription, or why not.
 
-    Prints one sentence, then every part of the condition with its verdict and the values that it read, then the
-    calls of operators. If an event has NAME as its id, it is that one, else the one in row NAME, counted from 0.
+    Prints a sentence, then every part of the condition with its verdict and the values that it read, then the
+    calls of operators. NAME is the id of an event or, if no event has that id, its row number, counted from 0.
 
     \b
     Examples:
       tamis explain --subscriptions cameras.jsonl --id bargain --events events.jsonl --event e3
       tamis explain --subscriptions alerts.txt --id 7 --events log.csv --event 1200 --json
 
-    Exit code 0 whether it matches or not; 1 if the subscription is refused; 2 if there is no such subscription
-    or event, or a file cannot be read.
+    Exit code 0 whether the event matches or not; 1 if the subscription is refused; 2 if there is no such
+    subscription or event, or a file cannot be read.
     """
-    from tamis.cli.inputs import Names, check_sources, load_event_type, open_events, source_name
+    from tamis.cli.inputs import EventNames, check_sources, load_event_type, open_events, source_name
     from tamis.cli.output import JsonLines, Screen, fail, note, reported_errors
     from tamis.cli.problems import refusal_text
     from tamis.cli.subscriptions import read_subscriptions
@@ -53,7 +53,7 @@ def explain(
     from tamis.errors import ConditionError
     from tamis.explain import explain as explained
     from tamis.language.condition import compile_condition
-    from tamis.places import is_store
+    from tamis.urls import is_store
 
     with reported_errors():
         check_sources(subscriptions, events)
@@ -69,7 +69,7 @@ def explain(
             note(refusal_text(entry, None))
             raise typer.Exit(1)
         reading = open_events(events, type_, format, batch_rows=_BATCH_ROWS)
-        found = find_event(reading, Names.of(event_id, type_), event)
+        found = find_event(reading, EventNames.of(event_id, type_), event)
         if found is None:
             fail(f"{source_name(events)}: there is no event {event!r}")
         batch, row = found
@@ -84,7 +84,7 @@ def explain(
                 screen.say(str(call))
 
 
-def _entry(entries: list[Entry], id: str, file: str) -> Entry:
+def _entry(entries: list[SubscriptionEntry], id: str, file: str) -> SubscriptionEntry:
     from difflib import get_close_matches
 
     from tamis.cli.output import fail
@@ -99,8 +99,8 @@ def _entry(entries: list[Entry], id: str, file: str) -> Entry:
     )
 
 
-def find_event(reading: Reading, names: Names, event: str) -> tuple[EventBatch, int] | None:
-    """The batch and row of the event: by its id, if any event has it, else by its row number."""
+def find_event(reading: EventReader, names: EventNames, event: str) -> tuple[EventBatch, int] | None:
+    """The batch and row of the event with this id or, if there is none, with this row number."""
     by_number = None
     for batch in reading:
         for row, (name, number) in enumerate(zip(names.own(batch), batch.ids.to_pylist(), strict=True)):

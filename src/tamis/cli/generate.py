@@ -10,22 +10,23 @@ from tamis.cli.options import Json, Quiet
 
 if TYPE_CHECKING:
     from tamis.cli.output import Screen
-    from tamis.workloads import Family
+    from tamis.lab.workloads import Family
 
 
 def generate(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="The workload; without it, all are listed.")
+        str | None, typer.Argument(metavar="NAME", help="The workload; without it, all workloads are listed.")
     ] = None,
     subscriptions: Annotated[
-        int, typer.Option("--subscriptions", metavar="N", min=0, help="How many subscriptions.")
+        int, typer.Option("--subscriptions", metavar="N", min=0, help="Number of subscriptions.")
     ] = 10_000,
-    events: Annotated[int, typer.Option("--events", metavar="N", min=0, help="How many events.")] = 1_024,
+    events: Annotated[int, typer.Option("--events", metavar="N", min=0, help="Number of events.")] = 1_024,
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", min=0, help="The same seed gives the same files.")
     ] = 0,
     out: Annotated[
-        str | None, typer.Option("--out", metavar="FOLDER", help="Where the files go; made if it is not there.")
+        str | None,
+        typer.Option("--out", metavar="FOLDER", help="The folder for the files; it is created if needed."),
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -34,10 +35,10 @@ def generate(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Generate subscriptions and events to measure or test with.
+    """Generate subscriptions and events for measurements and tests.
 
     Writes conditions.jsonl, conditions.txt, events.jsonl, events.parquet, event_type.json and workload.json, which
-    says how to make the same files again. Without a NAME, lists the workloads and their parameters.
+    records how to generate the same files again. Without a NAME, lists the workloads and their parameters.
 
     \b
     Examples:
@@ -47,11 +48,11 @@ def generate(
 
     Exit code 2 if there is no such workload or parameter, or a file cannot be written.
     """
-    from tamis.cli.output import JsonLines, counted, fail, note, reported_errors
-    from tamis.workloads import WORKLOADS, WorkloadError
-    from tamis.workloads import generate as generated
-    from tamis.workloads.files import manifest
-    from tamis.workloads.parameters import read_parameters
+    from tamis.cli.output import JsonLines, count_text, fail, note, reported_errors
+    from tamis.lab.workloads import WORKLOADS, WorkloadError
+    from tamis.lab.workloads import generate as generated
+    from tamis.lab.workloads.files import manifest
+    from tamis.lab.workloads.parameters import read_parameters
 
     with reported_errors():
         if name is None:
@@ -61,14 +62,14 @@ def generate(
             msg = f"there is no workload {name!r}; known are {', '.join(WORKLOADS)}"
             raise WorkloadError(msg)
         if out is None:
-            fail("where should the files go? Say --out FOLDER")
+            fail("--out FOLDER is missing")
         parameters = read_parameters(name, WORKLOADS[name].parameters, _pairs(settings or []))
         workload = generated(name, subscriptions=subscriptions, events=events, seed=seed, **parameters)
         workload.write(out)
         if json:
             JsonLines().write({**manifest(workload), "folder": out})
         if not quiet:
-            sizes = f"{counted(subscriptions, 'subscription')} and {counted(events, 'event')}"
+            sizes = f"{count_text(subscriptions, 'subscription')} and {count_text(events, 'event')}"
             note(f"tamis: {sizes} of {name}, seed {seed}, in {out}")
 
 
@@ -88,8 +89,8 @@ def _pairs(settings: list[str]) -> dict[str, str]:
 
 def _list(*, json: bool) -> None:
     from tamis.cli.output import JsonLines, Screen
-    from tamis.workloads import WORKLOADS
-    from tamis.workloads.parameters import parameters_of, written
+    from tamis.lab.workloads import WORKLOADS
+    from tamis.lab.workloads.parameters import format_value, parameters_of
 
     lines, screen = JsonLines(), Screen()
     for number, family in enumerate(WORKLOADS.values()):
@@ -97,20 +98,20 @@ def _list(*, json: bool) -> None:
             _print(screen, family, first=number == 0)
             continue
         parameters = [
-            {"name": key, "default": written(default), "expected": meaning.expected, "help": meaning.help}
+            {"name": key, "default": format_value(default), "expected": meaning.expected, "help": meaning.help}
             for key, (default, meaning) in parameters_of(family.parameters).items()
         ]
         lines.write({"name": family.name, "summary": family.summary, "parameters": parameters})
 
 
 def _print(screen: Screen, family: Family, *, first: bool) -> None:
-    from tamis.workloads.parameters import parameters_of, written
+    from tamis.lab.workloads.parameters import format_value, parameters_of
 
     known = parameters_of(family.parameters)
     names = max(map(len, known))
-    defaults = max(len(written(default)) for default, _ in known.values())
+    defaults = max(len(format_value(default)) for default, _ in known.values())
     if not first:
         screen.say("")
     screen.say(f"{family.name}: {family.summary}", style="bold")
     for key, (default, meaning) in known.items():
-        screen.say(f"  {key:{names}}  {written(default):{defaults}}  {meaning.help}")
+        screen.say(f"  {key:{names}}  {format_value(default):{defaults}}  {meaning.help}")

@@ -1,7 +1,7 @@
-"""What commands read beside subscriptions: event types and named events.
+"""Inputs of commands other than subscriptions: event types, and events with their names.
 
-An event's name never depends on other events: it is the value of one attribute, the same for the whole input,
-or, where an event has none, its row number.
+The name of an event never depends on other events: it is the value of one attribute, the same for the whole
+input, or its row number if it lacks the attribute.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from tamis.events.arrow import python_values
 from tamis.events.batch import EventBatch
 from tamis.events.conversion import clean, converter, plain
 from tamis.events.event_type import EventType
-from tamis.events.reading import BATCH_ROWS, Reading, read_events
-from tamis.places import is_store
+from tamis.events.reading import BATCH_ROWS, EventReader, read_events
+from tamis.urls import is_store
 from tamis.values.types import STRING
 
 STDIN = "-"
 
 
 def source_name(source: str) -> str:
-    """How messages call a file."""
+    """The name of an input in messages."""
     return "standard input" if source == STDIN else source
 
 
 def check_sources(*sources: str) -> None:
-    """Fail early if a file is missing, or two inputs would share standard input."""
+    """Fail if a file is missing, or if two inputs are standard input."""
     if sources.count(STDIN) > 1:
         fail("only one input can be standard input")
     for source in sources:
@@ -40,7 +40,7 @@ def check_sources(*sources: str) -> None:
 
 
 def load_event_type(path: str | None, subscriptions: str = "") -> EventType:
-    """The event type of `--event-type`; by default that of a store of subscriptions, if it has one only."""
+    """The event type of `--event-type`; by default the only one of a store of subscriptions, or schemaless."""
     if path is not None:
         return EventType.load(path)
     return _stored_type(subscriptions) if is_store(subscriptions) else EventType()
@@ -49,35 +49,36 @@ def load_event_type(path: str | None, subscriptions: str = "") -> EventType:
 def _stored_type(url: str) -> EventType:
     from tamis.store import Store
 
-    with Store.open(url, create=False) as store:
-        types = store.event_types()
+    with Store.open(url, create=False) as store, store.view() as view:
+        living = view.count_by_type()
+        types = {name: each for name, each in view.event_types().items() if name in living or not living}
         if len(types) > 1:
-            fail(f"{store.url}: has the event types {', '.join(types)}: say which with --event-type")
+            fail(f"{store.url}: has the event types {', '.join(types)}: choose one with --event-type")
     return next(iter(types.values()), EventType())
 
 
 def open_events(
     source: str, event_type: EventType, format: str | None, *, batch_rows: int = BATCH_ROWS
-) -> Reading:
+) -> EventReader:
     """The events of a file or of standard input; their ids are row numbers."""
     return read_events(source, event_type, format=format, batch_rows=batch_rows)
 
 
 @dataclass(slots=True)
-class Names:
-    """How events are called.
+class EventNames:
+    """The naming of events.
 
     Attributes:
-        attribute: Whose value is the name; None to use row numbers.
-        found: Did any event have it?
+        attribute: The attribute whose value is the name; None for row numbers.
+        found: Whether any event had the attribute.
     """
 
     attribute: str | None
     found: bool = False
 
     @classmethod
-    def of(cls, event_id: str | None, event_type: EventType) -> Names:
-        """By the attribute asked for; else by `id`, if the event type declares it or has no declarations."""
+    def of(cls, event_id: str | None, event_type: EventType) -> EventNames:
+        """Names by the given attribute; else by `id`, if the event type declares it or is schemaless."""
         if event_id is not None:
             return cls(event_id)
         declared = event_type.attributes

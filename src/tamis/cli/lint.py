@@ -1,4 +1,4 @@
-"""`tamis lint`: everything there is to say about the conditions of files, with its place."""
+"""`tamis lint`: errors and warnings about the conditions of files, with their places."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tamis.cli.output import Screen
-    from tamis.cli.subscriptions import Entry
+    from tamis.cli.subscriptions import SubscriptionEntry
     from tamis.events.event_type import EventType
-    from tamis.language.lint import Finding
+    from tamis.language.lint import Finding, SeenAttributes
 
+_RECENT, _BATCH_ROWS = 1_000, 100
 _STYLES = {"error": "bold red", "warning": "yellow"}
 
 
@@ -25,39 +26,49 @@ def lint(
         typer.Argument(metavar="FILE...", help="Subscriptions, as for match; - for standard input."),
     ],
     event_type: EventTypeFile = None,
+    events: Annotated[
+        str | None,
+        typer.Option(
+            "--events",
+            metavar="FILE",
+            help="Recent events, JSON lines, CSV or Parquet: attributes that the last 1,000 lack are reported.",
+        ),
+    ] = None,
     operators: Operators = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Report what is wrong with conditions, or surely not meant.
+    """Report errors in conditions, and conditions that are probably not intended.
 
-    Errors are what a condition is refused for. Warnings are conditions that no event or every event satisfies,
-    operands that stand there twice, and conditions that say the same as an earlier one.
+    Errors are the reasons why a condition is refused. Warnings are about conditions that no event or every event
+    satisfies, repeated operands, and conditions that are equivalent to an earlier one; with --events, also about
+    attributes of schemaless conditions that no recent event has.
 
     \b
     Examples:
       tamis lint cameras.jsonl --event-type camera.json
-      tamis lint rules/*.txt
+      tamis lint rules/*.txt --events yesterday.jsonl
       echo "price < 3 and price > 5" | tamis lint -
 
-    Each line starts with file:line:column. In a text with one condition a line, that is the place in the file;
-    otherwise it is the record's line and the column in its condition.
+    Each line starts with file:line:column. In a text with one condition per line, that is the place in the file;
+    otherwise it is the line of the record and the column in its condition.
 
-    Exit code 1 if there is any error, else 0, warnings or not; 2 if a file cannot be read.
+    Exit code 1 if there are errors; 0 if there are none, with or without warnings; 2 if a file cannot be read.
     """
     from tamis.cli.inputs import check_sources, load_event_type
-    from tamis.cli.output import JsonLines, Screen, counted, note, reported_errors
+    from tamis.cli.output import JsonLines, Screen, count_text, note, reported_errors
     from tamis.cli.subscriptions import read_subscriptions
 
     with reported_errors():
-        check_sources(*files)
+        check_sources(*files, *([] if events is None else [events]))
         type_ = load_event_type(event_type)
         name = None if event_type is None else type_.name
         entries = [entry for file in files for entry in read_subscriptions(file, event_type=name)]
         screen = Screen()
         lines = JsonLines() if json else None
         totals = {"error": 0, "warning": 0}
-        for entry, finding in _findings(entries, type_):
+        seen = None if events is None else _seen_attributes(events)
+        for entry, finding in _findings(entries, type_, seen):
             totals[finding["severity"]] += 1
             if lines is not None:
                 lines.write(finding)
@@ -66,22 +77,37 @@ def lint(
         if not quiet:
             errors, warnings = totals["error"], totals["warning"]
             note(
-                f"tamis: {counted(len(entries), 'condition')}, "
-                f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
+                f"tamis: {count_text(len(entries), 'condition')}, "
+                f"{count_text(errors, 'error')}, {count_text(warnings, 'warning')}"
             )
     raise typer.Exit(1 if totals["error"] else 0)
 
 
-def _findings(entries: list[Entry], event_type: EventType) -> Iterator[tuple[Entry, dict[str, Any]]]:
-    """What there is to say about each entry, in their order."""
+def _seen_attributes(events: str) -> SeenAttributes:
+    """The attributes of the last events of a file."""
+    from collections import deque
+
+    from tamis.cli.inputs import open_events
+    from tamis.events.event_type import EventType
+    from tamis.language.lint import SeenAttributes
+
+    # Small batches, of which the last are kept: at least so many events, unless there are fewer.
+    recent = deque(open_events(events, EventType(), None, batch_rows=_BATCH_ROWS), _RECENT // _BATCH_ROWS)
+    return SeenAttributes.of(recent)
+
+
+def _findings(
+    entries: list[SubscriptionEntry], event_type: EventType, seen: SeenAttributes | None
+) -> Iterator[tuple[SubscriptionEntry, dict[str, Any]]]:
+    """The findings about each entry, in the order of entries."""
     from tamis.language.lint import lint_many
 
-    keys: dict[str, Entry] = {}
+    keys: dict[str, SubscriptionEntry] = {}
     for entry in entries:
         keys[_key(entry, keys)] = entry
     given = [(key, entry.condition) for key, entry in keys.items() if _has_condition(entry)]
     by_key: dict[str | None, list[Finding]] = {}
-    for finding in lint_many(given, event_type):
+    for finding in lint_many(given, event_type, seen=seen):
         by_key.setdefault(finding.subscription_id, []).append(finding)
     for key, entry in keys.items():
         place = {"file": entry.file, "line": entry.line, "subscription_id": entry.id or None}
@@ -91,14 +117,14 @@ def _findings(entries: list[Entry], event_type: EventType) -> Iterator[tuple[Ent
             yield entry, {**place, **_position(finding), "excerpt": _excerpt(finding)}
 
 
-def _key(entry: Entry, taken: dict[str, Entry]) -> str:
-    """How a finding calls another entry: by its id, by its place where the id would not tell."""
+def _key(entry: SubscriptionEntry, taken: dict[str, SubscriptionEntry]) -> str:
+    """The name of an entry in findings: its id, or its place if the id is missing or ambiguous."""
     if entry.whole_line:
         return entry.place
     return entry.id if entry.id and entry.id not in taken else f"{entry.id} at {entry.place}"
 
 
-def _has_condition(entry: Entry) -> bool:
+def _has_condition(entry: SubscriptionEntry) -> bool:
     return bool(entry.condition) or not entry.problems
 
 
@@ -109,11 +135,11 @@ def _position(finding: Finding) -> dict[str, Any]:
 
 
 def _excerpt(finding: Finding) -> str:
-    """The line of the condition with carets below it, without the message above and the hint below."""
+    """The line of the condition with carets below it: the second and third line of the rendered finding."""
     return "\n".join(finding.text.split("\n")[1:3])
 
 
-def _print(screen: Screen, entry: Entry, finding: dict[str, Any]) -> None:
+def _print(screen: Screen, entry: SubscriptionEntry, finding: dict[str, Any]) -> None:
     from rich.text import Text
 
     from tamis.cli.output import visible

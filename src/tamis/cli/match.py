@@ -1,7 +1,7 @@
 """`tamis match`: the pairs of an event and a subscription that it satisfies.
 
-Events stream through in batches and pairs are written as they are found. A subscription that is refused, or a
-line that is no event, is reported and never stops the others.
+Events are matched in batches, and pairs are written as they are found. Refused subscriptions and malformed events
+are reported and do not stop the others.
 """
 
 from __future__ import annotations
@@ -9,10 +9,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,12 +19,12 @@ from tamis.cli.options import EventId, EventsFile, EventsFormat, EventTypeFile, 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tamis.cli.inputs import Names
+    from tamis.cli.inputs import EventNames
     from tamis.cli.output import JsonLines
-    from tamis.cli.subscriptions import Entry
+    from tamis.cli.subscriptions import SubscriptionEntry
     from tamis.errors import TamisError
     from tamis.events.batch import EventBatch
-    from tamis.events.reading import BadEvent
+    from tamis.events.dead_letters import DeadLetter
     from tamis.matcher import Matcher
 
 _SHOWN_BAD_EVENTS = 100
@@ -40,16 +38,24 @@ def match(
     operators: Operators = None,
     event_id: EventId = None,
     engine: Annotated[
-        str, typer.Option("--engine", metavar="NAME", help="How to match; all engines find the same pairs.")
+        str,
+        typer.Option(
+            "--engine",
+            metavar="NAME[:KEY=VALUE,...]",
+            help="The engine, such as buckets:capacity=100; all engines find the same pairs.",
+        ),
     ] = "auto",
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Where pairs go; - for standard output.")
+        str, typer.Option("--output", "-o", metavar="FILE", help="The file for the pairs; - for standard output.")
     ] = "-",
     format: EventsFormat = None,
     batch_rows: Annotated[
         int,
         typer.Option(
-            "--batch-rows", min=1, metavar="N", help="Most events matched at a time; 1 answers each line at once."
+            "--batch-rows",
+            min=1,
+            metavar="N",
+            help="Events matched at a time; with 1, each line is answered at once.",
         ),
     ] = 65_536,
     schedule: Annotated[
@@ -57,10 +63,12 @@ def match(
         typer.Option(
             "--schedule",
             metavar="NAME",
-            help="Which events of a batch come first: arrival, or shortest-first for those of little work.",
+            help="The order of events in a batch: arrival, or shortest-first, by estimated work.",
         ),
     ] = "arrival",
-    json: Annotated[bool, typer.Option("--json", help="Write what goes to standard error as JSON, too.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Write the reports on standard error as JSON, too.")
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Find every pair of an event and a subscription that it satisfies.
@@ -73,15 +81,15 @@ def match(
       tail -f log.jsonl | tamis match --subscriptions alerts.txt --events - --batch-rows 1
       tamis match --subscriptions s.parquet --events e.parquet --event-id order -o pairs.jsonl
 
-    Exit code 0 if all subscriptions were good, 1 if some were refused (the others are matched), 2 if nothing
-    could be matched. Bad events are reported and counted; they do not change the exit code.
+    Exit code 0 if all subscriptions are valid, 1 if some were refused (the others are matched), 2 if nothing could
+    be matched. Bad events are reported and counted; they do not change the exit code.
     """
-    from tamis.cli.inputs import Names, check_sources, load_event_type, open_events, source_name
-    from tamis.cli.output import JsonLines, fail, note, reported_errors
+    from tamis.cli.inputs import EventNames, check_sources, load_event_type, open_events, source_name
+    from tamis.cli.output import JsonLines, fail, note, open_output, reported_errors, steps
     from tamis.cli.subscriptions import read_subscriptions
     from tamis.matcher import Matcher
-    from tamis.places import is_store
     from tamis.schedule.scheduler import check_schedule
+    from tamis.urls import is_store
 
     start = time.perf_counter()
     with reported_errors():
@@ -93,23 +101,23 @@ def match(
         except ValueError as error:
             fail(str(error))
         reading = open_events(events, type_, format, batch_rows=batch_rows)
-        report = _Report(JsonLines(sys.stderr.buffer) if json else None, source_name(events))
+        report = _MatchReport(JsonLines(sys.stderr.buffer) if json else None, source_name(events))
         named = event_type is not None or is_store(subscriptions)
         entries = read_subscriptions(subscriptions, event_type=type_.name if named else None)
         report.refusals(_register(matcher, entries), len(entries))
-        names = Names.of(event_id, type_)
+        names = EventNames.of(event_id, type_)
         with (
-            _opened(output) as out,
-            _progress(report.totals, shown=output != "-" and not quiet and not json) as step,
+            open_output(output) as out,
+            steps(shown=output != "-" and not quiet and not json) as step,
         ):
             for batch in reading:
-                report.bad_events(reading.bad)
+                report.dead_letters(reading.dead_letters)
                 report.totals.events += batch.rows
                 report.totals.pairs += _answer(out, matcher, batch, names, schedule)
-                step()
+                step(f"{report.totals.events:,} events, {report.totals.pairs:,} pairs")
                 if out.closed:
                     break
-        report.bad_events(reading.bad)
+        report.dead_letters(reading.dead_letters)
         if event_id is not None and not names.found and report.totals.events:
             note(f"tamis: warning: no event has the attribute {event_id!r}; events are named by row number")
         report.totals.seconds = round(time.perf_counter() - start, 3)
@@ -118,19 +126,10 @@ def match(
     raise typer.Exit(1 if report.totals.refused else 0)
 
 
-@contextmanager
-def _opened(output: str) -> Iterator[JsonLines]:
-    from tamis.cli.output import JsonLines
-
-    if output == "-":
-        yield JsonLines()
-    else:
-        with Path(output).open("wb") as file:
-            yield JsonLines(file)
-
-
-def _register(matcher: Matcher, entries: list[Entry]) -> Iterator[tuple[Entry, TamisError | None]]:
-    """Add what can be added; gives the others, with the error of their condition if it is that."""
+def _register(
+    matcher: Matcher, entries: list[SubscriptionEntry]
+) -> Iterator[tuple[SubscriptionEntry, TamisError | None]]:
+    """Add the valid entries; yields the others, with the error if the condition is refused."""
     from tamis.segments.records import Subscription
 
     good = {entry.id: entry for entry in entries if not entry.problems}
@@ -143,11 +142,11 @@ def _register(matcher: Matcher, entries: list[Entry]) -> Iterator[tuple[Entry, T
             yield entry, errors[entry.id]
 
 
-def _answer(out: JsonLines, matcher: Matcher, batch: EventBatch, names: Names, schedule: str) -> int:
-    """Write the pairs of a batch, in the order of the events or as they are ready; gives their number."""
+def _answer(out: JsonLines, matcher: Matcher, batch: EventBatch, names: EventNames, schedule: str) -> int:
+    """Write the pairs of a batch, in the order of events or as they are found; returns their number."""
     event_names = names.of_rows(batch)
     if schedule == "arrival":
-        return _write_pairs(out, matcher.pairs(batch), batch, event_names)
+        return _write_pairs(out, matcher.match_batch(batch), batch, event_names)
     written = 0
     for ready in matcher.match_parts(batch):
         written += _write_pairs(out, ready.pairs, batch, event_names)
@@ -157,12 +156,12 @@ def _answer(out: JsonLines, matcher: Matcher, batch: EventBatch, names: Names, s
 
 
 def _write_pairs(out: JsonLines, pairs: pa.Table, batch: EventBatch, event_names: list[int | str]) -> int:
-    """Write some pairs of a batch; gives their number."""
+    """Write some pairs of a batch; returns their number."""
     import numpy as np
 
     from tamis.cli.output import as_json
 
-    # Row numbers grow within a batch, so they can be turned back into rows.
+    # The ids of a batch are its ascending row numbers, so a binary search finds the rows.
     rows = np.searchsorted(batch.ids.to_numpy(), pairs["event_id"].to_numpy())
     encoded = pairs["subscription_id"].combine_chunks().dictionary_encode()
     ends = [b', "subscription_id": ' + as_json(id) + b"}\n" for id in encoded.dictionary.to_pylist()]
@@ -176,25 +175,8 @@ def _write_pairs(out: JsonLines, pairs: pa.Table, batch: EventBatch, event_names
     return len(rows)
 
 
-@contextmanager
-def _progress(totals: _Totals, *, shown: bool) -> Iterator[Any]:
-    """A function to call after each batch; draws on terminals only."""
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    from tamis.cli.output import Screen
-
-    screen = Screen(stderr=True)
-    if not shown or not screen.is_terminal:
-        yield lambda: None
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=screen, transient=True) as progress:
-        task = progress.add_task("matching")
-        yield lambda: progress.update(task, description=f"{totals.events:,} events, {totals.pairs:,} pairs")
-
-
 @dataclass(slots=True)
-class _Totals:
+class _MatchTotals:
     events: int = 0
     pairs: int = 0
     subscriptions: int = 0
@@ -203,33 +185,28 @@ class _Totals:
     seconds: float = 0.0
 
 
-class _Report:
-    """What is said on standard error, in words or as JSON."""
+class _MatchReport:
+    """The report on standard error, as text or as JSON."""
 
     def __init__(self, json: JsonLines | None, events: str) -> None:
-        self.totals = _Totals()
+        self.totals = _MatchTotals()
         self.json = json
         self.events = events
 
-    def refusals(self, refused: Iterator[tuple[Entry, TamisError | None]], given: int) -> None:
-        """Name the subscriptions that were not taken, with everything that is wrong with them."""
-        from tamis.cli.output import note
-        from tamis.cli.problems import entry_problems, refusal_text
+    def refusals(self, refused: Iterator[tuple[SubscriptionEntry, TamisError | None]], given: int) -> None:
+        """Report the refused subscriptions with all of their problems."""
+        from tamis.cli.problems import report_refusal
 
         for entry, error in refused:
             self.totals.refused += 1
-            if self.json is not None:
-                place = {"file": entry.file, "line": entry.line, "subscription_id": entry.id or None}
-                self.json.write({"kind": "refused", **place, "problems": entry_problems(entry, error)})
-            else:
-                note(refusal_text(entry, error))
+            report_refusal(entry, error, self.json)
         self.totals.subscriptions = given - self.totals.refused
 
-    def bad_events(self, bad: list[BadEvent]) -> None:
-        """Report lines that are no events, then forget them."""
+    def dead_letters(self, letters: list[DeadLetter]) -> None:
+        """Report the bad events, and clear the list."""
         from tamis.cli.output import note
 
-        for each in bad:
+        for each in letters:
             self.totals.bad_events += 1
             if self.json is not None:
                 where = {"file": self.events, "line": each.line_number}
@@ -238,11 +215,11 @@ class _Report:
                 note(f"{self.events}:{each.line_number}: bad event: {each.reason}")
             elif self.totals.bad_events == _SHOWN_BAD_EVENTS + 1:
                 note("tamis: further bad events are only counted")
-        bad.clear()
+        letters.clear()
 
     def summary(self) -> None:
-        """One line with all totals."""
-        from tamis.cli.output import counted, note
+        """Write one line, or one JSON record, with the totals."""
+        from tamis.cli.output import count_text, note
 
         totals = self.totals
         if self.json is not None:
@@ -251,7 +228,7 @@ class _Report:
         refused = f" ({totals.refused} refused)" if totals.refused else ""
         bad = f" ({totals.bad_events} bad)" if totals.bad_events else ""
         note(
-            f"tamis: {counted(totals.events, 'event')}{bad}, "
-            f"{counted(totals.subscriptions, 'subscription')}{refused}, "
-            f"{counted(totals.pairs, 'pair')} in {totals.seconds:.2f} s"
+            f"tamis: {count_text(totals.events, 'event')}{bad}, "
+            f"{count_text(totals.subscriptions, 'subscription')}{refused}, "
+            f"{count_text(totals.pairs, 'pair')} in {totals.seconds:.2f} s"
         )

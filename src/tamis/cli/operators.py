@@ -1,4 +1,4 @@
-"""`tamis operators`: what conditions may call beyond the functions of the language."""
+"""`tamis operators`: the operators that conditions may call in addition to the functions of the language."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tamis.cli.options import Json
 
 if TYPE_CHECKING:
     from tamis.operators import Operator
-    from tamis.operators.reporting import OperatorReport
+    from tamis.operators.reports import OperatorReport
 
 _SHOWN = 3
 
@@ -21,7 +21,7 @@ def operators(
         typer.Option(
             "--module",
             metavar="MODULE",
-            help="Load it: package.module, package.module:function, or a TOML file with [operators].",
+            help="A module to load: package.module, package.module:function, or a TOML file with [operators].",
         ),
     ] = None,
     library: Annotated[
@@ -29,7 +29,7 @@ def operators(
         typer.Option(
             "--library",
             metavar="NAME[:KEY=VALUE]",
-            help="Load a subject of the library; once more for each of its settings.",
+            help="A part of the operator library to load; repeat the option for each setting.",
         ),
     ] = None,
     statistics: Annotated[
@@ -37,15 +37,15 @@ def operators(
         typer.Option(
             "--statistics",
             metavar="PLACE",
-            help="Where it is known what calls cost: a snapshot, or operators.json in the state of a pipeline.",
+            help="Measured costs: a snapshot, or operators.json in the state of a pipeline.",
         ),
     ] = None,
     json: Json = False,
 ) -> None:
     """List the operators that conditions may call.
 
-    Those of installed packages are found by themselves. With --statistics each has what a call took and gave, and,
-    if it is the file of a pipeline, how many calls there were and how many failed.
+    Operators of installed packages are listed without an option. With --statistics, the list shows the cost and
+    the results of calls and, from the state of a pipeline, the number of calls and of failures.
 
     \b
     Examples:
@@ -54,15 +54,15 @@ def operators(
       tamis operators --module pipeline.toml --statistics state/operators.json
       tamis operators --library spatial:regions=regions.geojson --library spatial:name=code
 
-    Exit code 2 if something cannot be loaded or read.
+    Exit code 2 if a module or file cannot be loaded.
     """
-    from tamis.cli.loading import load_given
+    from tamis.cli.operator_loading import load_operator_modules
     from tamis.cli.output import JsonLines, reported_errors
     from tamis.operators import OPERATORS
 
     with reported_errors():
-        load_given(module or [], _library(library or []))
-        known = _Known({}, {}, {}) if statistics is None else _known(statistics)
+        load_operator_modules(module or [], _library(library or []))
+        known = _OperatorStatistics({}, {}, {}) if statistics is None else _read_statistics(statistics)
         rows = [_row(OPERATORS[name], known) for name in sorted(OPERATORS)]
     if json:
         lines = JsonLines()
@@ -73,7 +73,7 @@ def operators(
 
 
 def _library(given: list[str]) -> dict[str, dict[str, Any]]:
-    """The settings of each subject; a value that is no JSON is a text."""
+    """The settings by part of the library; a value that is not JSON is a text."""
     import json
 
     from tamis.cli.output import fail
@@ -93,28 +93,28 @@ def _library(given: list[str]) -> dict[str, dict[str, Any]]:
     return found
 
 
-class _Known(NamedTuple):
-    """By operator: what a call costs, what it did as far as that is known, and what its calls gave."""
+class _OperatorStatistics(NamedTuple):
+    """By operator: the cost of a call, the report of a pipeline, and descriptions of results."""
 
     costs: dict[str, float]
     reports: dict[str, OperatorReport]
     answers: dict[str, list[dict[str, Any]]]
 
 
-def _known(place: str) -> _Known:
+def _read_statistics(place: str) -> _OperatorStatistics:
     import json
     from pathlib import Path
 
-    from tamis.operators.reporting import Ledger
+    from tamis.operators.reports import OperatorLedger
     from tamis.snapshot import Snapshots
     from tamis.statistics import Statistics
 
-    found = _Known({}, {}, {})
+    found = _OperatorStatistics({}, {}, {})
     if Path(place).is_file():
-        ledger = Ledger(place)
+        ledger = OperatorLedger(place)
         found.costs.update(ledger.costs())
         found.reports.update({each.operator: each for each in ledger.reports()})
-        documents = [json.loads(text) for text in ledger.learned().values()]
+        documents = [json.loads(text) for text in ledger.learned_statistics().values()]
     else:
         snapshots = Snapshots(place)
         documents = [*(snapshots.statistics(snapshots.manifest().version) or {}).values()]
@@ -126,7 +126,7 @@ def _known(place: str) -> _Known:
     return found
 
 
-def _row(operator: Operator, known: _Known) -> dict[str, Any]:
+def _row(operator: Operator, known: _OperatorStatistics) -> dict[str, Any]:
     report = known.reports.get(operator.name)
     return {
         "operator": operator.name,
@@ -141,8 +141,8 @@ def _row(operator: Operator, known: _Known) -> dict[str, Any]:
     }
 
 
-def _given(answers: list[dict[str, Any]]) -> str:
-    """What calls gave, in a few words: how often TRUE, or the middle of values; of several calls the range."""
+def _answers_text(answers: list[dict[str, Any]]) -> str:
+    """The results of calls in a few words: the fraction of TRUE, or the medians; ranges over several calls."""
     if not answers:
         return ""
     if all(set(each["quartiles"]) <= {"TRUE", "FALSE"} for each in answers):
@@ -157,20 +157,20 @@ def _given(answers: list[dict[str, Any]]) -> str:
 
 def _print(rows: list[dict[str, Any]], *, known: bool) -> None:
     from tamis.cli.output import note, print_table
-    from tamis.progress import duration_text
+    from tamis.numerals import duration_text
 
     if not rows:
-        note("tamis: there are no operators; name modules with --module, or subjects with --library")
+        note("tamis: there are no operators; load modules with --module, or parts of the library with --library")
         return
 
-    def shown(value: float | None, text: Any) -> str:
+    def cell(value: float | None, text: Any) -> str:
         return "" if value is None else text(value)
 
     titles = ["signature", "cost", *(["learned", "calls", "failures", "gave"] if known else []), "description"]
     table = []
     for row in rows:
-        counts = [shown(row[name], "{:,}".format) for name in ("calls", "failures")]
-        learned = [shown(row["learned_cost"], duration_text), *counts, _given(row["answers"])]
-        cost = shown(row["declared_cost"], duration_text)
+        counts = [cell(row[name], "{:,}".format) for name in ("calls", "failures")]
+        learned = [cell(row["learned_cost"], duration_text), *counts, _answers_text(row["answers"])]
+        cost = cell(row["declared_cost"], duration_text)
         table.append([row["signature"], cost, *(learned if known else []), row["description"]])
     print_table(titles, table)

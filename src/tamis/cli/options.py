@@ -1,4 +1,4 @@
-"""Options that several commands have, said once."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EventTypeFile: TypeAlias = Annotated[
     typer.Option(
         "--event-type",
         metavar="FILE",
-        help="The event type, a JSON file; without it, events bring their own attributes.",
+        help="The event type, a JSON file; without it, events are schemaless.",
     ),
 ]
 SubscriptionsFile: TypeAlias = Annotated[
@@ -19,7 +19,7 @@ SubscriptionsFile: TypeAlias = Annotated[
     typer.Option(
         "--subscriptions",
         metavar="FILE",
-        help="JSON lines, CSV, Parquet, or a text with one condition a line; - for standard input.",
+        help="JSON lines, CSV, Parquet, or a text with one condition per line; - for standard input.",
     ),
 ]
 EventsFile: TypeAlias = Annotated[
@@ -31,7 +31,7 @@ EventsFormat: TypeAlias = Annotated[
     typer.Option(
         "--format",
         metavar="NAME",
-        help="Of the events: json, csv or parquet. By default by the file's suffix; standard input is json.",
+        help="The format of events: json, csv or parquet; by default by suffix, and json for standard input.",
     ),
 ]
 EventId: TypeAlias = Annotated[
@@ -39,19 +39,19 @@ EventId: TypeAlias = Annotated[
     typer.Option(
         "--event-id",
         metavar="NAME",
-        help="The attribute that names events. By default `id` where there is one, else the row number.",
+        help="The attribute that names events. By default `id` if there is one, else the row number.",
     ),
 ]
 
 
 def _load_operators(context: typer.Context, modules: list[str] | None) -> list[str] | None:
-    """Load what `--operators` names, before the command begins."""
+    """Load the modules of `--operators` before the command runs."""
     if not context.resilient_parsing:
-        from tamis.cli.loading import load_given
+        from tamis.cli.operator_loading import load_operator_modules
         from tamis.cli.output import reported_errors
 
         with reported_errors():
-            load_given(modules or [])
+            load_operator_modules(modules or [])
     return modules
 
 
@@ -66,5 +66,13 @@ Operators: TypeAlias = Annotated[
         help="Operators that conditions call: a Python module, or a TOML file with [operators]. May be repeated.",
     ),
 ]
-Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]
-Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No summary and no progress.")]
+Condition: TypeAlias = Annotated[
+    str, typer.Argument(metavar="CONDITION", help="The condition that events must satisfy.")
+]
+Label: TypeAlias = Annotated[str | None, typer.Option("--label", metavar="TEXT", help="A readable name.")]
+Priority: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--priority", metavar="N", help="Subscriptions of higher priority come first; by default 0."),
+]
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Write JSON.")]
+Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary and no progress.")]

@@ -1,7 +1,7 @@
 """Output: results to standard output, everything else to standard error.
 
-Nothing here writes an escape code, breaks a line or draws progress unless a terminal shows it. A reader that
-closes the pipe is no error: the rest of the output is dropped without a word.
+Escape codes, line wrapping and progress appear only on a terminal. A reader that closes the pipe is not an error:
+the rest of the output is silently discarded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rich.text import Text
 
 from tamis.errors import TamisError
 
-_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _PIPE_WIDTH = 1_000_000
 _NUMBER = re.compile(r"[0-9.,]+( [kMGT]?B)?")
 
@@ -34,20 +34,20 @@ class Screen(Console):
             self.width = _PIPE_WIDTH
 
     def say(self, text: str, style: str = "") -> None:
-        """Print a text, control characters made visible."""
+        """Print a text with its control characters escaped."""
         self.print(Text(visible(text), style=style))
 
     def on_broken_pipe(self) -> None:
-        """Drop the rest; rich would exit with an error."""
+        """Discard the rest; rich would exit with an error."""
         self.quiet = True
         discard(self.file)
 
 
 class JsonLines:
-    """JSON lines on standard output or into a file, as UTF-8 whatever the locale.
+    """Writes JSON lines to standard output or a file, as UTF-8 in every locale.
 
     Attributes:
-        closed: Has the reader gone? Then nothing is written any more.
+        closed: Has the reader closed the pipe? Then nothing more is written.
     """
 
     def __init__(self, file: IO[bytes] | None = None) -> None:
@@ -55,7 +55,7 @@ class JsonLines:
         self._file = file if file is not None else sys.stdout.buffer
 
     def write(self, value: Any) -> None:
-        """Write one line."""
+        """Write a value as one line, and flush."""
         self.write_bytes(as_json(value) + b"\n")
         self.flush()
 
@@ -64,7 +64,6 @@ class JsonLines:
         self._unless_closed(lambda: self._file.write(lines))
 
     def flush(self) -> None:
-        """Hand over what was written."""
         self._unless_closed(self._file.flush)
 
     def _unless_closed(self, action: Any) -> None:
@@ -76,37 +75,47 @@ class JsonLines:
                 discard(self._file)
 
 
+@contextmanager
+def open_output(path: str | None) -> Iterator[JsonLines]:
+    """JSON lines into a file, or on standard output if the path is None or `-`."""
+    if path is None or path == "-":
+        yield JsonLines()
+        return
+    with open(path, "wb") as file:
+        yield JsonLines(file)
+
+
 def as_json(value: Any) -> bytes:
     """The value as JSON in UTF-8."""
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
 def discard(stream: IO[Any]) -> None:
-    """Send what is still in the stream's buffer nowhere, or Python would complain when it exits."""
+    """Redirect a stream to the null device, because Python flushes it at exit and would report a broken pipe."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 
 def visible(text: str) -> str:
-    """The text with control characters escaped, so that no input can steer the terminal."""
-    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    """The text with control characters escaped, so that no input controls the terminal."""
+    return _CONTROL_CHARACTERS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def note(text: str) -> None:
-    """Say something on standard error."""
+    """Print a text on standard error."""
     typer.echo(visible(text), err=True)
 
 
 def fail(message: str) -> NoReturn:
-    """Say what is wrong and exit with 2."""
+    """Print an error and exit with code 2."""
     note(f"tamis: error: {message}")
     raise typer.Exit(2)
 
 
 @contextmanager
 def reported_errors() -> Iterator[None]:
-    """Turn what a user can cause into one message and exit code 2."""
+    """Turn errors that a user can cause into a message and exit code 2."""
     try:
         yield
     except TamisError as error:
@@ -115,13 +124,22 @@ def reported_errors() -> Iterator[None]:
         fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
 
 
-def counted(number: int, noun: str) -> str:
-    """`1 event`, `2,000 events`."""
+@contextmanager
+def needs_extra(extra: str) -> Iterator[None]:
+    """Turn a package that is not installed into a message with the command that installs it, and exit code 2."""
+    try:
+        yield
+    except ImportError as error:
+        fail(f'this needs {error.name or error}, which is not installed: pip install "tamis[{extra}]"')
+
+
+def count_text(number: int, noun: str) -> str:
+    """A number with its noun: `1 event`, `2,000 events`."""
     return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Columns as wide as they need to be; numbers to the right."""
+    """Print a table with columns as wide as their content; numbers are right-aligned."""
     screen = Screen()
     table = [list(row) for row in rows]
     widths = [max(len(row[column]) for row in [list(titles), *table]) for column in range(len(titles))]
@@ -136,7 +154,7 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 @contextmanager
 def steps(*, shown: bool) -> Iterator[Callable[[str], None]]:
-    """A function that says what is being done; draws on terminals only."""
+    """A function that shows the current step of the work; it draws on terminals only."""
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     screen = Screen(stderr=True)

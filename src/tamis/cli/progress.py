@@ -1,22 +1,24 @@
-"""Reports of micro-batches as people and programs see them while a query runs, and their sum at the end.
+"""Views of a running query: reports of micro-batches for people and programs, and a summary at the end.
 
-What people see goes to standard error, what programs read to standard output; only a terminal gets a picture that
-moves. Ids come from others, so nothing of them reaches a terminal unescaped.
+Output for people goes to standard error, JSON to standard output; only a terminal gets a live display. Ids are
+untrusted and are escaped before they reach a terminal.
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Mapping
 
 from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from tamis.cli.output import JsonLines, Screen, counted, visible
-from tamis.operators.reporting import OperatorReport
-from tamis.progress import BatchReport, Summary, View, duration_text, rate_text, share_text
+from tamis.cli.output import JsonLines, Screen, count_text, visible
+from tamis.numerals import duration_text, number_text, share_text
+from tamis.operators.reports import OperatorReport
+from tamis.progress import BatchReport, ReportView, Summary
 
 _RECENT = 30
 _SPARKS = "▁▂▃▄▅▆▇█"
@@ -25,8 +27,8 @@ _NOT_MADE = {"saved": "saved", "cached": "from the cache", "skipped": "skipped"}
 _SET_ASIDE = {"dead": "dead", "overflow": "over quota", "repeated": "repeated"}
 
 
-def progress_view(*, json: bool) -> View:
-    """JSON lines if asked for, else a live picture on a terminal, else a line a batch."""
+def progress_view(*, json: bool) -> ReportView:
+    """JSON lines if requested, else a live display on a terminal, else one line per batch."""
     if json:
         return JsonView()
     screen = Screen(stderr=True)
@@ -34,36 +36,34 @@ def progress_view(*, json: bool) -> View:
 
 
 class JsonView:
-    """A line of JSON a batch, on standard output."""
+    """One line of JSON per batch, on standard output."""
 
     def __init__(self) -> None:
         self._lines = JsonLines()
 
     def show(self, report: BatchReport) -> None:
-        """Write the report."""
         self._lines.write_bytes(report.to_json().encode() + b"\n")
         self._lines.flush()
 
     def close(self) -> None:
-        """Nothing is left to write."""
+        """Do nothing: every report has been written."""
 
 
 class PlainView:
-    """A readable line a batch, on standard error."""
+    """One readable line per batch, on standard error."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
 
     def show(self, report: BatchReport) -> None:
-        """Write the line."""
         self._screen.say(batch_line(report))
 
     def close(self) -> None:
-        """Nothing is left to write."""
+        """Do nothing: every report has been written."""
 
 
 class TerminalView:
-    """A live picture on standard error, drawn twice a second; it vanishes when closed."""
+    """A live display on standard error, refreshed twice a second; closing erases it."""
 
     def __init__(self, console: Console) -> None:
         self._recent: deque[BatchReport] = deque(maxlen=_RECENT)
@@ -71,14 +71,14 @@ class TerminalView:
         self._started = self._shown = time.monotonic()
         self._live = Live(
             console=console,
-            get_renderable=self._picture,
+            get_renderable=self._render,
             refresh_per_second=2,
             transient=True,
         )
         self._live.start()
 
     def show(self, report: BatchReport) -> None:
-        """Take the batch into the picture."""
+        """Add the batch to the display; a repeated report of the last batch replaces it."""
         if self._recent and (report.query, report.batch) == (self._recent[-1].query, self._recent[-1].batch):
             self._recent.pop()
         else:
@@ -89,10 +89,10 @@ class TerminalView:
         self._live.refresh()
 
     def close(self) -> None:
-        """Stop drawing, and leave the terminal as it was."""
+        """Stop the display and restore the terminal."""
         self._live.stop()
 
-    def _picture(self) -> RenderableType:
+    def _render(self) -> RenderableType:
         recent = tuple(self._recent)
         if not recent:
             waited = duration_text(time.monotonic() - self._started)
@@ -109,11 +109,15 @@ class TerminalView:
         table.add_row("batch", f"{last.batch}", Text(f"of {visible(last.query)}, done {age} ago"))
         rates = sparkline([report.events_per_second for report in recent])
         table.add_row(
-            "events", f"{totals['events']:,}", Text(f"{rate_text(rate)} events/s  ").append(rates, "not dim cyan")
+            "events",
+            f"{totals['events']:,}",
+            Text(f"{number_text(rate)} events/s  ").append(rates, "not dim cyan"),
         )
         table.add_row("backlog", "unknown" if last.backlog is None else f"{last.backlog:,}", "")
         table.add_row("notifications", f"{totals['notifications']:,}", f"{share_text(share)} of events matched")
         table.add_row("subscriptions", f"version {last.version}", _lag(last))
+        if last.set_aside:
+            table.add_row("", "", Text(_not_matched(last.set_aside), style="not dim yellow"))
         table.add_row("latency", duration_text(last.seconds), _parts(last))
         if last.shards > 1:
             table.add_row("shards", f"{last.shards}", _visits(last))
@@ -127,26 +131,41 @@ class TerminalView:
 
 
 def _visits(report: BatchReport) -> str:
-    """How many shards an event visits, and what that saves."""
+    """The mean number of shards that an event visits, and the fraction of visits saved."""
     each = report.visits / report.events if report.events else 0.0
     return f"{each:.2f} of {report.shards} shards an event, {share_text(report.saved_visits)} of visits saved"
 
 
 def batch_line(report: BatchReport) -> str:
-    """The report in one line, for people."""
+    """The report as one readable line."""
     share = report.matched_events / report.events if report.events else 0.0
     parts = [
-        f"batch {report.batch}: {counted(report.events, 'event')} in {duration_text(report.seconds)} "
-        f"({rate_text(report.events_per_second)} events/s)",
-        counted(report.notifications, "notification"),
+        f"batch {report.batch}: {count_text(report.events, 'event')} in {duration_text(report.seconds)} "
+        f"({number_text(report.events_per_second)} events/s)",
+        count_text(report.notifications, "notification"),
         f"{share_text(share)} matched",
         *([] if report.backlog is None else [f"backlog {report.backlog:,}"]),
         f"version {report.version}" + (f" ({lag})" if (lag := _lag(report)) else ""),
         *([] if report.shards == 1 else [_visits(report)]),
-        *(f"{value:,} {word}" for name, word in _SET_ASIDE.items() if (value := getattr(report, name))),
+        *_set_aside(report),
+        *([_not_matched(report.set_aside)] if report.set_aside else []),
         *(f"{visible(each.operator)}: {_failures(each)}" for each in report.operators if each.failures),
     ]
     return ", ".join(parts)
+
+
+def _set_aside(counted: BatchReport | Summary) -> list[str]:
+    """What was set aside and how much of it, dead letters by kind."""
+    found = {word: value for name, word in _SET_ASIDE.items() if (value := getattr(counted, name))}
+    kinds = ", ".join(f"{count:,} {visible(kind)}" for kind, count in counted.dead_by_kind)
+    dead = _SET_ASIDE["dead"]
+    return [
+        f"{value:,} {word}" + (f" ({kinds})" if kinds and word == dead else "") for word, value in found.items()
+    ]
+
+
+def _not_matched(set_aside: int) -> str:
+    return f"{count_text(set_aside, 'subscription')} set aside"
 
 
 def _lag(report: BatchReport) -> str:
@@ -160,47 +179,62 @@ def _parts(report: BatchReport) -> str:
 
 
 def sparkline(values: list[float]) -> str:
-    """A row of bars, the highest for the greatest value."""
+    """A row of bars, scaled to the greatest value."""
     most = max(values, default=0.0)
     if most <= 0:
         return _SPARKS[0] * len(values)
     return "".join(_SPARKS[min(len(_SPARKS) - 1, int(value / most * len(_SPARKS)))] for value in values)
 
 
-def summary_text(summary: Summary, output: str) -> RenderableType:
-    """What a run did, for the end of it.
+def summary_text(
+    summary: Summary,
+    output: str,
+    *,
+    conditions: Mapping[str, str] | None = None,
+    more: Mapping[str, str] | None = None,
+) -> RenderableType:
+    """The summary of a run as a table.
 
     Args:
-        summary: Of its batches.
+        summary: The summary of its batches.
         output: Where its notifications are.
+        conditions: Of the busiest subscriptions, to stand below their ids.
+        more: Other rows, by their labels.
     """
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", justify="right", no_wrap=True)
     table.add_column(overflow="fold")
     batches = f"{summary.batches:,} {'batch' if summary.batches == 1 else 'batches'}"
-    table.add_row("events", f"{summary.events:,} in {batches}, {rate_text(summary.events_per_second)} events/s")
-    table.add_row("notifications", f"{summary.notifications:,}")
+    rate = f"{number_text(summary.median_events_per_second)} events/s (median of batches)"
+    table.add_row("events", f"{summary.events:,} in {batches}, {rate}")
+    per_match = f"{number_text(summary.notifications_per_match)} per matched event"
+    table.add_row("notifications", f"{summary.notifications:,}, {per_match}")
     table.add_row("matched", f"{share_text(summary.matched_share)} of events ({summary.matched_events:,})")
-    aside = [f"{value:,} {word}" for name, word in _SET_ASIDE.items() if (value := getattr(summary, name))]
-    if aside:
+    if aside := _set_aside(summary):
         table.add_row("set aside", Text(", ".join(aside), style="yellow"))
     latency = summary.latency
     shown = {"p50": latency.p50, "p90": latency.p90, "p99": latency.p99, "most": latency.most}
     table.add_row("batch latency", ", ".join(f"{name} {duration_text(value)}" for name, value in shown.items()))
     if summary.versions:
         table.add_row("subscriptions", _versions(summary))
+    if summary.set_aside:
+        table.add_row("", Text(_not_matched(summary.set_aside), style="yellow"))
     for each in summary.operators:
         table.add_row("operator", Text(visible(each.operator), style="bold").append(f"  {visible(_calls(each))}"))
     for place, (subscription, matches) in enumerate(summary.top[:_TOP]):
         label = "most matches" if place == 0 else ""
         table.add_row(label, Text(f"{matches:,}  ").append(visible(subscription), style="bold"))
+        if conditions and subscription in conditions:
+            table.add_row("", Text(visible(conditions[subscription]), style="dim"))
+    for label, value in (more or {}).items():
+        table.add_row(Text(visible(label)), Text(visible(value)))
     table.add_row("output", Text(visible(output)))
     return table
 
 
 def _calls(report: OperatorReport) -> str:
     parts = [
-        f"{counted(report.calls, 'call')} in {duration_text(report.seconds)}",
+        f"{count_text(report.calls, 'call')} in {duration_text(report.seconds)}",
         *(f"{value:,} {word}" for name, word in _NOT_MADE.items() if (value := getattr(report, name))),
         *([_failures(report)] if report.failures else []),
     ]
@@ -209,7 +243,7 @@ def _calls(report: OperatorReport) -> str:
 
 def _failures(report: OperatorReport) -> str:
     last = f", the last one with {report.lately[-1].error}" if report.lately else ""
-    return f"{counted(report.failures, 'call')} failed{last}"
+    return f"{count_text(report.failures, 'call')} failed{last}"
 
 
 def _versions(summary: Summary) -> str:

@@ -1,4 +1,4 @@
-"""`tamis route ...`: subscriptions dealt to shards, and the way of an event to them."""
+"""`tamis route ...`: assign subscriptions to shards, and explain where an event goes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tamis.cli.options import EventId, EventsFile, EventsFormat, Json, Operators
 from tamis.cli.snapshot_build import Url
 
 if TYPE_CHECKING:
-    from tamis.routing.explaining import Visit
+    from tamis.routing.explanation import ShardVisit
 
 route = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 _SHOWN = 5
@@ -18,42 +18,46 @@ _SHOWN = 5
 
 @route.callback()
 def _route(operators: Operators = None) -> None:
-    """Deal subscriptions to shards, and see where events go.
+    """Assign subscriptions to shards, and see where events go.
 
     \b
     Examples:
       tamis route deal alerts --shards 16 --events yesterday.parquet
       tamis route explain alerts.shards --events yesterday.parquet --event e7
 
-    Exit code 0 if all is well; 2 if the command could not be carried out.
+    Exit code 0 on success; 2 if the command could not be carried out.
     """
 
 
 @route.command()
 def deal(
     url: Url,
-    shards: Annotated[int, typer.Option("--shards", min=2, metavar="N", help="How many shards.")],
+    shards: Annotated[int, typer.Option("--shards", min=2, metavar="N", help="Number of shards.")],
     events: Annotated[
         str | None,
-        typer.Option("--events", metavar="FILE", help="Events by which similarity is told, as a stream would."),
+        typer.Option("--events", metavar="FILE", help="Events by which similarity is measured."),
     ] = None,
     budget: Annotated[
-        int | None, typer.Option("--budget", min=0, metavar="BYTES", help="What all entries may take.")
+        int | None,
+        typer.Option("--budget", min=0, metavar="BYTES", help="The greatest size of all entries together."),
     ] = None,
     measure: Annotated[
-        str | None, typer.Option("--measure", metavar="NAME", help="What is generalised first; see the docs.")
+        str | None,
+        typer.Option(
+            "--measure", metavar="NAME", help="The measure that orders generalisations; see the documentation."
+        ),
     ] = None,
-    by_id: Annotated[bool, typer.Option("--by-id", help="Deal by id, as if at random, to compare.")] = False,
+    by_id: Annotated[bool, typer.Option("--by-id", help="Assign by a hash of the id, to compare.")] = False,
     by_tenant: Annotated[
         bool, typer.Option("--by-tenant", help="Keep the subscriptions of an owner in as few shards as hold them.")
     ] = False,
     into: Annotated[
-        str | None, typer.Option("--into", metavar="URL", help="Where to publish; by default URL.shards.")
+        str | None, typer.Option("--into", metavar="URL", help="The URL to publish under; by default URL.shards.")
     ] = None,
     format: EventsFormat = None,
     json: Json = False,
 ) -> None:
-    """Deal the newest version of a snapshot to shards, as a stream with routing does by itself.
+    """Assign the newest version of a snapshot to shards, as a stream with routing does by itself.
 
     \b
     Examples:
@@ -67,18 +71,18 @@ def deal(
     from tamis.cli.inputs import open_events
     from tamis.cli.output import JsonLines, Screen, reported_errors
     from tamis.events.event_type import EventType
-    from tamis.routing.shards import Deals, Routing, summary
+    from tamis.routing.shards import Routing, ShardAssignments, summarise
     from tamis.snapshot import Snapshots
 
     with reported_errors():
         given = {"budget": budget, "measure": measure, "by_similarity": not by_id, "by_tenant": by_tenant}
         routing = Routing(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
-        deals = Deals(url, shards, routing, into)
+        assignments = ShardAssignments(url, shards, routing, into)
         manifest = Snapshots(url).manifest()
         for described in manifest.event_types.values() if events is not None and routing.sample else ():
             reading = open_events(events or "", EventType.of(dict(described)), format, batch_rows=routing.sample)
-            deals.observe([next(iter(reading))])
-        found = summary(deals.deal(manifest.version))
+            assignments.observe([next(iter(reading))])
+        found = summarise(assignments.assign(manifest.version))
         if json:
             JsonLines().write(asdict(found))
             return
@@ -94,10 +98,11 @@ def explain(
     url: Annotated[str, typer.Argument(metavar="URL", help="The snapshot with the shards.")],
     events: EventsFile,
     event: Annotated[
-        str, typer.Option("--event", metavar="NAME", help="The event: its id or row number, as match writes it.")
+        str, typer.Option("--event", metavar="NAME", help="The event: its id or row number, as match prints it.")
     ],
     event_type: Annotated[
-        str | None, typer.Option("--event-type", metavar="NAME", help="Its type, if there are several.")
+        str | None,
+        typer.Option("--event-type", metavar="NAME", help="The type of the event, if there are several."),
     ] = None,
     version: Annotated[
         int | None, typer.Option("--version", min=1, metavar="N", help="The version; by default the newest.")
@@ -106,7 +111,7 @@ def explain(
     format: EventsFormat = None,
     json: Json = False,
 ) -> None:
-    """Explain why an event is sent to shards, and which entries let it in for nothing.
+    """Explain why an event is sent to shards, and which entries admit it without a match.
 
     URL is what `tamis route deal` published, or a stream with routing: `snapshot.shards` in its state.
 
@@ -114,41 +119,41 @@ def explain(
     Examples:
       tamis route explain alerts.shards --events yesterday.parquet --event e7
 
-    Exit code 2 if there is no such event or version, or its subscriptions were not dealt.
+    Exit code 2 if there is no such event or version, or its subscriptions are not assigned to shards.
     """
     from tamis.cli.explain import find_event
-    from tamis.cli.inputs import Names, open_events, source_name
+    from tamis.cli.inputs import EventNames, open_events, source_name
     from tamis.cli.output import JsonLines, Screen, fail, reported_errors
     from tamis.events.event_type import EventType
-    from tamis.routing.explaining import explain_route
-    from tamis.routing.shards import dealt_in
+    from tamis.routing.explanation import explain_route
+    from tamis.routing.shards import read_assignment
     from tamis.snapshot import Snapshots
 
     with reported_errors():
         manifest = Snapshots(url).manifest(version)
-        dealt = dealt_in(manifest, url)
+        assignment = read_assignment(manifest, url)
         names = [event_type] if event_type is not None else [*manifest.event_types]
         if len(names) != 1 or names[0] not in manifest.event_types:
-            fail(f"say with --event-type which it is: {', '.join(manifest.event_types)}")
+            fail(f"choose one with --event-type: {', '.join(manifest.event_types)}")
         type_ = EventType.of(dict(manifest.event_types[names[0]]))
-        found = find_event(open_events(events, type_, format), Names.of(event_id, type_), event)
+        found = find_event(open_events(events, type_, format), EventNames.of(event_id, type_), event)
         if found is None:
             fail(f"{source_name(events)}: there is no event {event!r}")
-        visits = explain_route(dealt, *found)
+        visits = explain_route(assignment, *found)
         if json:
-            told = {"shards": len(dealt.shards), "visits": [visit.to_dict() for visit in visits]}
-            JsonLines().write(told)
+            answer = {"shards": len(assignment.shards), "visits": [visit.to_dict() for visit in visits]}
+            JsonLines().write(answer)
             return
         screen = Screen()
         in_vain = sum(visit.is_in_vain for visit in visits)
-        where = f"{len(visits)} of {len(dealt.shards)} shards"
+        where = f"{len(visits)} of {len(assignment.shards)} shards"
         screen.say(f"The event visits {where}, {in_vain} in vain.", style="bold")
         for visit in visits:
             for line in _lines(visit):
                 screen.say(line)
 
 
-def _lines(visit: Visit) -> list[str]:
+def _lines(visit: ShardVisit) -> list[str]:
     shown = ", ".join(visit.found[:_SHOWN]) + (", ..." if len(visit.found) > _SHOWN else "")
     lines = [f"shard {visit.shard}: " + ("in vain" if visit.is_in_vain else f"finds {shown}")]
     for each in visit.admissions[:_SHOWN]:

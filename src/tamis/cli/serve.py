@@ -1,8 +1,8 @@
-"""`tamis serve` and `tamis config`: the service, and what it goes by."""
+"""`tamis serve` and `tamis config`: the service and its settings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -12,7 +12,8 @@ from tamis.cli.options import Json
 
 if TYPE_CHECKING:
     from tamis.service.core import Service
-    from tamis.service.settings import Found
+    from tamis.service.settings import LoadedSettings
+    from tamis.service.supervisor import State, Supervisor
 
 File: TypeAlias = Annotated[
     str | None, typer.Option("--config", metavar="FILE", help="A TOML file of settings; by default $TAMIS_CONFIG.")
@@ -26,20 +27,20 @@ Port: TypeAlias = Annotated[
 ]
 Data: TypeAlias = Annotated[
     str | None,
-    typer.Option("--data", metavar="FOLDER", help="Where everything is kept; by default tamis-data."),
+    typer.Option("--data", metavar="FOLDER", help="The folder for all data; by default tamis-data."),
 ]
 Set: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Any other setting; `tamis config` lists them."),
+    typer.Option("--set", metavar="NAME=VALUE", help="Any other setting, as `tamis config` lists them."),
 ]
 
 
 def serve(host: Host = None, port: Port = None, data: Data = None, config: File = None, set: Set = None) -> None:
-    """Run the service: subscribe, publish and be notified over HTTP, and a page to see it all.
+    """Run the service: subscriptions, publishing and notifications over HTTP, and a web page.
 
-    One process answers, another runs Spark; both end with Ctrl-C or SIGTERM, after the batch that is being
-    matched. What was accepted is on disk: started again, it goes on where it was, whatever happened. At the first
-    start a token for the administrator is made; its file is named when the service starts.
+    One process serves requests, another runs Spark; both end after the current batch on Ctrl-C or SIGTERM.
+    Accepted requests are on disk: after a restart, or a crash, the service resumes where it was. The first start
+    creates an administrator token, and prints the name of its file.
 
     \b
     Examples:
@@ -47,29 +48,54 @@ def serve(host: Host = None, port: Port = None, data: Data = None, config: File 
       tamis serve --port 8080 --data /var/lib/tamis
       tamis serve --config tamis.toml --set anonymous_publish=true
 
-    Exit code 0 if it was stopped, 2 if it could not run.
+    Exit code 0 if the service was stopped, 2 if it could not run.
     """
-    from tamis.cli.output import Screen, reported_errors
+    from tamis.cli.output import Screen, needs_extra, reported_errors
 
+    with needs_extra("service"):
+        from tamis.service.logs import configure
+        from tamis.service.server import serve as serving
     with reported_errors():
-        found = _found(host, port, data, config, set)
+        found = _load_settings(host, port, data, config, set)
         settings = found.settings
         for name, origin in found.origins.items():
-            _shown(name, getattr(settings, name), origin)  # what cannot be shown is wrong
-        serving, configure = _imported()
+            _public_value(name, getattr(settings, name), origin)  # raises if the value is invalid
         configure(settings.log_level)
 
-        def started(service: Service, address: str) -> None:
+        def announce(service: Service, address: str) -> None:
             screen, token = Screen(), service.first_token()
             screen.say(f"tamis listens at {address}, data in {settings.folder}")
             if token is not None:
                 screen.say(f"the administrator's token is in {token}")
                 screen.say(f"  export TAMIS_URL={address} TAMIS_TOKEN=$(cat {token})")
+            if service.supervisor is not None:
+                _report_readiness(service.supervisor, screen.say)
             if settings.host not in ("127.0.0.1", "::1", "localhost"):
                 screen.say("it can be reached from other machines, without encryption: put a TLS proxy before it")
 
         with _ended_by_signals():
-            serving(settings, started)
+            serving(settings, announce)
+
+
+def _report_readiness(supervisor: Supervisor, say: Callable[[str], None]) -> None:
+    """Say what the stream does now, and one line whenever it begins to warm up or is ready."""
+    import time
+
+    began = time.monotonic()
+
+    def report(state: State) -> None:
+        nonlocal began
+        if state == "warming up":
+            began = time.monotonic()
+            say("warming up: events are accepted, and wait until one of the stream's own has passed through")
+        elif state == "running":
+            say(f"ready after {time.monotonic() - began:.1f} s: events are matched")
+
+    if supervisor.reason is not None:
+        say(f"events are not matched yet, they wait: {supervisor.reason}")
+    else:
+        report(supervisor.state)
+    supervisor.on_change = report
 
 
 def config(
@@ -80,38 +106,38 @@ def config(
     set: Set = None,
     json: Json = False,
 ) -> None:
-    """Show all settings of the service, where each comes from, and what it is for.
+    """Show all settings of the service, with their origin and meaning.
 
-    Options win over variables of the environment (TAMIS_ and the name in capitals), those over the file.
+    Options take precedence over environment variables (TAMIS_ and the name in capitals), and these over the file.
 
     \b
     Examples:
       tamis config
       TAMIS_PORT=8080 tamis config --config tamis.toml --json
 
-    Exit code 2 if a setting is not what it should be.
+    Exit code 2 if a setting is invalid.
     """
-    from tamis.cli.output import JsonLines, Screen, reported_errors
+    from tamis.cli.output import JsonLines, Screen, needs_extra, reported_errors
 
+    with needs_extra("service"):
+        from tamis.service.settings import describe_settings
     with reported_errors():
-        from tamis.service.settings import described
-
-        found = _found(host, port, data, config, set)
-        helps = {name: help for name, _, help in described()}
+        found = _load_settings(host, port, data, config, set)
+        helps = {name: help for name, _, help in describe_settings()}
         for name, origin in found.origins.items():
-            value = _shown(name, getattr(found.settings, name), origin)
+            value = _public_value(name, getattr(found.settings, name), origin)
             if json:
                 JsonLines().write({"name": name, "value": value, "origin": origin, "help": helps[name]})
             else:
                 Screen().say(f"{name} = {_toml(value)}  # {helps[name]} [{origin}]")
 
 
-def _found(
+def _load_settings(
     host: str | None, port: int | None, data: str | None, config: str | None, set: list[str] | None
-) -> Found:
+) -> LoadedSettings:
     from dataclasses import replace
 
-    from tamis.service.settings import SettingsError, load, parsed
+    from tamis.service.settings import SettingsError, load, parse_setting
 
     options: dict[str, Any] = {}
     for each in set or []:
@@ -119,7 +145,7 @@ def _found(
         if not equals:
             msg = f"--set: expected NAME=VALUE, found {each!r}"
             raise SettingsError(msg)
-        options[name] = parsed(name, text, f"--set {name}")
+        options[name] = parse_setting(name, text, f"--set {name}")
     given = {"host": host, "port": port, "data": data}
     named = {name: value for name, value in given.items() if value is not None}
     found = load(config, options=options | named)
@@ -129,45 +155,34 @@ def _found(
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """A signal is how the service ends: with exit code 0, before it listens or after all is done.
+    """Exit with code 0 on SIGTERM and SIGINT.
 
-    While it listens, the server takes signals itself; when it has ended, it raises them once more.
+    While the server listens, it handles signals itself, and raises them again when it has ended.
     """
     import signal
 
-    def end(*_: object) -> None:
+    from tamis.cli.signals import handle_signals
+
+    def end(_: int) -> None:
         raise typer.Exit(0)
 
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
+    with handle_signals(end, signal.SIGTERM, signal.SIGINT):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
-def _imported() -> tuple[Any, Any]:
-    from tamis.cli.output import fail
+def _public_value(name: str, value: Any, origin: str) -> Any:
+    """The value of a setting, without passwords."""
+    from tamis.service.settings import SettingsError, is_secret
 
-    try:
-        from tamis.service.logs import configure
-        from tamis.service.serving import serve as serving
-    except ImportError as error:
-        fail(f"this needs more than is installed ({error}): pip install 'tamis[service]'")
-    return serving, configure
-
-
-def _shown(name: str, value: Any, origin: str) -> Any:
-    """A value without the password of a database."""
+    if is_secret(name) and value:
+        return "***"
     if name in ("store", "feed", "inbox") and value:
         from sqlalchemy import make_url
         from sqlalchemy.exc import ArgumentError
 
-        from tamis.service.settings import SettingsError
-
         try:
             return make_url(value).render_as_string(hide_password=True)
-        except ArgumentError as error:  # the text itself may have a password: it is not shown
+        except ArgumentError as error:  # the text may contain a password, so it is not printed
             msg = f"{origin}: {name}: expected the URL of a database, as postgresql://host/name"
             raise SettingsError(msg) from error
     return list(value) if isinstance(value, tuple) else value

@@ -1,4 +1,4 @@
-"""`tamis show`: what a condition means."""
+"""`tamis show`: the meaning of a condition."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tamis.cli.options import EventTypeFile, Json, Operators
 if TYPE_CHECKING:
     from tamis.errors import ConditionError
     from tamis.events.event_type import EventType
+    from tamis.formulas.formula import Formula
     from tamis.language.condition import Condition
-    from tamis.language.formula import Formula
 
 
 def show(
@@ -21,7 +21,8 @@ def show(
     operators: Operators = None,
     tree: Annotated[bool, typer.Option("--tree", help="Draw the formula as a tree.")] = False,
     engines: Annotated[
-        bool, typer.Option("--engines", help="Show what each engine is expected to take, and which one auto is.")
+        bool,
+        typer.Option("--engines", help="Show the estimated time of each engine, and the one that auto chooses."),
     ] = False,
     subscriptions: Annotated[
         str | None,
@@ -31,11 +32,11 @@ def show(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show what a condition means, or which engine suits subscriptions.
+    """Show the meaning of a condition, or which engine suits subscriptions.
 
-    Prints its canonical form; its formula, which is what engines match, with NULL dealt with; the formula's
-    predicates and their costs, in units of one comparison of integers; the attributes it reads and their
-    types, or without an event type the kinds of values it asks for.
+    Prints its canonical form; its formula, the two-valued form that engines match; the predicates of the formula
+    with their costs, in units of one integer comparison; the attributes that it reads with their types or,
+    without an event type, the required kinds of values.
 
     \b
     Examples:
@@ -74,14 +75,14 @@ def show(
 def _show_engines(text: str | None, subscriptions: str | None, type_: EventType, *, json: bool) -> None:
     from tamis.cli.output import JsonLines, Screen, note
     from tamis.cli.subscriptions import read_subscriptions
-    from tamis.engines.choosing import BATCH, choose
+    from tamis.engines.engine_choice import BATCH_EVENTS, choose
     from tamis.errors import ConditionError
-    from tamis.language.bulk import compile_conditions
+    from tamis.language.bulk import compile_many
 
     texts = [text]
     if subscriptions is not None:
         texts = [entry.condition for entry in read_subscriptions(subscriptions) if not entry.problems]
-    compiled = [each for each in compile_conditions(texts, type_) if not isinstance(each, ConditionError)]
+    compiled = [each for each in compile_many(texts, type_) if not isinstance(each, ConditionError)]
     if len(compiled) < len(texts):
         note(f"{len(texts) - len(compiled)} of {len(texts)} conditions are refused and left out")
     one, batch = choose(compiled, events=1), choose(compiled)
@@ -92,7 +93,9 @@ def _show_engines(text: str | None, subscriptions: str | None, type_: EventType,
         return
     screen = Screen()
     screen.say(f"auto is {batch.engine}: {batch.reason}.")
-    screen.say(f"{'engine':10}{'one event':>14}{f'batch of {BATCH:,}':>18}   us an event, estimated", style="bold")
+    screen.say(
+        f"{'engine':10}{'one event':>14}{f'batch of {BATCH_EVENTS:,}':>18}   us an event, estimated", style="bold"
+    )
     for name, time in batch.estimates.items():
         screen.say(f"{name:10}{one.estimates[name]:14,.1f}{time:18,.1f}")
 
@@ -109,7 +112,7 @@ def _refuse(error: ConditionError, *, json: bool) -> None:
 
 
 def _meaning(condition: Condition) -> dict[str, Any]:
-    from tamis.language.printing import to_text
+    from tamis.syntax.printing import to_text
 
     predicates = condition.formula.predicates()
     return {
@@ -123,9 +126,9 @@ def _meaning(condition: Condition) -> dict[str, Any]:
 
 
 def _attributes(condition: Condition) -> dict[str, str]:
-    """The attributes that the condition reads, by name; of schemaless ones, the kinds that it asks for."""
-    from tamis.language.expression import Apply, Path, walk
-    from tamis.language.printing import quote_name
+    """The types of the attributes that the condition reads; for schemaless ones, the required kinds."""
+    from tamis.formulas.expression import Apply, Path, walk
+    from tamis.syntax.printing import quote_name
 
     read_as: dict[int, str] = {}
     found: dict[str, list[str]] = {}
@@ -139,7 +142,7 @@ def _attributes(condition: Condition) -> dict[str, str]:
 
 
 def _nodes(formula: Formula) -> list[dict[str, Any]]:
-    """The formula as a list of nodes, operands before those that use them."""
+    """The formula as a list of nodes, operands before the nodes that use them."""
     places: dict[int, int] = {}
     nodes: list[dict[str, Any]] = []
     for node in formula.nodes():

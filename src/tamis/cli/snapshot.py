@@ -1,11 +1,10 @@
 """`tamis snapshot ...`: versions of subscriptions under a URL.
 
-What a version holds and how it is stored is decided elsewhere; here it is shown, and the work is started.
+`tamis.snapshot` stores versions; the commands call it and print the results.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -24,15 +23,14 @@ Version: TypeAlias = Annotated[
 snapshot = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 snapshot.command()(build)
 
-_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _MANY_BYTES = ("B", "kB", "MB", "GB", "TB")
 
 
 @snapshot.callback()
 def _snapshot(operators: Operators = None) -> None:
-    """Make and care for durable versions of subscriptions.
+    """Build, inspect and maintain durable versions of subscriptions.
 
-    URL is the path of a folder, or something like s3://bucket/folder.
+    URL is the path of a folder, or a URL such as s3://bucket/folder.
 
     \b
     Examples:
@@ -40,16 +38,16 @@ def _snapshot(operators: Operators = None) -> None:
       tamis snapshot versions alerts
       tamis snapshot forget alerts --keep-versions 5 --older-than 12h
 
-    Exit code 0 if all is well; 1 if a condition was refused or a file is damaged; 2 if the command could not be
+    Exit code 0 on success; 1 if a condition was refused or a file is damaged; 2 if the command could not be
     carried out.
     """
 
 
 @snapshot.command()
 def inspect(url: Url, version: Version = None, json: Json = False) -> None:
-    """Show what a version is made of.
+    """Show the content of a version.
 
-    Reads the manifest and the headers of its segments, never the arrays.
+    Reads the manifest and the headers of its segments, not the arrays.
 
     \b
     Examples:
@@ -63,18 +61,18 @@ def inspect(url: Url, version: Version = None, json: Json = False) -> None:
 
     with reported_errors():
         snapshots = Snapshots(url)
-        shown = _inspected(snapshots, snapshots.manifest(version))
+        shown = _inspection(snapshots, snapshots.manifest(version))
         if json:
             JsonLines().write(shown)
         else:
-            _print_inspected(snapshots.url, shown)
+            _print_inspection(snapshots.url, shown)
 
 
 @snapshot.command()
 def verify(url: Url, version: Version = None, json: Json = False, quiet: Quiet = False) -> None:
-    """Read everything and compare it with its checksum.
+    """Read all files and compare them with their checksums.
 
-    Without --version all versions, the pins, and whether there are files that are not of a snapshot.
+    Without --version, verifies all versions and the pins, and reports files that do not belong to a snapshot.
 
     \b
     Examples:
@@ -83,14 +81,14 @@ def verify(url: Url, version: Version = None, json: Json = False, quiet: Quiet =
 
     Exit code 1 if anything is damaged, missing or foreign; 2 if there is no version at all.
     """
-    from tamis.cli.output import JsonLines, Screen, counted, note, reported_errors
+    from tamis.cli.output import JsonLines, Screen, count_text, note, reported_errors
     from tamis.snapshot import Snapshots
 
     with reported_errors():
         snapshots = Snapshots(url)
         there = [snapshots.manifest(version).version] if version is not None else snapshots.versions()
         if not there:
-            snapshots.manifest()  # says that there is none
+            snapshots.manifest()  # raises: there is no version
         damages = snapshots.verify(version)
         lines, screen = JsonLines() if json else None, Screen()
         for damage in damages:
@@ -99,8 +97,8 @@ def verify(url: Url, version: Version = None, json: Json = False, quiet: Quiet =
             else:
                 screen.say(f"{damage.file}: {damage.message}")
         if not quiet:
-            found = counted(len(damages), "file") + " not as written" if damages else "all as written"
-            note(f"tamis: {counted(len(there), 'version')}, {found}")
+            found = count_text(len(damages), "file") + " not as written" if damages else "all as written"
+            note(f"tamis: {count_text(len(there), 'version')}, {found}")
     raise typer.Exit(1 if damages else 0)
 
 
@@ -112,9 +110,9 @@ def merge(url: Url, json: Json = False) -> None:
     Examples:
       tamis snapshot merge alerts
 
-    Exit code 2 if there is no version, or somebody else published meanwhile.
+    Exit code 2 if there is no version, or another version was published meanwhile.
     """
-    from tamis.cli.output import JsonLines, Screen, counted, reported_errors
+    from tamis.cli.output import JsonLines, Screen, count_text, reported_errors
     from tamis.matchers import Matchers
     from tamis.snapshot import Snapshots
 
@@ -132,7 +130,7 @@ def merge(url: Url, json: Json = False) -> None:
             Screen().say(f"version {after.version} is merged already")
         else:
             Screen().say(
-                f"version {after.version}: {counted(len(before.entries), 'segment')} of {_bytes(before.bytes)} "
+                f"version {after.version}: {count_text(len(before.entries), 'segment')} of {_bytes(before.bytes)} "
                 f"merged into {len(after.entries)} of {_bytes(after.bytes)}, {before.dead:,} dead slots gone"
             )
 
@@ -183,39 +181,45 @@ def versions(url: Url, json: Json = False) -> None:
 def forget(
     url: Url,
     keep_versions: Annotated[
-        int, typer.Option("--keep-versions", min=1, metavar="N", help="So many of the newest versions stay.")
+        int, typer.Option("--keep-versions", min=1, metavar="N", help="Keep this many of the newest versions.")
     ] = 10,
     older_than: Annotated[
         str,
         typer.Option(
-            "--older-than", metavar="TIME", help="A version stays until it was replaced that long ago: 90s, 12h."
+            "--older-than",
+            metavar="TIME",
+            help="Keep a version until it has been superseded for this long: 90s, 12h.",
         ),
     ] = "1d",
     grace: Annotated[
         str,
         typer.Option(
-            "--grace", metavar="TIME", help="A file that no version names stays that long: it may be for the next."
+            "--grace",
+            metavar="TIME",
+            help="Keep a file without a version for this long: it may be part of the next one.",
         ),
     ] = "1h",
     unpin: Annotated[
         list[str] | None,
-        typer.Option("--unpin", metavar="HOLDER", help="Let go of a pin first, if its holder never will."),
+        typer.Option("--unpin", metavar="HOLDER", help="First release a pin that its holder does not release."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be removed.")] = False,
     json: Json = False,
 ) -> None:
-    """Remove old versions, and the files that no version needs any more.
+    """Remove old versions, and the files that no remaining version needs.
 
-    The newest version and those that are pinned always stay.
+    The newest version and pinned versions are never removed.
 
     \b
     Examples:
       tamis snapshot forget alerts --dry-run
       tamis snapshot forget alerts --keep-versions 1 --older-than 0s
 
-    Exit code 2 if a manifest or a pin is damaged: then nobody can tell what is needed, and nothing is removed.
+    Exit code 2 if a manifest or a pin is damaged: then it is unknown which files are needed, and nothing is
+    removed.
     """
-    from tamis.cli.output import JsonLines, Screen, counted, fail, reported_errors
+    from tamis.cli.output import JsonLines, Screen, count_text, fail, reported_errors
+    from tamis.cli.times import read_duration
     from tamis.snapshot import Snapshots
 
     with reported_errors():
@@ -228,8 +232,8 @@ def forget(
                 snapshots.unpin(holder)
         collected = snapshots.forget(
             keep_versions=keep_versions,
-            older_than_seconds=_seconds(older_than, "--older-than"),
-            grace_seconds=_seconds(grace, "--grace"),
+            older_than_seconds=read_duration(older_than, "--older-than").total_seconds(),
+            grace_seconds=read_duration(grace, "--grace").total_seconds(),
             dry_run=dry_run,
         )
         if json:
@@ -238,8 +242,9 @@ def forget(
         else:
             which = f" ({_ranges(collected.versions)})" if collected.versions else ""
             Screen().say(
-                f"{'would remove' if dry_run else 'removed'} {counted(len(collected.versions), 'version')}{which} "
-                f"and {counted(len(collected.files), 'file')} of {_bytes(collected.bytes)}"
+                f"{'would remove' if dry_run else 'removed'} "
+                f"{count_text(len(collected.versions), 'version')}{which} "
+                f"and {count_text(len(collected.files), 'file')} of {_bytes(collected.bytes)}"
             )
 
 
@@ -255,7 +260,7 @@ def _summary(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def _inspected(snapshots: Snapshots, manifest: Manifest) -> dict[str, Any]:
+def _inspection(snapshots: Snapshots, manifest: Manifest) -> dict[str, Any]:
     segments = []
     for entry in manifest.entries:
         header = snapshots.header(entry.segment)
@@ -274,12 +279,12 @@ def _inspected(snapshots: Snapshots, manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def _described(name: str, event_type: dict[str, Any]) -> str:
+def _event_type_text(name: str, event_type: dict[str, Any]) -> str:
     attributes = event_type.get("attributes")
     return f"{name} ({'schemaless' if attributes is None else ', '.join(attributes)})"
 
 
-def _print_inspected(url: str, shown: dict[str, Any]) -> None:
+def _print_inspection(url: str, shown: dict[str, Any]) -> None:
     import json
 
     from tamis.cli.output import Screen, print_table
@@ -289,7 +294,7 @@ def _print_inspected(url: str, shown: dict[str, Any]) -> None:
     screen.say(f"{url}: version {shown['version']}{made_from}", style="bold")
     rows = [
         ("published", shown["created"][:19].replace("T", " ") + " UTC"),
-        *(("event type", _described(name, each)) for name, each in shown["event_types"].items()),
+        *(("event type", _event_type_text(name, each)) for name, each in shown["event_types"].items()),
         ("subscriptions", f"{shown['subscriptions']:,}, and {shown['dead']:,} dead slots"),
         ("bytes", f"{_bytes(shown['bytes'])} in arrays"),
         *(() if shown["statistics"] else (("statistics", "none"),)),
@@ -297,7 +302,7 @@ def _print_inspected(url: str, shown: dict[str, Any]) -> None:
     ]
     width = max(len(left) for left, _ in rows)
     for left, right in rows:
-        screen.say(f"  {left:{width}}  {_shortened(right, 200)}")
+        screen.say(f"  {left:{width}}  {_shorten(right, 200)}")
     screen.say("segments:", style="bold")
     table = [(each["name"][:12], each["slots"], each["dead"], _bytes(each["bytes"])) for each in shown["segments"]]
     print_table(("name", "slots", "dead", "bytes"), ([str(cell) for cell in row] for row in table))
@@ -313,7 +318,7 @@ def _print_inspected(url: str, shown: dict[str, Any]) -> None:
 
 
 def _print_statistics(event_types: Iterable[str], documents: dict[str, Any]) -> None:
-    """What is known of the events of each type."""
+    """Print the statistics of the events of each type."""
     from tamis.cli.output import Screen, print_table
     from tamis.statistics import Statistics
 
@@ -325,20 +330,20 @@ def _print_statistics(event_types: Iterable[str], documents: dict[str, Any]) -> 
                     each["attribute"],
                     f"{each['presence']:.1%}",
                     f"{each['distinct']:,}",
-                    _shortened(" .. ".join(each["quartiles"])),
-                    _shortened(", ".join(f"{value} {share:.1%}" for value, share in each["frequent"].items())),
+                    _shorten(" .. ".join(each["quartiles"])),
+                    _shorten(", ".join(f"{value} {share:.1%}" for value, share in each["frequent"].items())),
                 )
                 for each in Statistics.from_json(documents[name]).describe()
             )
             print_table(("attribute", "in events", "values", "quartiles", "frequent"), rows)
 
 
-def _shortened(text: str, most: int = 80) -> str:
+def _shorten(text: str, most: int = 80) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def _bytes(size: float) -> str:
-    """`12.3 kB`."""
+    """A size with its unit, such as `12.3 kB`."""
     unit = 0
     while size >= 1_000 and unit < len(_MANY_BYTES) - 1:
         size /= 1_000
@@ -346,18 +351,8 @@ def _bytes(size: float) -> str:
     return f"{size:.1f} {_MANY_BYTES[unit]}" if unit else f"{size:g} B"
 
 
-def _seconds(text: str, option: str) -> float:
-    """`12h` in seconds."""
-    from tamis.cli.output import fail
-
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smhd])", text)
-    if found is None:
-        fail(f"{option}: expected a number with s, m, h or d, as 90s or 12h, found {text!r}")
-    return float(found[1]) * _UNITS[found[2]]
-
-
 def _ranges(numbers: Sequence[int]) -> str:
-    """`1 to 3, 5`."""
+    """Numbers with runs abbreviated, such as `1 to 3, 5`."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:

@@ -1,6 +1,6 @@
-"""`tamis snapshot build`: subscriptions from files, published as a version.
+"""`tamis snapshot build`: publish the subscriptions of files as a version.
 
-Where there are versions already, only the difference is made, so that little is written and little travels.
+Only the difference to the newest version is compiled and written.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import typer
 from tamis.cli.options import EventTypeFile, Json, Quiet
 
 if TYPE_CHECKING:
-    from tamis.cli.subscriptions import Entry
+    from tamis.cli.subscriptions import SubscriptionEntry
     from tamis.errors import TamisError
     from tamis.events.event_type import EventType
     from tamis.matcher import Matcher
@@ -25,17 +25,17 @@ Url: TypeAlias = Annotated[
     str, typer.Argument(metavar="URL", help="The snapshot: a folder, or a URL such as s3://bucket/folder.")
 ]
 _AT_ONCE = 1_000_000
-"""Subscriptions added together: they become one segment, and fewer segments match faster."""
+"""Subscriptions added at once: they become one segment, and fewer segments match faster."""
 
 
 @dataclass(slots=True)
-class _Changes:
-    """What was done, and what was refused and why."""
+class _BuildChanges:
+    """Counts of changes, and the refused subscriptions with their errors."""
 
     added: int = 0
     replaced: int = 0
     removed: int = 0
-    refused: list[tuple[Entry, TamisError | None]] = field(default_factory=list)
+    refused: list[tuple[SubscriptionEntry, TamisError | None]] = field(default_factory=list)
 
 
 def build(
@@ -45,38 +45,40 @@ def build(
         typer.Option(
             "--subscriptions",
             metavar="FILE",
-            help="As for match; - for standard input. May be given more than once.",
+            help="A file as for match, or - for standard input; may be repeated.",
         ),
     ],
     event_type: EventTypeFile = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Publish a version that holds the subscriptions of files, and no others.
+    """Publish a version with exactly the subscriptions of files.
 
-    If there is a version already, what it has and the files have not is removed, what is new is added, and what
-    has changed is replaced; if nothing has, nothing is published. A condition that is refused is named; a
-    subscription that is there already stays as it was if its new condition is refused.
+    If there is a version already, subscriptions that are not in the files are removed, new ones are added and
+    changed ones are replaced; without changes, nothing is published. Refused conditions are reported; a
+    subscription of the version stays unchanged if its new condition is refused.
 
     \b
     Examples:
       tamis snapshot build alerts --subscriptions alerts.jsonl --event-type reading.json
       tamis snapshot build s3://bucket/alerts --subscriptions a.parquet --subscriptions b.parquet
 
-    Exit code 0 if all subscriptions were good, 1 if some were refused (the others are published), 2 if nothing
+    Exit code 0 if all subscriptions are valid, 1 if some were refused (the others are published), 2 if nothing
     could be published.
     """
     from tamis.cli.inputs import check_sources, load_event_type
-    from tamis.cli.output import JsonLines, Screen, counted, reported_errors, steps
+    from tamis.cli.output import JsonLines, Screen, count_text, reported_errors, steps
     from tamis.snapshot import Snapshots
 
     with reported_errors(), steps(shown=not quiet and not json) as step:
         check_sources(*subscriptions)
         snapshots = Snapshots(url)
         given = None if event_type is None else load_event_type(event_type)
-        matcher, newest = _opened(url, snapshots, given)
+        matcher, newest = _open_newest(url, snapshots, given)
         step("reading")
-        entries = _read(subscriptions, None if matcher.event_type.is_schemaless else matcher.event_type.name)
+        entries = _read_entries(
+            subscriptions, None if matcher.event_type.is_schemaless else matcher.event_type.name
+        )
         changes = _change(matcher, entries, step)
         _report(changes, as_json=json)
         version = newest
@@ -90,12 +92,12 @@ def build(
         else:
             done = f"{changes.added:,} added, {changes.replaced:,} replaced, {changes.removed:,} removed"
             same = "nothing changed" if version == newest else done
-            Screen().say(f"version {version}: {counted(len(matcher), 'subscription')}, {same}")
+            Screen().say(f"version {version}: {count_text(len(matcher), 'subscription')}, {same}")
     raise typer.Exit(1 if changes.refused else 0)
 
 
-def _opened(url: str, snapshots: Snapshots, given: EventType | None) -> tuple[Matcher, int | None]:
-    """The newest version, ready to be changed, and its number; an empty matcher if there is none."""
+def _open_newest(url: str, snapshots: Snapshots, given: EventType | None) -> tuple[Matcher, int | None]:
+    """A matcher with the newest version, and its number; an empty matcher and None if there is no version."""
     from tamis.cli.output import fail
     from tamis.matcher import Matcher
 
@@ -111,11 +113,11 @@ def _opened(url: str, snapshots: Snapshots, given: EventType | None) -> tuple[Ma
     return matcher, newest
 
 
-def _read(sources: list[str], event_type: str | None) -> list[Entry]:
-    """The entries of all files; an id that an earlier file has is a problem."""
+def _read_entries(sources: list[str], event_type: str | None) -> list[SubscriptionEntry]:
+    """The entries of all files; an id that an earlier file has is reported as a problem."""
     from tamis.cli.subscriptions import read_subscriptions
 
-    entries: list[Entry] = []
+    entries: list[SubscriptionEntry] = []
     places: dict[str, str] = {}
     for source in sources:
         for entry in read_subscriptions(source, event_type=event_type):
@@ -128,12 +130,12 @@ def _read(sources: list[str], event_type: str | None) -> list[Entry]:
     return entries
 
 
-def _change(matcher: Matcher, entries: list[Entry], step: Callable[[str], None]) -> _Changes:
-    """Make the matcher hold what the entries say."""
+def _change(matcher: Matcher, entries: list[SubscriptionEntry], step: Callable[[str], None]) -> _BuildChanges:
+    """Change the matcher so that it has exactly the subscriptions of the entries."""
     from tamis import Subscription
     from tamis.errors import TamisError
 
-    changes = _Changes()
+    changes = _BuildChanges()
     held = {subscription.id: subscription for subscription in matcher}
     good = {entry.id: entry for entry in entries if not entry.problems}
     wanted = {entry.id for entry in entries}
@@ -165,15 +167,11 @@ def _change(matcher: Matcher, entries: list[Entry], step: Callable[[str], None])
     return changes
 
 
-def _report(changes: _Changes, *, as_json: bool) -> None:
-    """Name what was refused, on standard error."""
-    from tamis.cli.output import JsonLines, note
-    from tamis.cli.problems import entry_problems, refusal_text
+def _report(changes: _BuildChanges, *, as_json: bool) -> None:
+    """Report the refused subscriptions on standard error."""
+    from tamis.cli.output import JsonLines
+    from tamis.cli.problems import report_refusal
 
     lines = JsonLines(sys.stderr.buffer) if as_json else None
     for entry, error in changes.refused:
-        if lines is not None:
-            place = {"file": entry.file, "line": entry.line, "subscription_id": entry.id or None}
-            lines.write({"kind": "refused", **place, "problems": entry_problems(entry, error)})
-        else:
-            note(refusal_text(entry, error))
+        report_refusal(entry, error, lines)

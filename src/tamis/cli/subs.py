@@ -1,38 +1,37 @@
-"""`tamis subs ...`: the subscriptions of record.
+"""`tamis subs ...`: the subscriptions in a store.
 
-What may be changed and how is decided by the store; here it is shown, and the work is started.
+The store defines what may change and how; the commands call it and print the results.
 """
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from tamis.cli.options import Json, Operators
+from tamis.cli.options import Condition, Json, Label, Operators, Priority
 from tamis.cli.subs_files import TypeName, export, import_
-from tamis.cli.subs_store import StoreUrl, opened, stored_record
+from tamis.cli.subs_store import StoreUrl, open_store, stored_record
+from tamis.cli.subs_types import types
 
 if TYPE_CHECKING:
-    from tamis.store import Change, Store
+    from tamis.store import ChangeLogEntry
 
 Expires: TypeAlias = Annotated[
     str | None,
-    typer.Option("--expires", metavar="TIME", help="When it ends: 2026-12-31T18:00Z, or 30d from now."),
+    typer.Option("--expires", metavar="TIME", help="When it expires: 2026-12-31T18:00Z, or 30d from now."),
 ]
-_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)([smhd])")
-_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 subs = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 
 @subs.callback()
 def _subs(operators: Operators = None) -> None:
-    """Keep subscriptions in a store: who wants what, since when, and everything that ever changed.
+    """Manage subscriptions in a store, which also keeps every change of them.
 
-    A store is a SQLite file or a PostgreSQL database: --store, or the variable TAMIS_STORE, or tamis.db.
+    A store is a SQLite file or a PostgreSQL database, given by --store or the variable TAMIS_STORE; by default the
+    file tamis.db.
 
     \b
     Examples:
@@ -42,33 +41,36 @@ def _subs(operators: Operators = None) -> None:
       tamis subs history cheap
       tamis subs --operators alarms add crowd "people(image) > 50"
 
-    Exit code 0 if all is well; 1 if a condition was refused or an id is not there; 2 if the command could not be
-    carried out.
+    Exit code 0 on success; 1 if a condition was refused or an id is unknown; 2 if the command could not be carried
+    out.
     """
 
 
 @subs.command()
 def add(
-    id: Annotated[str, typer.Argument(metavar="ID", help="Of the subscription.")],
-    condition: Annotated[str, typer.Argument(metavar="CONDITION", help="What it waits for.")],
+    id: Annotated[str, typer.Argument(metavar="ID", help="The id of the subscription.")],
+    condition: Condition,
     type: TypeName = None,
-    owner: Annotated[str | None, typer.Option("--owner", metavar="NAME", help="Whose it is.")] = None,
-    label: Annotated[str | None, typer.Option("--label", metavar="TEXT", help="What people call it.")] = None,
-    priority: Annotated[
-        int | None, typer.Option("--priority", metavar="N", help="Higher ones come first; by default 0.")
+    owner: Annotated[
+        str | None, typer.Option("--owner", metavar="NAME", help="The owner of the subscription.")
     ] = None,
+    label: Label = None,
+    priority: Priority = None,
     valid_from: Annotated[
-        str | None, typer.Option("--valid-from", metavar="TIME", help="When it starts; by default at once.")
+        str | None, typer.Option("--valid-from", metavar="TIME", help="When it becomes valid; by default at once.")
     ] = None,
     expires: Expires = None,
     replace: Annotated[
         bool,
-        typer.Option("--replace", help="If it is there already, change its condition and what else is given."),
+        typer.Option("--replace", help="If the id exists, change its condition and the other given fields."),
     ] = False,
     store: StoreUrl = "tamis.db",
     json: Json = False,
 ) -> None:
     """Add a subscription.
+
+    Without --type, it is to the only declared event type; if there are several or none, to `event`, which is
+    schemaless, so that names of attributes are not checked.
 
     \b
     Examples:
@@ -84,7 +86,7 @@ def add(
     options = {"event_type": type, "owner": owner, "label": label, "priority": priority}
     times = {"valid_from": _time(valid_from, "--valid-from"), "expires": _time(expires, "--expires")}
     given: dict[str, Any] = {name: value for name, value in (options | times).items() if value is not None}
-    with opened(store) as opened_store:
+    with open_store(store) as opened_store:
         before = opened_store.get(id) if replace and id in opened_store else None
         try:
             change = opened_store.add if before is None else opened_store.replace
@@ -98,19 +100,20 @@ def add(
             raise typer.Exit(1) from error
         after = opened_store.get(id)
         if json:
-            JsonLines().write({"version": version, "id": id, "revision": after.revision})
+            JsonLines().write({"store_version": version, "id": id, "revision": after.revision})
         else:
             done = "added" if before is None else "unchanged" if before == after else "changed"
-            Screen().say(f"version {version}: {id!r} {done}, revision {after.revision}")
+            Screen().say(f"store version {version}: {id!r} {done}, revision {after.revision}")
 
 
 subs.command("import")(import_)
 subs.command()(export)
+subs.add_typer(types, name="type")
 
 
 @subs.command()
 def remove(
-    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Of the subscriptions.")],
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="The ids of the subscriptions.")],
     store: StoreUrl = "tamis.db",
     json: Json = False,
 ) -> None:
@@ -120,27 +123,27 @@ def remove(
     Examples:
       tamis subs remove cheap nikon
 
-    Exit code 1 if one of them is not there (the others are removed).
+    Exit code 1 if one of the ids is unknown (the others are removed).
     """
-    from tamis.cli.output import JsonLines, Screen, counted, note
+    from tamis.cli.output import JsonLines, Screen, count_text, note
 
-    with opened(store, create=False) as opened_store:
+    with open_store(store, create=False) as opened_store:
         unknown = opened_store.remove_many(ids)
         version, removed = opened_store.version(), len({*ids}) - len(unknown)
         if json:
-            JsonLines().write({"version": version, "removed": removed, "unknown": unknown})
+            JsonLines().write({"store_version": version, "removed": removed, "unknown": unknown})
         else:
             for id in unknown:
                 note(f"there is no subscription {id!r}")
-            Screen().say(f"version {version}: {counted(removed, 'subscription')} removed")
+            Screen().say(f"store version {version}: {count_text(removed, 'subscription')} removed")
     raise typer.Exit(1 if unknown else 0)
 
 
 @subs.command()
 def renew(
-    id: Annotated[str, typer.Argument(metavar="ID", help="Of the subscription.")],
+    id: Annotated[str, typer.Argument(metavar="ID", help="The id of the subscription.")],
     expires: Expires = None,
-    never: Annotated[bool, typer.Option("--never", help="It does not expire at all.")] = False,
+    never: Annotated[bool, typer.Option("--never", help="The subscription does not expire.")] = False,
     store: StoreUrl = "tamis.db",
     json: Json = False,
 ) -> None:
@@ -151,32 +154,42 @@ def renew(
       tamis subs renew cheap --expires 30d
       tamis subs renew cheap --never
 
-    Exit code 2 if there is no such subscription, or the time is over.
+    Exit code 2 if there is no such subscription, or the time has passed.
     """
     from tamis.cli.output import JsonLines, Screen, fail
 
     if (expires is None) != never:
         fail("expected --expires or --never")
-    with opened(store, create=False) as opened_store:
+    with open_store(store, create=False) as opened_store:
         version = opened_store.renew(id, _time(expires, "--expires"))
         until = opened_store.get(id).expires
         if json:
             shown = None if until is None else until.isoformat()
-            JsonLines().write({"version": version, "id": id, "expires": shown})
+            JsonLines().write({"store_version": version, "id": id, "expires": shown})
         else:
-            Screen().say(f"version {version}: {id!r} expires {'never' if until is None else _shown(until)}")
+            Screen().say(
+                f"store version {version}: {id!r} expires {'never' if until is None else _time_text(until)}"
+            )
 
 
 @subs.command("list")
 def list_(
-    owner: Annotated[str | None, typer.Option("--owner", metavar="NAME", help="Of this owner only.")] = None,
-    type: Annotated[str | None, typer.Option("--type", metavar="NAME", help="To this event type only.")] = None,
-    label: Annotated[str | None, typer.Option("--label", metavar="TEXT", help="With this label only.")] = None,
-    prefix: Annotated[str, typer.Option("--prefix", metavar="TEXT", help="Whose ids start so.")] = "",
+    owner: Annotated[
+        str | None, typer.Option("--owner", metavar="NAME", help="Only subscriptions of this owner.")
+    ] = None,
+    type: Annotated[
+        str | None, typer.Option("--type", metavar="NAME", help="Only subscriptions to this event type.")
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option("--label", metavar="TEXT", help="Only subscriptions with this label.")
+    ] = None,
+    prefix: Annotated[str, typer.Option("--prefix", metavar="TEXT", help="Only ids with this prefix.")] = "",
     after: Annotated[
-        str, typer.Option("--after", metavar="ID", help="Whose ids come after this one, for the next page.")
+        str, typer.Option("--after", metavar="ID", help="Only ids after this one, for the next page.")
     ] = "",
-    limit: Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="At most so many.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, metavar="N", help="The greatest number of subscriptions.")
+    ] = None,
     store: StoreUrl = "tamis.db",
     json: Json = False,
 ) -> None:
@@ -191,8 +204,10 @@ def list_(
     """
     from tamis.cli.output import JsonLines, print_table
 
-    with opened(store, create=False) as opened_store, opened_store.view() as view:
-        found = view.listed(owner=owner, event_type=type, label=label, prefix=prefix, after=after, limit=limit)
+    with open_store(store, create=False) as opened_store, opened_store.view() as view:
+        found = view.subscriptions(
+            owner=owner, event_type=type, label=label, prefix=prefix, after=after, limit=limit
+        )
         if json:
             lines = JsonLines()
             for each in found:
@@ -211,7 +226,7 @@ def list_(
                     str(each.priority),
                     each.owner or "",
                     each.state if each.refusal is None else "refused",
-                    "" if each.expires is None else _shown(each.expires),
+                    "" if each.expires is None else _time_text(each.expires),
                     " ".join(each.condition.split()),
                 )
                 for each in found
@@ -221,7 +236,7 @@ def list_(
 
 @subs.command()
 def history(
-    id: Annotated[str, typer.Argument(metavar="ID", help="Of the subscription.")],
+    id: Annotated[str, typer.Argument(metavar="ID", help="The id of the subscription.")],
     store: StoreUrl = "tamis.db",
     json: Json = False,
 ) -> None:
@@ -231,30 +246,33 @@ def history(
     Examples:
       tamis subs history cheap
 
-    Exit code 1 if there never was such a subscription, or its changes have been cut.
+    Exit code 1 if there never was such a subscription, or its changes have been trimmed.
     """
     from tamis.cli.output import JsonLines, note, print_table
 
-    with opened(store, create=False) as opened_store:
+    with open_store(store, create=False) as opened_store:
         found, trimmed = opened_store.history(id), opened_store.trimmed()
         if trimmed:
-            note(f"tamis: the changes up to version {trimmed} have been cut")
+            note(f"tamis: the changes up to store version {trimmed} have been trimmed")
         if json:
             lines = JsonLines()
             for change in found:
                 lines.write(_change_record(change))
         elif found:
+            has_actors = any(change.actor for change in found)
+            columns = ("store version", "at (UTC)", "change", "revision", "type", "owner", "expires (UTC)")
             print_table(
-                ("version", "at (UTC)", "change", "revision", "type", "owner", "expires (UTC)", "condition"),
+                (*columns, *(("by",) if has_actors else ()), "condition"),
                 (
                     (
-                        str(change.version),
-                        _shown(change.at),
+                        str(change.store_version),
+                        _time_text(change.at),
                         change.kind,
                         str(change.revision),
                         change.event_type,
                         change.owner or "",
-                        "" if change.expires is None else _shown(change.expires),
+                        "" if change.expires is None else _time_text(change.expires),
+                        *((change.actor or "",) if has_actors else ()),
                         " ".join(change.condition.split()),
                     )
                     for change in found
@@ -265,69 +283,7 @@ def history(
     raise typer.Exit(0 if found else 1)
 
 
-@subs.command("type")
-def type_(
-    file: Annotated[
-        str | None, typer.Argument(metavar="FILE", help="The event type to declare, a JSON file.")
-    ] = None,
-    store: StoreUrl = "tamis.db",
-    json: Json = False,
-) -> None:
-    """Declare an event type or change the one of that name; without a file, list them.
-
-    The conditions of its subscriptions are compiled again. What is now refused is named and not matched, and
-    comes back when it compiles again.
-
-    \b
-    Examples:
-      tamis subs type camera.json
-      tamis subs type
-
-    Exit code 1 if subscriptions are refused, 2 if the event type cannot be read.
-    """
-    from tamis.cli.inputs import load_event_type
-    from tamis.cli.output import reported_errors
-
-    if file is None:
-        with opened(store, create=False) as opened_store:
-            _list_types(opened_store, as_json=json)
-        return
-    with reported_errors():
-        event_type = load_event_type(file)
-    with opened(store) as opened_store:
-        refused = _declared(opened_store, event_type, as_json=json)
-    raise typer.Exit(1 if refused else 0)
-
-
-def _declared(store: Store, event_type: Any, *, as_json: bool) -> int:
-    """Set the type and say what is refused; gives how many."""
-    from tamis.cli.output import JsonLines, Screen, counted, note
-
-    refusals = store.set_event_type(event_type)
-    for refusal in refusals if not as_json else ():
-        note(f"subscription {refusal.id!r} is refused:\n{refusal.error}")
-    if as_json:
-        refused = [{"id": refusal.id, "message": str(refusal.error)} for refusal in refusals]
-        JsonLines().write({"version": store.version(), "event_type": event_type.name, "refused": refused})
-    else:
-        said = f", {counted(len(refusals), 'subscription')} refused" if refusals else ""
-        Screen().say(f"version {store.version()}: event type {event_type.name!r} declared{said}")
-    return len(refusals)
-
-
-def _list_types(store: Store, *, as_json: bool) -> None:
-    from tamis.cli.output import JsonLines, Screen
-
-    for name, event_type in store.event_types().items():
-        if as_json:
-            JsonLines().write(event_type.to_dict())
-        else:
-            attributes = event_type.attributes
-            described = "schemaless" if attributes is None else ", ".join(each.name for each in attributes)
-            Screen().say(f"{name}: {described}")
-
-
-def _change_record(change: Change) -> dict[str, Any]:
+def _change_record(change: ChangeLogEntry) -> dict[str, Any]:
     from dataclasses import asdict
 
     record = asdict(change)
@@ -336,20 +292,15 @@ def _change_record(change: Change) -> dict[str, Any]:
     return record
 
 
-def _shown(time: datetime) -> str:
+def _time_text(time: datetime) -> str:
     return time.isoformat(" ", "seconds")[:19]
 
 
 def _time(text: str | None, option: str) -> datetime | None:
-    """`2026-12-31T18:00Z`, or `30d` from now."""
-    from tamis.cli.output import fail
+    """The time of an option; a duration is added to the current time."""
+    from tamis.cli.times import read_time
 
     if text is None:
         return None
-    duration = _DURATION.fullmatch(text)
-    if duration is not None:
-        return datetime.now(UTC) + timedelta(seconds=float(duration[1]) * _UNITS[duration[2]])
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        fail(f"{option}: expected a time, as 2026-12-31T18:00Z, or a duration, as 12h or 30d, found {text!r}")
+    time = read_time(text, option)
+    return datetime.now(UTC) + time if isinstance(time, timedelta) else time

@@ -1,4 +1,4 @@
-"""What the commands on a store share."""
+"""Access to a store, which the commands of `tamis subs` share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 if TYPE_CHECKING:
-    from tamis.store import Store, Stored
+    from tamis.store import Store, StoredSubscription
 
 StoreUrl: TypeAlias = Annotated[
     str,
@@ -24,8 +24,8 @@ StoreUrl: TypeAlias = Annotated[
 
 
 @contextmanager
-def opened(url: str, *, create: bool = True) -> Iterator[Store]:
-    """The store, for one command; what goes wrong becomes a message and exit code 2."""
+def open_store(url: str, *, create: bool = True) -> Iterator[Store]:
+    """The store for one command; errors become a message and exit code 2."""
     from tamis.cli.output import fail, reported_errors
 
     try:
@@ -36,8 +36,8 @@ def opened(url: str, *, create: bool = True) -> Iterator[Store]:
         yield store
 
 
-def stored_record(stored: Stored) -> dict[str, Any]:
-    """A subscription for JSON: what it was added with, then what became of it."""
+def stored_record(stored: StoredSubscription) -> dict[str, Any]:
+    """A subscription as a JSON record: the given fields, then its state."""
     return {
         **given_record(stored),
         "revision": stored.revision,
@@ -48,15 +48,16 @@ def stored_record(stored: Stored) -> dict[str, Any]:
     }
 
 
-def given_record(stored: Stored) -> dict[str, Any]:
-    """What a subscription was added with, as an import reads it."""
+def given_record(stored: StoredSubscription) -> dict[str, Any]:
+    """The fields that were given for a subscription, as `tamis subs import` reads them."""
     return {
         "id": stored.id,
         "condition": stored.condition,
-        "type": stored.event_type,
+        "event_type": stored.event_type,
         "owner": stored.owner,
         "label": stored.label,
         "priority": stored.priority,
         "valid_from": None if stored.valid_from is None else stored.valid_from.isoformat(),
         "expires": None if stored.expires is None else stored.expires.isoformat(),
+        "state": stored.state,
     }

@@ -1,7 +1,7 @@
-"""Subscriptions from files: JSON lines, CSV, Parquet, a text with one condition a line; or from a store.
+"""Reads subscriptions from files (JSON lines, CSV, Parquet, a text with one condition per line) or from a store.
 
-A record that is no subscription keeps its place in the result, with everything that is wrong with it; only
-what makes the whole file unreadable is an error. Conditions are not looked into here.
+A malformed record gives an entry with its problems; only an unreadable file raises an error. Conditions are not
+compiled here.
 """
 
 from __future__ import annotations
@@ -12,36 +12,42 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tamis.cli.inputs import STDIN, source_name
+from tamis.cli.output import note
 from tamis.errors import SubscriptionError
 from tamis.events.conversion import clean
-from tamis.places import is_store
+from tamis.events.schemas import suggestion
+from tamis.urls import is_store
 
-_KEYS = ("id", "condition", "type", "priority", "owner")
+_STORED = ("label", "valid_from", "expires", "state")
+_KEYS = ("id", "condition", "event_type", "priority", "owner", *_STORED)
+_OLD_TYPE = "type"
+"""What `event_type` was called."""
 _JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 _COMMENTS = ("#", "--")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SubscriptionEntry:
     """One subscription of a file.
 
     Attributes:
-        id: Its own or, in a text of conditions, its line number; may be empty if there are problems.
-        condition: Its text.
-        file: Where it stands.
-        line: Its first line, counted from 1; the row of a Parquet file.
-        whole_line: Is the condition the line itself, so that columns are those of the file?
-        type: The event type that it says it is for.
-        priority: Higher ones come first.
-        owner: Whose it is.
-        problems: What is wrong with the record, apart from its condition.
+        id: The id or, in a text of conditions, the line number; may be empty if there are problems.
+        condition: The text of the condition.
+        file: The name of the file.
+        line: The first line of the record, counted from 1; the row in a Parquet file.
+        whole_line: Is the condition the whole line, so that its columns are those of the file?
+        event_type: The event type that the record names.
+        priority: Subscriptions of higher priority come first.
+        owner: The owner of the subscription.
+        stored: The fields that only a store keeps, as far as the record has them.
+        is_old: Does the record name the event type as `type`?
+        problems: The problems of the record, apart from its condition.
     """
 
     id: str
@@ -49,56 +55,63 @@ class Entry:
     file: str
     line: int
     whole_line: bool = False
-    type: str | None = None
+    event_type: str | None = None
     priority: int = 0
     owner: str | None = None
+    stored: Mapping[str, Any] = field(default_factory=dict)
+    is_old: bool = False
     problems: tuple[str, ...] = ()
 
     @property
     def place(self) -> str:
-        """`cameras.jsonl:3`."""
+        """File and line, such as `cameras.jsonl:3`."""
         return f"{self.file}:{self.line}"
 
 
-def read_subscriptions(source: str, *, event_type: str | None = None) -> list[Entry]:
+def read_subscriptions(source: str, *, event_type: str | None = None) -> list[SubscriptionEntry]:
     """The subscriptions of a file, by its suffix, of standard input, or of a store.
 
     Args:
         source: A path, the URL of a store, or `-` for standard input: JSON lines, conditions, or both.
-        event_type: Name of the event type; a subscription to another one has a problem, in a store it is left out.
+        event_type: Name of the event type; subscriptions to another one get a problem, in a store they are
+            left out.
 
     Raises:
-        SubscriptionError: The file cannot be read as what its suffix says.
+        SubscriptionError: The file does not have the format of its suffix.
     """
     suffix = "" if source == STDIN else Path(source).suffix.lower()
     try:
-        found: Iterable[Entry]
+        found: Iterable[SubscriptionEntry]
         if is_store(source):
-            found = _stored(source, event_type)
+            found = _read_store(source, event_type)
         elif suffix == ".parquet":
             found = _parquet(source)
         elif suffix == ".csv":
             found = _csv(source, _text(source))
         else:
             found = _lines(source, json_only=suffix in _JSON_SUFFIXES)
-        return list(_checked(found, event_type))
+        entries = list(_check_together(found, event_type))
     except (csv.Error, UnicodeDecodeError) as error:
         msg = f"{source_name(source)}: {error}"
         raise SubscriptionError(msg) from error
+    old = next((entry for entry in entries if entry.is_old), None)
+    if old is not None:
+        note(f"tamis: warning: {old.place}: {_OLD_TYPE!r} is called 'event_type' now; rename it")
+    return entries
 
 
-def _stored(source: str, event_type: str | None) -> Iterator[Entry]:
+def _read_store(source: str, event_type: str | None) -> Iterator[SubscriptionEntry]:
     from tamis.store import Store
 
     with Store.open(source, create=False) as store:
         for number, each in enumerate(store.list(event_type=event_type), 1):
-            yield Entry(
+            yield SubscriptionEntry(
                 each.id, each.condition, store.url, number, False, each.event_type, each.priority, each.owner
             )
 
 
-def _checked(entries: Iterable[Entry], event_type: str | None) -> Iterator[Entry]:
-    """The entries, with the problems that show only in company."""
+def _check_together(entries: Iterable[SubscriptionEntry], event_type: str | None) -> Iterator[SubscriptionEntry]:
+    """The entries, with problems that involve several entries or the event type added."""
     places: dict[str, int] = {}
     for entry in entries:
         problems = list(entry.problems)
@@ -106,8 +119,8 @@ def _checked(entries: Iterable[Entry], event_type: str | None) -> Iterator[Entry
             problems.append(f"there is already a subscription {entry.id!r}, at line {places[entry.id]}")
         elif entry.id:
             places[entry.id] = entry.line
-        if event_type is not None and entry.type is not None and entry.type != event_type:
-            problems.append(f"it is for events of type {entry.type!r}, these are of type {event_type!r}")
+        if event_type is not None and entry.event_type is not None and entry.event_type != event_type:
+            problems.append(f"it is for events of type {entry.event_type!r}, these are of type {event_type!r}")
         yield entry if len(problems) == len(entry.problems) else replace(entry, problems=tuple(problems))
 
 
@@ -119,37 +132,37 @@ def _text(source: str) -> str:
     return _bytes(source).decode("utf-8-sig")
 
 
-def _lines(source: str, *, json_only: bool) -> Iterator[Entry]:
+def _lines(source: str, *, json_only: bool) -> Iterator[SubscriptionEntry]:
     file = source_name(source)
     for number, line in enumerate(_bytes(source).removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         try:
             text = line.decode().removesuffix("\r")
         except UnicodeDecodeError as error:
             problem = f"not UTF-8: {error.reason} at byte {error.start}"
-            yield Entry("", "", file, number, problems=(problem,))
+            yield SubscriptionEntry("", "", file, number, problems=(problem,))
             continue
         start = text.lstrip()
         if not start:
             continue
-        if json_only or start.startswith("{"):  # no condition starts like that
+        if json_only or start.startswith("{"):  # no condition starts with a brace
             yield _json(text, file, number)
         elif not start.startswith(_COMMENTS):
-            yield Entry(str(number), text, file, number, whole_line=True)
+            yield SubscriptionEntry(str(number), text, file, number, whole_line=True)
 
 
-def _json(text: str, file: str, line: int) -> Entry:
+def _json(text: str, file: str, line: int) -> SubscriptionEntry:
     try:
         record = json.loads(text)
     except json.JSONDecodeError as error:
-        return Entry("", "", file, line, problems=(f"not JSON: {error.msg} at column {error.colno}",))
+        return SubscriptionEntry("", "", file, line, problems=(f"not JSON: {error.msg} at column {error.colno}",))
     except (ValueError, RecursionError) as error:
-        return Entry("", "", file, line, problems=(f"not JSON: {error}",))
+        return SubscriptionEntry("", "", file, line, problems=(f"not JSON: {error}",))
     if not isinstance(record, dict):
-        return Entry("", "", file, line, problems=("expected a JSON object with id and condition",))
+        return SubscriptionEntry("", "", file, line, problems=("expected a JSON object with id and condition",))
     return _entry(record, file, line)
 
 
-def _csv(source: str, text: str) -> Iterator[Entry]:
+def _csv(source: str, text: str) -> Iterator[SubscriptionEntry]:
     file = source_name(source)
     rows = csv.reader(io.StringIO(text, newline=""))
     header = [name.strip() for name in next(rows, [])]
@@ -169,14 +182,14 @@ def _csv(source: str, text: str) -> Iterator[Entry]:
         first = rows.line_num + 1
 
 
-def _parquet(source: str) -> Iterator[Entry]:
+def _parquet(source: str) -> Iterator[SubscriptionEntry]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         names = pq.ParquetFile(source).schema_arrow.names
         _check_columns(names, source)
-        table = pq.read_table(source, columns=[name for name in _KEYS if name in names])
+        table = pq.read_table(source)
     except pa.ArrowException as error:
         msg = f"{source}: {error}"
         raise SubscriptionError(msg) from error
@@ -190,48 +203,67 @@ def _check_columns(names: list[str], file: str) -> None:
         found = ", ".join(names) or "none"
         msg = f"{file}: there is no column {' and no column '.join(missing)}; found {found}"
         raise SubscriptionError(msg)
+    unknown = _unknown_keys(names, "column")
+    if unknown:
+        msg = f"{file}: {'; '.join(unknown)}"
+        raise SubscriptionError(msg)
 
 
-def _entry(record: Mapping[str, Any], file: str, line: int) -> Entry:
-    """A record as a subscription, with all that is wrong with it."""
-    problems: list[str] = []
+def _entry(record: Mapping[str, Any], file: str, line: int) -> SubscriptionEntry:
+    """The entry of a record, with all of its problems."""
+    problems = _unknown_keys(record, "key")
+    is_old = _OLD_TYPE in record
+    if is_old:
+        if record.get("event_type", record[_OLD_TYPE]) != record[_OLD_TYPE]:
+            problems.append(f"{_OLD_TYPE!r} is the old name of 'event_type': give one of them")
+        record = {"event_type": record[_OLD_TYPE], **record}
     id, condition = record.get("id"), record.get("condition")
     if isinstance(id, int) and not isinstance(id, bool):
         id = str(id)
     if not isinstance(id, str) or not id:
-        problems.append(_expected("id", "a text or an integer", record))
+        problems.append(_expected_text("id", "a text or an integer", record))
         id = ""
     if not isinstance(condition, str):
-        problems.append(_expected("condition", "a text", record))
+        problems.append(_expected_text("condition", "a text", record))
         condition = ""
     priority = record.get("priority")
     if priority is None:
         priority = 0
     elif not isinstance(priority, int) or isinstance(priority, bool):
-        problems.append(_expected("priority", "an integer", record))
+        problems.append(_expected_text("priority", "an integer", record))
         priority = 0
     texts = {}
-    for key in ("type", "owner"):
+    for key in ("event_type", "owner"):
         texts[key] = record.get(key)
         if texts[key] is not None and not isinstance(texts[key], str):
-            problems.append(_expected(key, "a text", record))
+            problems.append(_expected_text(key, "a text", record))
             texts[key] = None
-    return Entry(
+    return SubscriptionEntry(
         clean(id),
         clean(condition),
         file,
         line,
-        type=texts["type"],
+        event_type=texts["event_type"],
         priority=priority,
         owner=texts["owner"],
+        stored={key: record[key] for key in _STORED if key in record},
+        is_old=is_old,
         problems=tuple(problems),
     )
 
 
-def _expected(key: str, kind: str, record: Mapping[str, Any]) -> str:
+def _expected_text(key: str, kind: str, record: Mapping[str, Any]) -> str:
     value = record.get(key)
     if value is not None:
         return f"{key}: expected {kind}, found {json.dumps(value, default=str)[:80]}"
-    unknown = [str(name) for name in record if name not in _KEYS]
-    close = get_close_matches(key, unknown, 1)
-    return f"{key} is missing" + (f"; is {close[0]!r} meant to be it?" if close else "")
+    return f"{key} is missing"
+
+
+def _unknown_keys(names: Iterable[str], what: str) -> list[str]:
+    """The problems of keys that no subscription has."""
+    problems = []
+    for name in names:
+        if name not in (*_KEYS, _OLD_TYPE):
+            hint = suggestion(name, _KEYS) or f"; expected {', '.join(_KEYS)}"
+            problems.append(f"there is no {what} {name!r}{hint}")
+    return problems

@@ -1,6 +1,6 @@
-"""`tamis test`: the cases that people keep beside their conditions.
+"""`tamis test`: run test cases of conditions.
 
-Verdicts come from the reference evaluator, and lists of matched subscriptions from a matcher.
+The reference evaluator gives verdicts, and a matcher gives lists of matching subscriptions.
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ _WORDS = {True: "true", False: "false", None: "unknown"}
 
 def test(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="YAML files of test cases.")],
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name the cases that pass, too.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print the cases that pass, too.")] = False,
     operators: Operators = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Run test cases of conditions.
 
-    A failing case is shown with the tree of its condition: every part with its verdict and the values it read.
+    A failing case is printed with the tree of its condition: every part with its verdict and the values that it
+    read.
 
     \b
     A file of cases:
-      event_type: camera.json       # a file beside this one, or inline; may be left out
-      subscriptions: cameras.jsonl  # a file beside this one, or a mapping of ids to conditions
+      event_type: camera.json       # a file relative to this one, or inline; optional
+      subscriptions: cameras.jsonl  # a file relative to this one, or a mapping of ids to conditions
       cases:
         - name: a cheap Sony
           condition: bargain        # the id of a subscription, or else a condition
@@ -51,10 +52,10 @@ def test(
       tamis test --verbose rules/*_test.yaml
 
     Exit code 0 if all cases pass, 1 if some fail or a subscription is refused, 2 if a file is malformed; the
-    cases of the other files are run all the same.
+    cases of the other files still run.
     """
     from tamis.cli.cases import read_cases
-    from tamis.cli.output import JsonLines, Screen, counted, note
+    from tamis.cli.output import JsonLines, Screen, count_text, note
     from tamis.errors import TamisError
 
     read: list[CaseFile] = []
@@ -68,7 +69,7 @@ def test(
     screen, lines = Screen(), JsonLines() if json else None
     passed = failed = refused = 0
     for file in read:
-        run = _Run(file)
+        run = _CaseRun(file)
         for text in run.refusals():
             refused += 1
             note(text)
@@ -83,13 +84,13 @@ def test(
             elif verbose:
                 screen.say(f"✓ {file.path}:{case.line}: {case.name}", style="green")
     if read and not quiet:
-        note(f"tamis: {counted(passed + failed, 'case')}, {passed} passed, {failed} failed")
+        note(f"tamis: {count_text(passed + failed, 'case')}, {passed} passed, {failed} failed")
     raise typer.Exit(2 if malformed else 1 if failed or refused else 0)
 
 
 @dataclass(frozen=True, slots=True)
-class _Result:
-    """What one event of a case gave; `problem` says why there is no answer."""
+class _CaseResult:
+    """The result for one event of a case; `problem` says why there is none."""
 
     passed: bool
     actual: bool | list[str] | None = None
@@ -97,8 +98,8 @@ class _Result:
     problem: str | None = None
 
 
-class _Run:
-    """A file's cases, with its subscriptions compiled once."""
+class _CaseRun:
+    """Runs the cases of a file; its subscriptions are compiled once."""
 
     def __init__(self, file: CaseFile) -> None:
         from tamis.matcher import Matcher
@@ -117,23 +118,23 @@ class _Run:
             if entry.problems or entry.id in self.errors:
                 yield refusal_text(entry, None if entry.problems else self.errors[entry.id])
 
-    def results(self, case: Case) -> Iterator[_Result]:
+    def results(self, case: Case) -> Iterator[_CaseResult]:
         if isinstance(case.expected, frozenset):
             for event in case.events:
-                yield self._matched(event, case.expected)
+                yield self._compare_matches(event, case.expected)
             return
         for event in case.events:
-            yield self._verdict(case, event)
+            yield self._compare_verdict(case, event)
 
-    def _matched(self, event: Any, expected: frozenset[str]) -> _Result:
+    def _compare_matches(self, event: Any, expected: frozenset[str]) -> _CaseResult:
         actual = self.matcher.match(event)
         wrong = sorted(expected.symmetric_difference(actual))
         explanations = tuple(self.matcher.explain(id, event) for id in wrong if id in self.matcher)
         refused = [id for id in wrong if id not in self.matcher]
         problem = f"refused: {', '.join(refused)}" if refused else None
-        return _Result(not wrong, sorted(actual), explanations, problem)
+        return _CaseResult(not wrong, sorted(actual), explanations, problem)
 
-    def _verdict(self, case: Case, event: Any) -> _Result:
+    def _compare_verdict(self, case: Case, event: Any) -> _CaseResult:
         from tamis.errors import ConditionError
         from tamis.events.batch import EventBatch
         from tamis.explain import explain
@@ -145,20 +146,20 @@ class _Run:
         try:
             condition = compile_condition(text, self.file.event_type)
         except ConditionError as error:
-            return _Result(False, problem=f"the condition is refused:\n{error}")
+            return _CaseResult(False, problem=f"the condition is refused:\n{error}")
         batch = EventBatch.of(event, self.file.event_type)
         explanation = explain(condition, batch, subscription_id=None if entry is None else entry.id)
         verdict = explanation.tree.verdict
-        return _Result(verdict is case.expected, verdict, (explanation,))
+        return _CaseResult(verdict is case.expected, verdict, (explanation,))
 
 
-def _shown(answer: bool | frozenset[str] | list[str] | None) -> str:
+def _answer_text(answer: bool | frozenset[str] | list[str] | None) -> str:
     if isinstance(answer, (frozenset, list)):
         return ", ".join(sorted(answer)) or "no subscription"
     return _WORDS[answer]
 
 
-def _failure_tree(title: str, case: Case, results: list[_Result]) -> Tree:
+def _failure_tree(title: str, case: Case, results: list[_CaseResult]) -> Tree:
     from rich.text import Text
     from rich.tree import Tree
 
@@ -173,13 +174,13 @@ def _failure_tree(title: str, case: Case, results: list[_Result]) -> Tree:
         if result.problem is not None:
             tree.add(Text(visible(which + result.problem)))
         if result.problem is None or result.explanations:
-            tree.add(Text(f"{which}expected {_shown(case.expected)}, found {_shown(result.actual)}"))
+            tree.add(Text(f"{which}expected {_answer_text(case.expected)}, found {_answer_text(result.actual)}"))
         for explanation in result.explanations:
             tree.add(Text(visible(explanation.reason))).children.append(explanation_tree(explanation))
     return tree
 
 
-def _case_json(file: CaseFile, case: Case, results: list[_Result]) -> dict[str, Any]:
+def _case_json(file: CaseFile, case: Case, results: list[_CaseResult]) -> dict[str, Any]:
     expected = sorted(case.expected) if isinstance(case.expected, frozenset) else case.expected
     return {
         "file": file.path,
@@ -191,7 +192,7 @@ def _case_json(file: CaseFile, case: Case, results: list[_Result]) -> dict[str, 
     }
 
 
-def _result_json(result: _Result) -> dict[str, Any]:
+def _result_json(result: _CaseResult) -> dict[str, Any]:
     explanations = [] if result.passed else [one.to_dict() for one in result.explanations]
     return {
         "passed": result.passed,

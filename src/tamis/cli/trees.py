@@ -1,4 +1,4 @@
-"""Formulas and explanations as trees, for people."""
+"""Formulas and explanations as trees for the terminal."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from rich.text import Text
 from rich.tree import Tree
 
 from tamis.cli.output import visible
-from tamis.explain import Explanation, Part
-from tamis.language.formula import Formula
+from tamis.explain import ExplainedPart, Explanation
+from tamis.formulas.formula import Formula
 
 _MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("?", "yellow")}
 
 
 def explanation_tree(explanation: Explanation) -> Tree:
-    """Every part of the condition with its verdict and the values it read."""
+    """Every part of the condition with its verdict and the values that it read."""
     return _part_tree(explanation.tree, None)
 
 
-def _part_tree(part: Part, parent: Tree | None) -> Tree:
+def _part_tree(part: ExplainedPart, parent: Tree | None) -> Tree:
     mark, style = _MARKS[part.verdict]
     label = Text.assemble((f"{mark} ", f"bold {style}"), (visible(part.label), style))
     values = ", ".join(f"{name} = {value}" for name, value in part.values.items() if name != part.text)
@@ -32,7 +32,7 @@ def _part_tree(part: Part, parent: Tree | None) -> Tree:
 
 
 def formula_tree(formula: Formula) -> Tree:
-    """The formula; a node with several parents is drawn once and referred to elsewhere."""
+    """The formula; a node with several parents is drawn once and referenced elsewhere."""
     uses = Counter(id(operand) for node in formula.nodes() for operand in node.operands)
     shared = [node for node in formula.nodes() if node.operands and uses[id(node)] > 1]
     numbers = {id(node): number for number, node in enumerate(shared, 1)}
@@ -54,7 +54,7 @@ def _formula_tree(node: Formula, parent: Tree | None, numbers: dict[int, int], d
 
 
 def formula_label(node: Formula) -> str:
-    """A predicate's text, or how an inner node joins its operands."""
+    """The text of a predicate, or the connective of an inner node."""
     if not node.operands:
         return node.describe()
     return "AND" if node.is_and else "OR" if node.is_or else f"AT LEAST {node.least} OF"

@@ -1,7 +1,7 @@
 """Clients of the service: subscribe, publish, be notified.
 
-`Client` waits for its answers, `AsyncClient` is awaited; both send what `calls` describes. Nothing here matches
-anything, and nothing here needs more than an HTTP library.
+`Client` blocks, `AsyncClient` is awaited; both send what `calls` describes. The package needs nothing but an HTTP
+library.
 """
 
 from importlib.util import find_spec as _find_spec
@@ -10,7 +10,10 @@ if _find_spec("httpx2") is None:
     _msg = "the client of the service needs httpx2; install it with: pip install 'tamis[client]'"
     raise ImportError(_msg, name="httpx2")
 
-from tamis.client.answers import (
+from tamis.client.async_client import AsyncClient, AsyncFeed
+from tamis.client.calls.subscriptions import KEEP
+from tamis.client.errors import ClientError, ConditionProblem
+from tamis.client.models import (
     Accepted,
     Advertisement,
     Attempt,
@@ -24,9 +27,13 @@ from tamis.client.answers import (
     FailedDelivery,
     Finding,
     Imported,
+    Matched,
     Notification,
+    NotificationDelivery,
     Page,
     Refusal,
+    Replayed,
+    Restored,
     Rights,
     Subscribed,
     Subscription,
@@ -34,12 +41,10 @@ from tamis.client.answers import (
     Tested,
     Token,
     Trace,
+    WebhookStatus,
 )
-from tamis.client.asynchronous import AsyncClient, AsyncFeed
-from tamis.client.calls.subscriptions import KEEP
-from tamis.client.errors import ClientError, ConditionProblem
-from tamis.client.retrying import Retries
-from tamis.client.sync import Client, Feed
+from tamis.client.retries import Retries
+from tamis.client.sync_client import Client, Feed
 from tamis.client.tickets import Tickets
 
 __all__ = [
@@ -63,9 +68,13 @@ __all__ = [
     "Feed",
     "Finding",
     "Imported",
+    "Matched",
     "Notification",
+    "NotificationDelivery",
     "Page",
     "Refusal",
+    "Replayed",
+    "Restored",
     "Retries",
     "Rights",
     "Subscribed",
@@ -75,4 +84,5 @@ __all__ = [
     "Tickets",
     "Token",
     "Trace",
+    "WebhookStatus",
 ]

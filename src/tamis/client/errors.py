@@ -1,4 +1,4 @@
-"""What goes wrong between a client and the service, as one kind of error."""
+"""The one error of the client, with a kind for programs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tamis.errors import TamisError
 
 CONNECTION = "connection"
-"""The kind of an error without an answer: nobody is there, or the connection broke."""
+"""The kind of an error without an answer: the service cannot be reached, or the connection broke."""
 
 UNEXPECTED = "unexpected"
 """The kind of an answer that is not the service's, or not of the form that this version knows."""

@@ -1,4 +1,4 @@
-"""Where the service is, and who asks."""
+"""Settings of a client: address, token, timeouts and retries."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from urllib.parse import urlsplit
 
 from tamis._version import __version__
 from tamis.client.errors import INVALID, ClientError
-from tamis.client.retrying import Retries
+from tamis.client.retries import Retries
 
 DEFAULT_URL = "http://127.0.0.1:8765"
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ClientSettings:
     """What every request of a client has in common.
 
     Attributes:
@@ -40,7 +40,7 @@ class Settings:
         timeout_seconds: float,
         quiet_seconds: float,
         retries: Retries,
-    ) -> Settings:
+    ) -> ClientSettings:
         """What is given, else what the environment says.
 
         Raises:

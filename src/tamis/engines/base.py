@@ -9,21 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
-import numpy as np
-import numpy.typing as npt
-
+from tamis.arrays import I32, I64
 from tamis.events.batch import EventBatch
-from tamis.events.compute import BatchFrame
-from tamis.language.formula import Formula
-from tamis.predicates.base import Frame
+from tamis.formulas.formula import Formula
+from tamis.formulas.predicates.base import Frame
+from tamis.frames import BatchFrame
 from tamis.statistics import Statistics
 
 
 class Matches(NamedTuple):
     """Pairs of a row of the batch and a slot: `rows[i]` satisfies the formula in `slots[i]`."""
 
-    rows: npt.NDArray[np.int32]
-    slots: npt.NDArray[np.int32]
+    rows: I32
+    slots: I32
 
 
 class Stats(NamedTuple):
@@ -45,17 +43,24 @@ class Index(Protocol):
 
 @runtime_checkable
 class Estimating(Protocol):
-    """What an index also is if it can tell the cheap events of a batch from the dear ones before matching."""
+    """What an index also is if it can tell the cheap events of a batch from the expensive ones before matching."""
 
-    def estimate(self, events: EventBatch | Frame) -> npt.NDArray[np.int64]:
+    def estimate(self, events: EventBatch | Frame) -> I64:
         """The expected work of each row, in a unit of the engine's own; far cheaper than matching.
 
         int64[rows], 0 or more. Estimates of several indexes of one engine are added up.
         """
 
 
-class DynamicIndex(Index, Protocol):
-    """An index that changes in place."""
+@runtime_checkable
+class DynamicIndex(Protocol):
+    """An index that changes in place; it lets one thread at a time change or match."""
+
+    def match(self, events: EventBatch | Frame) -> Matches:
+        """All pairs, each once, in any order."""
+
+    def stats(self) -> Stats:
+        """What it holds."""
 
     def insert(self, slot: int, formula: Formula) -> None:
         """Put a formula into an empty slot."""
@@ -63,13 +68,23 @@ class DynamicIndex(Index, Protocol):
     def delete(self, slot: int) -> None:
         """Empty a slot."""
 
+    def insert_many(self, slots: I32, formulas: Sequence[Formula]) -> None:
+        """Put formulas into empty slots."""
+
+    def delete_many(self, slots: I32) -> None:
+        """Empty slots."""
+
 
 class Engine(Protocol):
     """A way of matching, by name."""
 
     @property
     def name(self) -> str:
-        """As users write it."""
+        """As users write it, without settings."""
+
+    @property
+    def dynamic(self) -> bool:
+        """Does it build a `DynamicIndex`?"""
 
     def build(self, formulas: Sequence[Formula], statistics: Statistics | None = None) -> Index:
         """An index with formula i in slot i; `statistics` tell what to expect of events."""

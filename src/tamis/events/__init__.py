@@ -1,4 +1,4 @@
-"""Events: their types, how they are read, and how a batch of them becomes columns."""
+"""Events: their types, their readers, and batches of them as columns."""
 
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import Attribute, EventType

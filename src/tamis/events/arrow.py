@@ -1,7 +1,7 @@
 """Columns from Arrow arrays and from lists of Python values: the batch form of `conversion`.
 
-Row by row the result is what `conversion` gives for the row's value alone; the shortcuts taken here for whole
-columns must never show. Arrow data may be sliced, chunked, dictionary-encoded or hold anything under its
+Row by row the result equals that of `conversion` for the value alone; the shortcuts for whole columns must not
+change it. Arrow data may be sliced, chunked, dictionary-encoded or hold anything under its
 nulls.
 """
 
@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tamis.arrays import I64, Mask
 from tamis.errors import EventError
 from tamis.events.conversion import (
     INT64_MAX,
@@ -24,7 +25,7 @@ from tamis.events.conversion import (
     plain,
 )
 from tamis.values.casts import round_half_up
-from tamis.values.column import SHORT_DECIMAL, Column, Lists, Mask, Numbers, Value, column_of
+from tamis.values.column import SHORT_DECIMAL, Column, ListValues, NumberValues, Value, column_of
 from tamis.values.datetimes import write_date
 from tamis.values.types import (
     ANY,
@@ -104,13 +105,13 @@ def arrow_column(array: pa.Array, type_: Type, zone: str) -> Column:
     found = array.type
     column: Column | None = None
     if type_ in INTEGER_BITS:
-        column = _integers(array, type_) if pa.types.is_integer(found) else _nothing(type_, len(array))
+        column = _integers(array, type_) if pa.types.is_integer(found) else _null_column(type_, len(array))
     elif type_ in (FLOAT, DOUBLE):
         column = _floats(array, type_)
     elif type_.name == "decimal":
         column = _decimals(array, type_)
     elif type_ == BOOLEAN:
-        column = _booleans(array) if pa.types.is_boolean(found) else _nothing(type_, len(array))
+        column = _booleans(array) if pa.types.is_boolean(found) else _null_column(type_, len(array))
     elif type_ == STRING and pa.types.is_string(found):
         column = Column(type_, array, _valid(array))
     elif type_ == BINARY and pa.types.is_binary(found):
@@ -122,14 +123,14 @@ def arrow_column(array: pa.Array, type_: Type, zone: str) -> Column:
             micros, fits = _micros(array)
             column = Column(type_, micros, _valid(array) & fits)
     elif type_.name == "array":
-        column = _lists(array, type_, zone) if _is_list(found) else _nothing(type_, len(array))
+        column = _lists(array, type_, zone) if _is_list(found) else _null_column(type_, len(array))
     elif type_.name == "struct" and pa.types.is_struct(found):
         column = _structs(array, type_, zone)
     return python_column(python_values(array), type_, zone) if column is None else column
 
 
 def read_array(array: pa.Array, type_: Type) -> Column | None:
-    """What the function `read` makes of a simple array; None for what needs a look at each value."""
+    """The result of the function `read` on a simple array; None if it must look at each value."""
     found, rows = array.type, len(array)
     integral, floating = pa.types.is_integer(found), pa.types.is_floating(found)
     textual, boolean = pa.types.is_string(found), pa.types.is_boolean(found)
@@ -140,15 +141,17 @@ def read_array(array: pa.Array, type_: Type) -> Column | None:
     if type_ == BOOLEAN and boolean:
         return _booleans(array)
     if type_ != NUMBER or not (integral or floating):
-        return _nothing(type_, rows)
+        return _null_column(type_, rows)
     numbers = _numpy(array)
     if floating:
         doubles = numbers.astype(np.float64, copy=False)
-        return Column(type_, Numbers(np.zeros(rows, np.bool_), np.zeros(rows, np.int64), doubles), _valid(array))
+        return Column(
+            type_, NumberValues(np.zeros(rows, np.bool_), np.zeros(rows, np.int64), doubles), _valid(array)
+        )
     fits = numbers <= INT64_MAX if found == pa.uint64() else np.ones(rows, np.bool_)
     ints = np.where(fits, numbers, 0).astype(np.int64, copy=False)
     doubles = np.where(fits, 0.0, numbers.astype(np.float64))
-    return Column(type_, Numbers(fits, ints, doubles), _valid(array))
+    return Column(type_, NumberValues(fits, ints, doubles), _valid(array))
 
 
 def simple_array(array: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -197,7 +200,7 @@ def _valid(array: pa.Array) -> Mask:
     return mask
 
 
-def _nothing(type_: Type, rows: int) -> Column:
+def _null_column(type_: Type, rows: int) -> Column:
     return column_of(type_, [None] * rows)
 
 
@@ -228,7 +231,7 @@ def _floats(array: pa.Array, type_: Type) -> Column | None:
     """Integers round once, straight to the type; None for what needs a look at each value."""
     found = array.type
     if not (pa.types.is_integer(found) or pa.types.is_floating(found)):
-        return _nothing(type_, len(array)) if pa.types.is_boolean(found) else None
+        return _null_column(type_, len(array)) if pa.types.is_boolean(found) else None
     with np.errstate(over="ignore"):
         numbers = _numpy(array).astype(np.float32 if type_ == FLOAT else np.float64, copy=False)
     return Column(type_, numbers, _valid(array))
@@ -241,13 +244,13 @@ def _decimals(array: pa.Array, type_: Type) -> Column | None:
         unscaled = unscaled.astype(np.object_ if found == pa.uint64() else np.int64, copy=False)
         digits, scale = len(str(max(-unscaled.min(initial=0), unscaled.max(initial=0)))), 0
     elif pa.types.is_decimal(found) and found.precision <= MAX_PRECISION:
-        unscaled, digits, scale = _unscaled(array), found.precision, found.scale
+        unscaled, digits, scale = _unscaled_values(array), found.precision, found.scale
     else:
         return None
-    return _rescaled(unscaled, _valid(array), digits, type_.scale - scale, type_)
+    return _rescale_column(unscaled, _valid(array), digits, type_.scale - scale, type_)
 
 
-def _unscaled(array: pa.Array) -> npt.NDArray[Any]:
+def _unscaled_values(array: pa.Array) -> npt.NDArray[Any]:
     """Unscaled values of a decimal array: int64 where the precision allows, else Python integers."""
     precision = array.type.precision
     if not pa.types.is_decimal128(array.type):
@@ -262,7 +265,7 @@ def _unscaled(array: pa.Array) -> npt.NDArray[Any]:
     return np.asarray(words[:, 1].astype(np.object_) * (1 << 64) + low, np.object_)
 
 
-def _rescaled(unscaled: npt.NDArray[Any], valid: Mask, digits: int, more: int, type_: Type) -> Column:
+def _rescale_column(unscaled: npt.NDArray[Any], valid: Mask, digits: int, more: int, type_: Type) -> Column:
     """Integers of so many digits, given `more` decimals, in decimal type `type_`."""
     bound = 10**type_.precision
     if more >= 0 and digits + more <= SHORT_DECIMAL and unscaled.dtype == np.int64:
@@ -282,13 +285,13 @@ def _rescale(value: int, more: int) -> int:
     return value * int(10**more) if more >= 0 else round_half_up(value, int(10**-more))
 
 
-def _days(array: pa.Array) -> npt.NDArray[np.int64]:
+def _days(array: pa.Array) -> I64:
     if pa.types.is_date32(array.type):
         return _numpy(array.cast(pa.int32())).astype(np.int64)
     return np.asarray(_numpy(array.cast(pa.int64())) // _DAY_MILLIS)
 
 
-def _micros(array: pa.Array) -> tuple[npt.NDArray[np.int64], Mask]:
+def _micros(array: pa.Array) -> tuple[I64, Mask]:
     """Microseconds of timestamps in any unit, rounded down, and which of them fit 64 bits."""
     numbers = _numpy(array.cast(pa.int64()))
     factor, divisor = _PER_MICROSECOND[array.type.unit]
@@ -309,14 +312,14 @@ def _is_list(found: pa.DataType) -> bool:
     return any(test(found) for test in tests)
 
 
-def _lengths(array: pa.Array) -> npt.NDArray[np.int64]:
+def _lengths(array: pa.Array) -> I64:
     """How many items of `array.flatten()`, which leaves out what is under nulls, each list has."""
     lengths = _numpy(pc.list_value_length(array)).astype(np.int64)
     lengths[~_valid(array)] = 0
     return lengths
 
 
-def _bounds(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _bounds(lengths: I64) -> I64:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
 
 
@@ -326,7 +329,7 @@ def _lists(array: pa.Array, type_: Type, zone: str) -> Column:
     return _list_column(type_, _valid(array), _lengths(array), items, _valid(found))
 
 
-def _list_column(type_: Type, valid: Mask, lengths: npt.NDArray[np.int64], items: Column, present: Mask) -> Column:
+def _list_column(type_: Type, valid: Mask, lengths: I64, items: Column, present: Mask) -> Column:
     """Lists of converted items; NULL where an item was `present` and is no value of its type."""
     wrong = present & ~items.valid
     if wrong.any():
@@ -335,14 +338,14 @@ def _list_column(type_: Type, valid: Mask, lengths: npt.NDArray[np.int64], items
         good[owners[wrong]] = False
         items = items.take(np.flatnonzero(good[owners]))
         lengths, valid = np.where(good, lengths, 0), valid & good
-    return Column(type_, Lists(_bounds(lengths), items), valid)
+    return Column(type_, ListValues(_bounds(lengths), items), valid)
 
 
 def _structs(array: pa.Array, type_: Type, zone: str) -> Column:
     fields: list[Column] = []
     for name, inner in type_.fields:
         child = struct_child(array, name)
-        fields.append(_nothing(inner, len(array)) if child is None else arrow_column(child, inner, zone))
+        fields.append(_null_column(inner, len(array)) if child is None else arrow_column(child, inner, zone))
     return Column(type_, tuple(fields), _valid(array))
 
 
@@ -371,7 +374,7 @@ def python_values(array: pa.Array | pa.ChunkedArray) -> list[Value]:
     return [None] * len(array)
 
 
-def _texts(numbers: npt.NDArray[np.int64], valid: Mask, text: Callable[[int], str]) -> list[Value]:
+def _texts(numbers: I64, valid: Mask, text: Callable[[int], str]) -> list[Value]:
     pairs = zip(numbers.tolist(), valid.tolist(), strict=True)
     return [text(number) if ok else None for number, ok in pairs]
 

@@ -1,4 +1,4 @@
-"""Columns as Arrow arrays, for code that is not ours: the inverse of `tamis.events.arrow`."""
+"""Columns as Arrow arrays, for operators: the inverse of `tamis.events.arrow`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 
-from tamis.values.column import Column, Lists
+from tamis.values.column import Column, ListValues
 from tamis.values.types import Type
 
 _SIMPLE: dict[str, pa.DataType] = {
@@ -41,7 +41,7 @@ def arrow_array(column: Column) -> pa.Array:
     """The values of a column, null where it is NULL."""
     type_, values = column.type, column.values
     found = arrow_type(type_)
-    if isinstance(values, Lists):
+    if isinstance(values, ListValues):
         offsets = pa.array(values.offsets, pa.int32())
         return pa.ListArray.from_arrays(offsets, arrow_array(values.items), found, mask=_nulls(column))
     if isinstance(values, tuple):

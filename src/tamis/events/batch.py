@@ -1,7 +1,7 @@
-"""A batch: the events of one call as columns, whatever they came from.
+"""Batches: the events of one call as columns, from any source.
 
-What a row holds never depends on the other rows: an event alone and in company match the same conditions. A
-batch never changes; columns are made when asked for and kept.
+The value of a row is independent of the other rows, so that an event matches the same conditions in any batch. A
+batch never changes; columns are made when they are first used, and kept.
 
 Names are exact, as in Spark's JSON reader: `{"Price": 1}` has no `price`. (The names in a condition are
 resolved without regard to case, against the event type.) Of two columns with one name the last counts.
@@ -13,14 +13,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from tamis.arrays import I64
 from tamis.errors import EventError, EventTypeError
 from tamis.events.arrow import simple_array
 from tamis.events.conversion import converter, plain
 from tamis.events.event_type import EventType
-from tamis.events.sources import Arrays, Dicts, Path, Source, Values
+from tamis.events.sources import BatchSource, ColumnSource, DictSource, Path, Values
 from tamis.values.column import Column
 from tamis.values.types import STRING, Type
 
@@ -29,8 +29,8 @@ class EventBatch:
     """The events of one call.
 
     Attributes:
-        event_type: Of all of them.
-        rows: How many there are.
+        event_type: The type of all events.
+        rows: The number of events.
         source: Where their values come from.
     """
 
@@ -40,11 +40,11 @@ class EventBatch:
         self,
         event_type: EventType,
         rows: int,
-        source: Source,
+        source: BatchSource,
         event_id: str | None = None,
-        numbers: npt.NDArray[np.int64] | None = None,
+        numbers: I64 | None = None,
     ) -> None:
-        """Use `of`."""
+        """Called by `of` and by readers of files."""
         self.event_type = event_type
         self.rows = rows
         self.source = source
@@ -61,7 +61,7 @@ class EventBatch:
         event_type: Any = None,
         event_id: str | None = None,
         *,
-        numbers: npt.NDArray[np.int64] | None = None,
+        numbers: I64 | None = None,
     ) -> EventBatch:
         """The batch of these events.
 
@@ -73,19 +73,19 @@ class EventBatch:
             numbers: Ids of the rows, instead of 0, 1, 2...
 
         Raises:
-            EventError: These are no events.
+            EventError: `events` is something else.
         """
         if isinstance(events, EventBatch):
             return events
         type_ = EventType.of(event_type)
         if type(events) is dict or isinstance(events, Mapping):
-            return cls(type_, 1, Dicts([events]), event_id, numbers)
+            return cls(type_, 1, DictSource([events]), event_id, numbers)
         columns, rows = _arrow_columns(events)
         if columns is not None:
             if event_id is not None and event_id not in columns:
                 msg = f"there is no column {event_id!r} to take event ids from"
                 raise EventError(msg)
-            return cls(type_, rows, Arrays(rows, columns), event_id, numbers)
+            return cls(type_, rows, ColumnSource(rows, columns), event_id, numbers)
         if isinstance(events, (str, bytes)) or not isinstance(events, Iterable):
             msg = f"expected events as dicts, Arrow data or a DataFrame, found {type(events).__name__}"
             raise EventError(msg)
@@ -94,15 +94,14 @@ class EventBatch:
             if not isinstance(event, Mapping):
                 msg = f"event {row}: expected a dict, found {type(event).__name__}"
                 raise EventError(msg)
-        return cls(type_, len(listed), Dicts(listed), event_id, numbers)
+        return cls(type_, len(listed), DictSource(listed), event_id, numbers)
 
     def __len__(self) -> int:
-        """Number of events."""
         return self.rows
 
     @property
     def ids(self) -> pa.Array:
-        """One a row, to name the event in results: its number, counted from 0, or a column of the events."""
+        """The ids of the events in results: their numbers, counted from 0, or an attribute."""
         if self._ids is None:
             if self._event_id is not None:
                 self._ids = self._named_ids(self._event_id)
@@ -131,7 +130,7 @@ class EventBatch:
         return self.source.column(path, type_, self.event_type.time_zone)
 
     def reading(self, path: Path, type_: Type) -> Column | None:
-        """What the function `read` makes of a schemaless attribute, if there is a short way to it.
+        """The result of the function `read` on a schemaless attribute, if the source has a kernel for it.
 
         None where each value has to be looked at, as in a batch of dicts: then `read` does that.
         """
@@ -145,7 +144,7 @@ class EventBatch:
         return self.source.raw(path)
 
     def names(self) -> Iterable[tuple[int | None, str]]:
-        """The name of every attribute that is there, with its row; without where all rows have it."""
+        """The name of every attribute with its row; the row is None where all rows have the attribute."""
         return self.source.names()
 
     def _named_ids(self, name: str) -> pa.Array:
@@ -161,7 +160,7 @@ class EventBatch:
 
 
 def _arrow_columns(events: Any) -> tuple[dict[str, Values] | None, int]:
-    """Columns and number of rows of columnar data; no columns if these are none."""
+    """Columns and number of rows of columnar data; None for other data."""
     if type(events).__module__.partition(".")[0] == "pandas" and hasattr(events, "columns"):
         return _pandas_columns(events), len(events)
     if isinstance(events, pa.RecordBatchReader):
@@ -191,7 +190,7 @@ def _pandas_columns(frame: Any) -> dict[str, Values]:
     columns: dict[str, Values] = {}
     for place, name in enumerate(frame.columns):
         series = frame.iloc[:, place]
-        if series.dtype == np.object_:  # each value has its own kind, and keeps it
+        if series.dtype == np.object_:  # values of several kinds, which keep theirs
             missing = series.isna().tolist()
             pairs = zip(series.tolist(), missing, strict=True)
             columns[str(name)] = [None if null is True else value for value, null in pairs]

@@ -1,7 +1,7 @@
-"""What one value of an event means: in a declared type, or as plain JSON where nothing is declared.
+"""Conversion of one value of an event: to a declared type, or to plain JSON where nothing is declared.
 
-A value is judged alone: no other row, column or process setting has a say, and nothing here raises for what
-an event holds. A value of another kind than declared is NULL.
+The result depends on the value alone: not on other rows, columns or settings of the process. Nothing here raises,
+whatever an event holds. A value of another kind than declared is NULL.
 
 Each value first has a JSON meaning (`plain`): a date is its ISO text, a decimal is a number, bytes have none.
 What a JSON value means in a declared type follows Spark's `from_json` with a schema:
@@ -54,7 +54,7 @@ from tamis.values.types import (
 )
 
 Convert: TypeAlias = Callable[[Any], Value]
-"""A value of an event, never None, to a value of a type; None if it is none."""
+"""The function from a value of an event, never None, to a value of a type; None if it has none."""
 
 MAX_DEPTH = 200
 """Deepest nesting of lists and objects in an event."""
@@ -96,11 +96,11 @@ def plain(value: Any, depth: int = 0) -> Value:
         return double_of(value)
     if isinstance(value, dt.date):
         return _iso(value)
-    simple = unboxed(value)
+    simple = unbox(value)
     return None if simple is None or type(simple) is kind else plain(simple, depth)
 
 
-def unboxed(value: Any) -> Any:
+def unbox(value: Any) -> Any:
     """The built-in value that a numpy scalar or array, or an object of a derived class, stands for."""
     if isinstance(value, np.datetime64):  # as text, since datetime knows fewer years
         micros = value.astype("datetime64[us]")
@@ -108,7 +108,7 @@ def unboxed(value: Any) -> Any:
     if isinstance(value, np.timedelta64):
         return None
     if isinstance(value, np.ndarray):
-        return [unboxed(item) for item in value] if value.dtype.kind == "M" else value.tolist()
+        return [unbox(item) for item in value] if value.dtype.kind == "M" else value.tolist()
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, (bytearray, memoryview)):
@@ -119,7 +119,7 @@ def unboxed(value: Any) -> Any:
     return value
 
 
-# Not `str(value)`: a derived class may say something else there, as Enum does.
+# Not `str(value)`: a derived class may override it, as Enum does.
 _BASES: tuple[tuple[type, Convert], ...] = (
     (str, str.__str__),
     (int, int.__int__),
@@ -173,18 +173,18 @@ def _micros(value: dt.datetime) -> int | None:
 
 
 def converter(type_: Type, zone: str) -> Convert:
-    """The function from values of events to values of `type_`, NULL for what is none."""
+    """The function from values of events to values of `type_`; None for a value of another kind."""
     return _any_class(_converter(type_, zone))
 
 
 def _any_class(convert: Convert) -> Convert:
-    """`convert`, for objects of all classes."""
+    """`convert` for numpy scalars and objects of derived classes, too."""
 
-    def unbox(value: Any) -> Value:
-        value = unboxed(value)
+    def convert_unboxed(value: Any) -> Value:
+        value = unbox(value)
         return None if value is None else convert(value)
 
-    return unbox
+    return convert_unboxed
 
 
 def _converter(type_: Type, zone: str) -> Convert:

@@ -1,7 +1,7 @@
-"""An event type: what events of one kind are made of, and how that is written down.
+"""Event types: the attributes of one kind of event, and their description in JSON.
 
-A plain immutable value. It is either complete and valid or never made: everything wrong with a description is
-collected and raised at once, each problem with its path, as `attributes.price.min`.
+An event type is an immutable value, always complete and valid: everything wrong with a description is collected
+and raised at once, each problem with its path, such as `attributes.price.min`.
 
 ```json
 {
@@ -37,7 +37,7 @@ import pyarrow as pa
 
 from tamis.errors import EventTypeError
 from tamis.events.conversion import converter, decimal_unscaled, iso_timestamp
-from tamis.events.schemas import Problems, arrow_attributes, shown, spark_attributes
+from tamis.events.schemas import Problems, arrow_attributes, show_value, spark_attributes
 from tamis.values.column import Value
 from tamis.values.datetimes import write_date
 from tamis.values.types import Type, array, is_decimal, is_fractional, is_integral, parse_type, struct
@@ -50,7 +50,7 @@ _MAX_NESTING = 50
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """One attribute and what to expect of it.
+    """One attribute and its domain.
 
     Attributes:
         name: As events have it, case included.
@@ -71,7 +71,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class EventType:
-    """What events are made of.
+    """The attributes of events.
 
     Attributes:
         name: For messages.
@@ -86,7 +86,7 @@ class EventType:
     _types: dict[tuple[str, ...], Type | None] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse what no description could say."""
+        """Check what the types of the fields do not say."""
         if not is_zone(self.time_zone):
             msg = f"event type {self.name}: time_zone: {_zone_message(self.time_zone)}"
             raise EventTypeError(msg)
@@ -102,7 +102,7 @@ class EventType:
 
     @property
     def is_schemaless(self) -> bool:
-        """Does every event bring its own attributes?"""
+        """Does every event have its own attributes?"""
         return self.attributes is None
 
     def find(self, name: str) -> list[Attribute]:
@@ -159,12 +159,12 @@ class EventType:
         except (OSError, ValueError, ArithmeticError, RecursionError) as error:
             msg = f"event type {os.fspath(path)}: {error}"
             raise EventTypeError(msg) from error
-        return cls._read(content, os.fspath(path), problems)
+        return cls._from_content(content, os.fspath(path), problems)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> EventType:
         """The event type written as the JSON object of the module's description."""
-        return cls._read(content, "", Problems())
+        return cls._from_content(content, "", Problems())
 
     @classmethod
     def from_arrow(cls, schema: pa.Schema, *, name: str = "event", time_zone: str = "UTC") -> EventType:
@@ -172,15 +172,18 @@ class EventType:
         return cls._from_types(arrow_attributes(schema), name, time_zone)
 
     @classmethod
-    def from_spark(cls, schema: Any, *, name: str = "event", time_zone: str = "UTC") -> EventType:
+    def from_spark(
+        cls, schema: Any, *, name: str = "event", time_zone: str = "UTC", partial: bool = False
+    ) -> EventType:
         """The event type of Spark data; needs no Spark.
 
         Args:
             schema: A StructType, its `jsonValue()`, or DDL: `title STRING, price DECIMAL(8,2) NOT NULL`.
             name: Of the event type.
             time_zone: Spark's `spark.sql.session.timeZone`.
+            partial: Leave out columns of types that conditions cannot read, such as maps, instead of an error?
         """
-        return cls._from_types(spark_attributes(schema), name, time_zone)
+        return cls._from_types(spark_attributes(schema, partial=partial), name, time_zone)
 
     @classmethod
     def _from_types(cls, types: Iterable[tuple[str, Type, bool]], name: str, time_zone: str) -> EventType:
@@ -188,14 +191,14 @@ class EventType:
         return cls(name, time_zone, attributes)
 
     @classmethod
-    def _read(cls, content: Any, source: str, problems: Problems) -> EventType:
+    def _from_content(cls, content: Any, source: str, problems: Problems) -> EventType:
         if not isinstance(content, Mapping):
-            msg = f"event type {source}: expected an object, found {shown(content)}"
+            msg = f"event type {source}: expected an object, found {show_value(content)}"
             raise EventTypeError(msg)
         problems.check_keys("", content, ("name", "time_zone", "attributes"))
         name = content.get("name", "event")
         if not isinstance(name, str) or not name:
-            problems.add("name", f"expected a name, found {shown(name)}")
+            problems.add("name", f"expected a name, found {show_value(name)}")
         zone = content.get("time_zone", "UTC")
         if not isinstance(zone, str) or not is_zone(zone):
             problems.add("time_zone", _zone_message(zone))
@@ -203,11 +206,11 @@ class EventType:
         described = content.get("attributes")
         attributes: tuple[Attribute, ...] | None = None
         if isinstance(described, Mapping):
-            reader = _Reader(zone, problems)
+            reader = _AttributeReader(zone, problems)
             found = [reader.attribute(label, inner) for label, inner in described.items()]
             attributes = tuple(attribute for attribute in found if attribute is not None)
         elif described is not None:
-            problems.add("attributes", f"expected an object of names and types, found {shown(described)}")
+            problems.add("attributes", f"expected an object of names and types, found {show_value(described)}")
         problems.raise_any(f"event type {source or name}")
         return cls(name, zone, attributes)
 
@@ -215,17 +218,17 @@ class EventType:
         """The event type as `from_dict` reads it, made of JSON values only."""
         written: dict[str, Any] = {"name": self.name, "time_zone": self.time_zone}
         if self.attributes is not None:
-            written["attributes"] = {attribute.name: _written(attribute) for attribute in self.attributes}
+            written["attributes"] = {attribute.name: _write_attribute(attribute) for attribute in self.attributes}
         return written
 
 
 SCHEMALESS = EventType()
-"""The event type of events that bring their own attributes."""
+"""The event type of events with attributes of their own."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
-    """Reads attributes, collecting problems; what has one is None."""
+class _AttributeReader:
+    """Reads attributes and collects problems; what has a problem is None."""
 
     zone: str
     problems: Problems
@@ -242,7 +245,7 @@ class _Reader:
             return Attribute(name, type_)
         required = described.get("required", False)
         if not isinstance(required, bool):
-            self.problems.add(f"{path}.required", f"expected true or false, found {shown(required)}")
+            self.problems.add(f"{path}.required", f"expected true or false, found {show_value(required)}")
         if any(described.get(key) is not None for key in ("values", "min", "max")):
             return self.domain(name, type_, described, path, required is True)
         return Attribute(name, type_, required=required is True)
@@ -256,7 +259,7 @@ class _Reader:
                 return None
         if not isinstance(described, Mapping) or "type" not in described or depth > _MAX_NESTING:
             self.problems.add(
-                path, f"expected a type, as 'string' or {{'type': 'string'}}; found {shown(described)}"
+                path, f"expected a type, as 'string' or {{'type': 'string'}}; found {show_value(described)}"
             )
             return None
         self.problems.check_keys(path, described, keys)
@@ -297,7 +300,7 @@ class _Reader:
             if None in listed:
                 self.problems.add(f"{path}.values", "may not hold null; an attribute is optional unless required")
         elif listed is not None:
-            self.problems.add(f"{path}.values", f"expected a list of values, found {shown(listed)}")
+            self.problems.add(f"{path}.values", f"expected a list of values, found {show_value(listed)}")
         return Attribute(name, type_, values, least, greatest, required)
 
     def operand(self, operand: Any, type_: Type, path: str, *, bound: bool) -> Value:
@@ -308,13 +311,13 @@ class _Reader:
             return None
         value = converter(type_, self.zone)(operand) if _is_operand(operand, type_) else None
         if value is None or (isinstance(value, float) and math.isnan(value)):
-            self.problems.add(path, f"expected a value of type {type_}, found {shown(operand)}")
+            self.problems.add(path, f"expected a value of type {type_}, found {show_value(operand)}")
             return None
         return value
 
 
 def _is_operand(operand: Any, type_: Type) -> bool:
-    """Is it of the kind to write for this type? An event may hold more kinds than a description."""
+    """Is it of a kind that a description may use for this type? Events may use more kinds."""
     if is_decimal(type_) and isinstance(operand, (int, float, Decimal)) and not isinstance(operand, bool):
         number = Decimal(repr(operand)) if isinstance(operand, float) else Decimal(operand)
         unscaled = decimal_unscaled(number, type_.precision, type_.scale)
@@ -324,7 +327,7 @@ def _is_operand(operand: Any, type_: Type) -> bool:
     return is_integral(type_) or type_.name == "boolean" or isinstance(operand, str)
 
 
-def _written(attribute: Attribute) -> str | dict[str, Any]:
+def _write_attribute(attribute: Attribute) -> str | dict[str, Any]:
     written: dict[str, Any] = {"type": str(attribute.type)}
     if attribute.values is not None:
         written["values"] = [_json_operand(value, attribute.type) for value in attribute.values]
@@ -353,4 +356,4 @@ def _digits(value: int) -> tuple[int, ...]:
 
 
 def _zone_message(zone: object) -> str:
-    return f"expected a time zone, as 'Europe/Paris' or '+01:00'; found {shown(zone)}"
+    return f"expected a time zone, as 'Europe/Paris' or '+01:00'; found {show_value(zone)}"

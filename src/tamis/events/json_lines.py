@@ -1,7 +1,7 @@
 """Batches of scanned JSON lines.
 
-The batches, and the lines that are no events, are those that reading line by line gives: a line is either
-scanned, or Python's `json` alone decides what it is.
+Batches and dead letters are the same as in reading line by line: a line is either scanned, or Python's `json`
+alone decides what it is.
 """
 
 from __future__ import annotations
@@ -11,34 +11,44 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tamis.arrays import I64
 from tamis.events.json_columns import JsonSource
 from tamis.events.json_objects import JsonObjects, scan
-from tamis.events.json_scan import BLANK, LEFT, Ints, Scan
+from tamis.events.json_scan import BLANK, LEFT, ObjectScan
 from tamis.events.line_buffer import LineBuffer
 
-Read: TypeAlias = "Callable[[int, bytes, bool], dict[str, Any] | None]"
-"""From number, bytes and length (is it too long?) of a line to its event, None if it is none."""
+_BATCH_BYTES = 1 << 28
+"""Of lines that are read before a batch is given, however few they are."""
+
+ReadLine: TypeAlias = "Callable[[int, bytes, bool], dict[str, Any] | None]"
+"""The function from the number and bytes of a line, and whether it is too long, to its event or None."""
 
 
 def scanned_batches(
-    lines: LineBuffer, rows: int, read: Read, decode: Callable[[str], Any]
-) -> Iterator[tuple[JsonSource, Ints]]:
-    """Batches of so many events, the last one of fewer, with the numbers of their lines, counted from 0.
+    lines: LineBuffer,
+    rows: int,
+    read: ReadLine,
+    decode: Callable[[str], Any],
+    batch_bytes: int = _BATCH_BYTES,
+) -> Iterator[tuple[JsonSource, I64]]:
+    """Batches of `rows` events, or of fewer where lines are long, with the numbers of their lines, counted from 0.
 
     Args:
-        lines: Where they come from.
+        lines: The input.
         rows: Events in a batch.
         read: Called for every line that was not scanned, in order.
         decode: From JSON to Python values.
+        batch_bytes: A batch whose lines have so many bytes is given at once.
     """
     first = 0
+    ahead = max(batch_bytes, lines.limit + 2)  # at least one whole line
     while True:
-        scanned: Scan | None = None
+        scanned: ObjectScan | None = None
         starts = ends = numbers = np.empty(0, np.int64)
         others: dict[int, dict[str, Any]] = {}
         position = taken = 0
-        while len(starts) < rows:
-            lines.fill(taken + rows - len(starts))
+        while len(starts) < rows and (position < batch_bytes or not len(starts)):
+            lines.fill(taken + rows - len(starts), position + ahead)
             new_starts, new_ends = lines.bounds(position)
             if len(new_starts) == 0:
                 break
@@ -62,7 +72,7 @@ def scanned_batches(
             taken += new
             kept = np.flatnonzero(scanned.states[:done] != BLANK)
             starts, ends, numbers = starts[kept], ends[kept], numbers[kept]
-            scanned = _only(scanned, kept)
+            scanned = _select_objects(scanned, kept)
             if len(kept) == 0:  # no event needs these bytes
                 lines.take(position, taken)
                 first += taken
@@ -78,7 +88,7 @@ def scanned_batches(
         yield JsonSource(JsonObjects(block, count, scanned, np.arange(count), by_row, decode)), numbers
 
 
-def _only(scanned: Scan, kept: Ints) -> Scan:
+def _select_objects(scanned: ObjectScan, kept: I64) -> ObjectScan:
     """The scan of some of its objects; the others must have no cells."""
     done = int(scanned.counts[0])
     if len(kept) == done == len(scanned.states):

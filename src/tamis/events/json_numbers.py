@@ -1,29 +1,27 @@
-"""Kernels that make numbers and text of the bytes of JSON values, whose kinds a scan has told.
+"""Kernels from the bytes of JSON values, whose kinds a scan has found, to numbers and texts.
 
-A number is made only where a few operations on integers give the exact answer; the others are marked, for
-somebody who takes the long way.
+A number is converted only where a few operations on integers give the exact result; the others are marked
+FALLBACK, for a slower way.
 """
 
 from __future__ import annotations
 
-import numba
 import numpy as np
-import numpy.typing as npt
 
-from tamis.events.json_scan import Bytes, Ints, Shorts, byte_at
+from tamis.arrays import F64, I32, I64, U8
+from tamis.events.json_scan import byte_at
+from tamis.kernels import kernel
 
-Doubles = npt.NDArray[np.float64]
-
-# What became of a value: NULL, a value, a question, a question about a number too large or small for doubles.
-NOTHING, MADE, ASK, FAR = range(4)
+# The state of a value: NULL; converted; left to Python; left to Python, and too large or small for doubles.
+IS_NULL, DONE, FALLBACK, BEYOND_DOUBLES = range(4)
 
 _MINUS, _POINT, _ZERO, _NINE, _LOWER_E, _UPPER_E, _COMMA, _OPEN, _CLOSE = b"-.09eE,[]"
 _EXACT_DIGITS = 18
 """Digits that always fit 64 bits."""
 _MAGNITUDE = 290
-"""Digits before or zeros behind the point, of which doubles have more."""
-_ENDLESS = 1 << 40
-"""An exponent that no number of digits makes up for."""
+"""Digits before the point, or zeros behind it, that are within the range of doubles."""
+_GREATEST_EXPONENT = 1 << 40
+"""An exponent at which reading stops: no number of digits makes up for it."""
 _AT_ONCE = 64
 _EXACT_DOUBLES = 1 << 53
 _TENS = 10 ** np.arange(19, dtype=np.int64)
@@ -31,37 +29,42 @@ _EXACT_POWER = 22
 _POWERS = np.array([float(10**power) for power in range(_EXACT_POWER + 1)])
 
 
-@numba.njit(cache=True, nogil=True)
-def touched(block: Bytes, starts: Ints, first: int, last: int) -> int:
-    """Something made of a byte of each value, to have them near: those of one key are far apart in memory."""
+@kernel
+def prefetch(block: U8, starts: I64, first: int, last: int) -> int:
+    """Read a byte of each value, so that it is in the cache: the values of one key are far apart in memory.
+
+    The result has no meaning; without one the compiler would drop the loop.
+    """
     seen = np.uint8(0)
     for place in range(first, last):
         seen ^= byte_at(block, max(starts[place], 0))
     return int(seen)
 
 
-@numba.njit(cache=True, nogil=True)
-def integers(block: Bytes, starts: Ints, lengths: Shorts) -> Ints:
-    """Integers within 64 bits."""
+@kernel
+def integers(block: U8, starts: I64, lengths: I32) -> I64:
+    """The integers, which the scan has found to fit into 64 bits."""
     out = np.empty(len(starts), np.int64)
     for place in range(len(starts)):
         if place % _AT_ONCE == 0:
-            out[place] = touched(block, starts, place, min(place + _AT_ONCE, len(starts)))
+            out[place] = prefetch(block, starts, place, min(place + _AT_ONCE, len(starts)))
         at, end = starts[place], starts[place] + lengths[place]
         negative = byte_at(block, at) == _MINUS
         if negative:
             at += 1
         number = np.int64(0)
         while at < end:
-            number = number * 10 - (np.int64(byte_at(block, at)) - _ZERO)  # below zero there is room for all
+            number = number * 10 - (
+                np.int64(byte_at(block, at)) - _ZERO
+            )  # negative numbers have room for the least integer
             at += 1
         out[place] = number if negative else -number
     return out
 
 
-@numba.njit(cache=True, nogil=True)
-def _significant(block: Bytes, at: int, end: int) -> int:
-    """How many digits there are from the first that is not 0."""
+@kernel
+def _significant(block: U8, at: int, end: int) -> int:
+    """The number of digits from the first that is not 0."""
     digits = 0
     while at < end:
         byte = byte_at(block, at)
@@ -71,8 +74,8 @@ def _significant(block: Bytes, at: int, end: int) -> int:
     return digits
 
 
-@numba.njit(cache=True, nogil=True)
-def _parts(block: Bytes, at: int, end: int) -> tuple[bool, np.int64, int, int]:
+@kernel
+def _parts(block: U8, at: int, end: int) -> tuple[bool, np.int64, int, int]:
     """A number's sign, its digits as an integer, how many they are, and the power of ten of the last.
 
     The integer has a meaning if there are at most `_EXACT_DIGITS`; up to then, zeros before them are counted, too.
@@ -104,27 +107,27 @@ def _parts(block: Bytes, at: int, end: int) -> tuple[bool, np.int64, int, int]:
             at += 1
         exponent = np.int64(0)
         while at < end:
-            if exponent < _ENDLESS:
+            if exponent < _GREATEST_EXPONENT:
                 exponent = exponent * 10 + (np.int64(byte_at(block, at)) - _ZERO)
             at += 1
         power += int(sign * exponent)
     return negative, mantissa, digits, power
 
 
-@numba.njit(cache=True, nogil=True)
-def doubles(block: Bytes, starts: Ints, lengths: Shorts) -> tuple[Doubles, Bytes]:
+@kernel
+def doubles(block: U8, starts: I64, lengths: I32) -> tuple[F64, U8]:
     """The doubles nearest to numbers."""
-    out, states = np.zeros(len(starts)), np.full(len(starts), MADE, np.uint8)
+    out, states = np.zeros(len(starts)), np.full(len(starts), DONE, np.uint8)
     for place in range(len(starts)):
         if place % _AT_ONCE == 0:
-            out[place] = touched(block, starts, place, min(place + _AT_ONCE, len(starts)))
+            out[place] = prefetch(block, starts, place, min(place + _AT_ONCE, len(starts)))
         start = starts[place]
         negative, mantissa, digits, power = _parts(block, start, start + lengths[place])
         number = float(mantissa)
         if digits == 0 or (digits <= _EXACT_DIGITS and mantissa == 0):
             number = 0.0
         elif digits > _EXACT_DIGITS or mantissa > _EXACT_DOUBLES or abs(power) > _EXACT_POWER:
-            states[place] = ASK if power > -_MAGNITUDE and power + digits < _MAGNITUDE else FAR
+            states[place] = FALLBACK if power > -_MAGNITUDE and power + digits < _MAGNITUDE else BEYOND_DOUBLES
             continue
         elif power < 0:
             number /= _POWERS[-power]
@@ -134,13 +137,13 @@ def doubles(block: Bytes, starts: Ints, lengths: Shorts) -> tuple[Doubles, Bytes
     return out, states
 
 
-@numba.njit(cache=True, nogil=True)
-def decimals(block: Bytes, starts: Ints, lengths: Shorts, precision: int, scale: int) -> tuple[Ints, Bytes]:
+@kernel
+def decimals(block: U8, starts: I64, lengths: I32, precision: int, scale: int) -> tuple[I64, U8]:
     """Unscaled values in decimal(precision, scale), rounded half up."""
-    out, states = np.zeros(len(starts), np.int64), np.full(len(starts), ASK, np.uint8)
+    out, states = np.zeros(len(starts), np.int64), np.full(len(starts), FALLBACK, np.uint8)
     for place in range(len(starts)):
         if place % _AT_ONCE == 0:
-            out[place] = touched(block, starts, place, min(place + _AT_ONCE, len(starts)))
+            out[place] = prefetch(block, starts, place, min(place + _AT_ONCE, len(starts)))
         start = starts[place]
         negative, mantissa, digits, power = _parts(block, start, start + lengths[place])
         if digits > _EXACT_DIGITS:
@@ -151,7 +154,7 @@ def decimals(block: Bytes, starts: Ints, lengths: Shorts, precision: int, scale:
         if digits == 0 or digits + shift < 0:
             mantissa = np.int64(0)
         elif digits + shift > precision:
-            states[place] = NOTHING
+            states[place] = IS_NULL
             continue
         elif digits + shift > _EXACT_DIGITS:
             continue
@@ -162,16 +165,16 @@ def decimals(block: Bytes, starts: Ints, lengths: Shorts, precision: int, scale:
             rest = mantissa % unit
             mantissa = mantissa // unit + (1 if rest >= unit - rest else 0)
             if precision <= _EXACT_DIGITS and mantissa >= _TENS[precision]:
-                states[place] = NOTHING
+                states[place] = IS_NULL
                 continue
         out[place] = -mantissa if negative else mantissa
-        states[place] = MADE
+        states[place] = DONE
     return out, states
 
 
-@numba.njit(cache=True, nogil=True)
-def picked(places: Shorts, starts: Ints, lengths: Shorts, kinds: Bytes) -> tuple[Ints, Shorts, Bytes]:
-    """Some items of three arrays."""
+@kernel
+def take_cells(places: I32, starts: I64, lengths: I32, kinds: U8) -> tuple[I64, I32, U8]:
+    """The cells at these places: their starts, lengths and kinds."""
     count = len(places)
     out_starts, out_lengths, out_kinds = (
         np.empty(count, np.int64),
@@ -184,13 +187,13 @@ def picked(places: Shorts, starts: Ints, lengths: Shorts, kinds: Bytes) -> tuple
     return out_starts, out_lengths, out_kinds
 
 
-@numba.njit(cache=True, nogil=True)
-def gathered(block: Bytes, others: Bytes, starts: Ints, lengths: Shorts, offsets: Shorts) -> Bytes:
+@kernel
+def gather_bytes(block: U8, others: U8, starts: I64, lengths: I32, offsets: I32) -> U8:
     """The bytes of all texts, one after the other, from `offsets` on; -1 - i stands for byte i of `others`."""
     out = np.empty(offsets[-1] + 1, np.uint8)
     for place in range(len(starts)):
         if place % _AT_ONCE == 0:
-            out[-1] = touched(block, starts, place, min(place + _AT_ONCE, len(starts)))
+            out[-1] = prefetch(block, starts, place, min(place + _AT_ONCE, len(starts)))
         start, at = starts[place], offsets[place]
         if start >= 0:
             for each in range(lengths[place]):
@@ -201,9 +204,9 @@ def gathered(block: Bytes, others: Bytes, starts: Ints, lengths: Shorts, offsets
     return out[:-1]
 
 
-@numba.njit(cache=True, nogil=True)
-def listed(block: Bytes, starts: Ints, lengths: Shorts) -> Bytes:
-    """The JSON list of values."""
+@kernel
+def join_as_list(block: U8, starts: I64, lengths: I32) -> U8:
+    """The JSON list of the values, for one call of `json`."""
     out = np.empty(lengths.sum() + len(starts) + 2, np.uint8)
     at = 0
     for place in range(len(starts)):

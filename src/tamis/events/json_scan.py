@@ -1,36 +1,35 @@
-"""Where the values of many JSON objects stand: one look at every byte, no value made.
+"""The scan of many JSON objects: one pass over the bytes finds the kind and the span of every value.
 
-An object is claimed only if Python's `json` would read it, and then for each of its keys it is told of what kind
-the value is and which bytes it has. Nothing is said about mistakes: an object with anything out of the ordinary
-(a mistake of any sort, a key with an escape, nesting beyond `DEEPEST`) is left to `json`, and so are the values
-that take more than a look: strings with escapes, integers beyond 64 bits, lists and objects.
+    {"a": 12, "b": "x"}        cell 0: key a, kind INTEGER, bytes [6, 8)
+     ^         ^               cell 1: key b, kind TEXT, bytes [16, 17), without the quotes
 
-The kernels stand in one file, since numba's cache of compiled code looks at no other.
+An object is claimed only if Python's `json` would accept it. The scan reports no mistakes: an object with anything
+unusual (a mistake of any sort, a key with an escape, nesting beyond `DEEPEST`) is left to `json`, and so are
+values that take more than a look: strings with escapes, integers beyond 64 bits, lists and objects.
+
+All kernels are in one file, because numba's cache of compiled code does not notice changes in other files.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
-import numpy.typing as npt
 from numba.core import types
 from numba.extending import intrinsic
 
-Bytes = npt.NDArray[np.uint8]
-Shorts = npt.NDArray[np.int32]
-Ints = npt.NDArray[np.int64]
+from tamis.arrays import I32, I64, U8
+from tamis.kernels import kernel
 
-# What an object turned out to be.
+# The state of an object: not yet scanned, scanned, left to `json`, or a blank text.
 UNREAD, SCANNED, LEFT, BLANK = range(4)
 
-# What a value is. The bytes of a string are those between its quotes.
+# The kind of a value. The bytes of a string are those between its quotes.
 NULL, FALSE, TRUE, INTEGER, FRACTION, TEXT, ESCAPED, LARGE, WORD, LIST, OBJECT = range(11)
 _BAD = 255
 
 DEEPEST = 60
-"""Deepest nesting that is recognised; bits of an integer say which levels are objects."""
+"""Deepest nesting that is scanned: one bit of an integer for each level, set for objects."""
 
 _QUOTE, _BACKSLASH, _COMMA, _COLON, _POINT, _MINUS, _PLUS, _ZERO, _NINE = b'"\\,:.-+09'
 _OPEN_LIST, _CLOSE_LIST, _OPEN_OBJECT, _CLOSE_OBJECT = b"[]{}"
@@ -53,35 +52,35 @@ _LARGEST = np.frombuffer(b"9223372036854775807", np.uint8)
 _LONG_DIGITS = len(_LARGEST)
 _LONGEST = (1 << 31) - 1
 _LIKELY = 256
-"""How many keys of an object are expected to be those of the last one."""
+"""The number of keys of an object that are first compared with those of the previous object."""
 
 
-class Cells(NamedTuple):
+class ValueCells(NamedTuple):
     """The values, in the order of the objects and of their keys; of a key written twice the last value."""
 
-    names: Shorts
-    starts: Ints
-    lengths: Shorts
-    kinds: Bytes
+    names: I32
+    starts: I64
+    lengths: I32
+    kinds: U8
 
 
-class Names(NamedTuple):
+class KeyTable(NamedTuple):
     """The distinct keys by number: their bytes in the block, and the cell where each was met last."""
 
-    slots: Shorts  # a hash table: number + 1, 0 where empty; its size is a power of two
-    starts: Ints
-    lengths: Shorts
-    cells: Ints
+    slots: I32  # a hash table: number + 1, 0 where empty; its size is a power of two
+    starts: I64
+    lengths: I32
+    cells: I64
 
 
-class Scan(NamedTuple):
-    """What is known of objects `[0, counts[0])`: object i has the cells `[firsts[i], firsts[i + 1])`."""
+class ObjectScan(NamedTuple):
+    """The scan of objects `[0, counts[0])`: object i has the cells `[firsts[i], firsts[i + 1])`."""
 
-    states: Bytes
-    firsts: Ints
-    cells: Cells
-    names: Names
-    counts: Ints  # of objects, cells and names so far
+    states: U8
+    firsts: I64
+    cells: ValueCells
+    names: KeyTable
+    counts: I64  # of objects, cells and names so far
 
 
 def _loader(bits: int) -> Any:
@@ -108,8 +107,8 @@ byte_at = _loader(8)
 word_at = _loader(64)
 
 
-@numba.njit(cache=True, nogil=True)
-def _after_blanks(block: Bytes, at: int, end: int) -> int:
+@kernel
+def _skip_blanks(block: U8, at: int, end: int) -> int:
     """The first place that is not blank, or the end."""
     while at < end:
         byte = byte_at(block, at)
@@ -119,9 +118,9 @@ def _after_blanks(block: Bytes, at: int, end: int) -> int:
     return at
 
 
-@numba.njit(cache=True, nogil=True)
-def _wide(block: Bytes, at: int, end: int) -> int:
-    """How many bytes the UTF-8 character beyond ASCII at `at` has; 0 if it is none."""
+@kernel
+def _utf8_size(block: U8, at: int, end: int) -> int:
+    """The number of bytes of the UTF-8 character beyond ASCII at `at`; 0 if it is invalid."""
     lead = byte_at(block, at)
     if 0xC2 <= lead <= 0xDF:
         size = 2
@@ -145,14 +144,14 @@ def _wide(block: Bytes, at: int, end: int) -> int:
     return size
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _is_hex(byte: int) -> bool:
     return _ZERO <= byte <= _NINE or _LOWER_A <= byte <= _LOWER_F or _UPPER_A <= byte <= _UPPER_F
 
 
-@numba.njit(cache=True, nogil=True)
-def _text(block: Bytes, at: int, end: int) -> tuple[int, bool]:
-    """Where the string whose first byte is at `at` has its closing quote, -1 if nowhere; has it escapes?"""
+@kernel
+def _closing_quote(block: U8, at: int, end: int) -> tuple[int, bool]:
+    """The place of the closing quote of the string whose first byte is at `at`, -1 if none; has it escapes?"""
     escaped = False
     while at < end:
         kind = _CLASS[byte_at(block, at)]
@@ -161,7 +160,7 @@ def _text(block: Bytes, at: int, end: int) -> tuple[int, bool]:
         elif kind == _END:
             return at, escaped
         elif kind == _WIDE:
-            size = _wide(block, at, end)
+            size = _utf8_size(block, at, end)
             if size == 0:
                 break
             at += size
@@ -181,15 +180,15 @@ def _text(block: Bytes, at: int, end: int) -> tuple[int, bool]:
     return -1, escaped
 
 
-@numba.njit(cache=True, nogil=True)
-def _after_digits(block: Bytes, at: int, end: int) -> int:
+@kernel
+def _skip_digits(block: U8, at: int, end: int) -> int:
     while at < end and _ZERO <= byte_at(block, at) <= _NINE:
         at += 1
     return at
 
 
-@numba.njit(cache=True, nogil=True)
-def _is_large(block: Bytes, first: int, digits: int, negative: bool) -> bool:
+@kernel
+def _is_large(block: U8, first: int, digits: int, negative: bool) -> bool:
     """Is an integer of that many digits beyond 64 bits?"""
     if digits != _LONG_DIGITS:
         return digits > _LONG_DIGITS
@@ -202,12 +201,12 @@ def _is_large(block: Bytes, first: int, digits: int, negative: bool) -> bool:
     return False
 
 
-@numba.njit(cache=True, nogil=True)
-def _number(block: Bytes, at: int, end: int) -> tuple[int, int]:
-    """Kind of a number and where it ends. What does not belong to it is the caller's to refuse."""
+@kernel
+def _number(block: U8, at: int, end: int) -> tuple[int, int]:
+    """Kind and end of a number. The caller refuses what follows it."""
     negative = byte_at(block, at) == _MINUS
     first = at + 1 if negative else at
-    at = _after_digits(block, first, end)
+    at = _skip_digits(block, first, end)
     if at == first:
         return _BAD, at
     if byte_at(block, first) == _ZERO:
@@ -216,12 +215,12 @@ def _number(block: Bytes, at: int, end: int) -> tuple[int, int]:
     kind = INTEGER
     if at + 1 < end and byte_at(block, at) == _POINT and _ZERO <= byte_at(block, at + 1) <= _NINE:
         kind = FRACTION
-        at = _after_digits(block, at + 2, end)
+        at = _skip_digits(block, at + 2, end)
     if at < end and (byte_at(block, at) == _LOWER_E or byte_at(block, at) == _UPPER_E):
         power = at + 1
         if power < end and (byte_at(block, power) == _PLUS or byte_at(block, power) == _MINUS):
             power += 1
-        last = _after_digits(block, power, end)
+        last = _skip_digits(block, power, end)
         if last > power:
             kind = FRACTION
             at = last
@@ -230,9 +229,9 @@ def _number(block: Bytes, at: int, end: int) -> tuple[int, int]:
     return kind, at
 
 
-@numba.njit(cache=True, nogil=True)
-def _word(block: Bytes, at: int, end: int) -> tuple[int, int]:
-    """Kind of a value that is one of the words and where it ends."""
+@kernel
+def _word(block: U8, at: int, end: int) -> tuple[int, int]:
+    """Kind and end of a value that is one of the words."""
     for word in range(len(_WORD_KINDS)):
         first = _WORD_BOUNDS[word]
         size = _WORD_BOUNDS[word + 1] - first
@@ -246,12 +245,12 @@ def _word(block: Bytes, at: int, end: int) -> tuple[int, int]:
     return _BAD, at
 
 
-@numba.njit(cache=True, nogil=True)
-def _scalar(block: Bytes, at: int, end: int) -> tuple[int, int]:
-    """Kind of the value at `at`, if it is neither list nor object, and where it ends."""
+@kernel
+def _scalar(block: U8, at: int, end: int) -> tuple[int, int]:
+    """Kind and end of the value at `at`, which is neither a list nor an object."""
     byte = byte_at(block, at)
     if byte == _QUOTE:
-        closing, escaped = _text(block, at + 1, end)
+        closing, escaped = _closing_quote(block, at + 1, end)
         if closing < 0:
             return _BAD, at
         return (ESCAPED if escaped else TEXT), closing + 1
@@ -260,9 +259,9 @@ def _scalar(block: Bytes, at: int, end: int) -> tuple[int, int]:
     return _word(block, at, end)
 
 
-@numba.njit(cache=True, nogil=True)
-def _nested(block: Bytes, at: int, end: int) -> int:
-    """Where the list or object that opens at `at` ends; -1 if it is none."""
+@kernel
+def _end_of_nested(block: U8, at: int, end: int) -> int:
+    """One past the end of the list or object that opens at `at`; -1 if it is malformed."""
     depth = 0
     objects = 0  # bit i: is the list or object i levels out an object?
     while True:
@@ -273,18 +272,20 @@ def _nested(block: Bytes, at: int, end: int) -> int:
                 return -1
             depth += 1
             objects = (objects << 1) | (1 if byte == _OPEN_OBJECT else 0)
-            at = _after_blanks(block, at + 1, end)
-            opened = at < end and byte_at(block, at) != byte + 2  # in ASCII, what closes is two further
+            at = _skip_blanks(block, at + 1, end)
+            opened = (
+                at < end and byte_at(block, at) != byte + 2
+            )  # in ASCII, the closing bracket is two after the opening one
         else:
             kind, at = _scalar(block, at, end)
             if kind == _BAD:
                 return -1
-            at = _after_blanks(block, at, end)
+            at = _skip_blanks(block, at, end)
         while not opened:
             if at == end:
                 return -1
             if byte_at(block, at) == _COMMA:
-                at = _after_blanks(block, at + 1, end)
+                at = _skip_blanks(block, at + 1, end)
                 break
             if byte_at(block, at) != (_CLOSE_OBJECT if objects & 1 else _CLOSE_LIST):
                 return -1
@@ -293,23 +294,23 @@ def _nested(block: Bytes, at: int, end: int) -> int:
             objects >>= 1
             if depth == 0:
                 return at
-            at = _after_blanks(block, at, end)
+            at = _skip_blanks(block, at, end)
         if objects & 1:
             if at == end or byte_at(block, at) != _QUOTE:
                 return -1
-            at, _ = _text(block, at + 1, end)
+            at, _ = _closing_quote(block, at + 1, end)
             if at < 0:
                 return -1
-            at = _after_blanks(block, at + 1, end)
+            at = _skip_blanks(block, at + 1, end)
             if at == end or byte_at(block, at) != _COLON:
                 return -1
-            at = _after_blanks(block, at + 1, end)
+            at = _skip_blanks(block, at + 1, end)
         if at == end:
             return -1
 
 
-@numba.njit(cache=True, nogil=True)
-def _same(block: Bytes, one: int, other: int, size: int) -> bool:
+@kernel
+def _equal_bytes(block: U8, one: int, other: int, size: int) -> bool:
     if size < 8:
         for place in range(size):
             if byte_at(block, one + place) != byte_at(block, other + place):
@@ -321,10 +322,8 @@ def _same(block: Bytes, one: int, other: int, size: int) -> bool:
     return bool(word_at(block, one + size - 8) == word_at(block, other + size - 8))
 
 
-@numba.njit(cache=True, nogil=True)
-def _slot(
-    block: Bytes, start: int, size: int, slots: Shorts, starts: Ints, lengths: Shorts, seed: np.uint64
-) -> int:
+@kernel
+def _slot(block: U8, start: int, size: int, slots: I32, starts: I64, lengths: I32, seed: np.uint64) -> int:
     """The place of a key in the hash table: its own, or an empty one."""
     mixed = seed ^ np.uint64(size)
     for place in range(0, size, 8):
@@ -340,27 +339,27 @@ def _slot(
     slot = np.int64(mixed >> np.uint64(20)) & mask
     while slots[slot] != 0:
         name = slots[slot] - 1
-        if lengths[name] == size and _same(block, start, starts[name], size):
+        if lengths[name] == size and _equal_bytes(block, start, starts[name], size):
             break
         slot = (slot + 1) & mask
     return int(slot)
 
 
-@numba.njit(cache=True, nogil=True)
-def fill_slots(block: Bytes, names: Names, known: int, seed: np.uint64) -> None:
-    """Put the names known into an empty hash table."""
+@kernel
+def fill_slots(block: U8, names: KeyTable, known: int, seed: np.uint64) -> None:
+    """Insert the first `known` keys into an empty hash table."""
     slots, starts, lengths, _ = names
     for name in range(known):
         slots[_slot(block, starts[name], lengths[name], slots, starts, lengths, seed)] = name + 1
 
 
-@numba.njit(cache=True, nogil=True)
-def _key(block: Bytes, at: int, end: int, opening: int) -> tuple[int, int, int]:
+@kernel
+def _key(block: U8, at: int, end: int, opening: int) -> tuple[int, int, int]:
     """Start and end of the key after the byte `opening`, and where its value begins.
 
     Where the object ends instead, -1 and one past it; without any of them, -1 and -1.
     """
-    at = _after_blanks(block, at, end)
+    at = _skip_blanks(block, at, end)
     if at == end:
         return -1, -1, -1
     byte = byte_at(block, at)
@@ -368,7 +367,7 @@ def _key(block: Bytes, at: int, end: int, opening: int) -> tuple[int, int, int]:
         return -1, at + 1, -1
     if byte != opening:
         return -1, -1, -1
-    at = _after_blanks(block, at + 1, end)
+    at = _skip_blanks(block, at + 1, end)
     if at == end:
         return -1, -1, -1
     if byte_at(block, at) == _CLOSE_OBJECT and opening == _OPEN_OBJECT:
@@ -376,17 +375,17 @@ def _key(block: Bytes, at: int, end: int, opening: int) -> tuple[int, int, int]:
     if byte_at(block, at) != _QUOTE:
         return -1, -1, -1
     start = at + 1
-    closing, escaped = _text(block, start, end)
+    closing, escaped = _closing_quote(block, start, end)
     if closing < 0 or escaped:
         return -1, -1, -1
-    at = _after_blanks(block, closing + 1, end)
+    at = _skip_blanks(block, closing + 1, end)
     if at == end or byte_at(block, at) != _COLON:
         return -1, -1, -1
     return start, closing, at + 1
 
 
-@numba.njit(cache=True, nogil=True)
-def scan_kernel(block: Bytes, starts: Ints, ends: Ints, most: int, seed: np.uint64, out: Scan) -> bool:
+@kernel
+def scan_kernel(block: U8, starts: I64, ends: I64, most: int, seed: np.uint64, out: ObjectScan) -> bool:
     """Scan objects from number `counts[0]` on, until `most` are not blank; False if a table is full."""
     done, cells, known = out.counts
     states, firsts = out.states, out.firsts
@@ -396,13 +395,14 @@ def scan_kernel(block: Bytes, starts: Ints, ends: Ints, most: int, seed: np.uint
     found = 0
     for number in range(done):
         found += states[number] != BLANK
-    # Objects mostly have the same keys in the same order: what stood before value i of the last one, and its name.
+    # Objects mostly have the same keys in the same order. So the bytes before value i (comma, key, colon) are
+    # first compared with those of the previous object; only if they differ is the key parsed and looked up.
     likely_starts, likely_lengths = np.zeros(_LIKELY, np.int64), np.zeros(_LIKELY, np.int64)
     likely_names = np.zeros(_LIKELY, np.int32)
     room = True
     while room and done < len(starts) and found < most:
         end = ends[done]
-        at = _after_blanks(block, starts[done], end)
+        at = _skip_blanks(block, starts[done], end)
         first = cells
         state = LEFT
         if at == end:
@@ -415,13 +415,13 @@ def scan_kernel(block: Bytes, starts: Ints, ends: Ints, most: int, seed: np.uint
             name = -1
             if place < _LIKELY:
                 size = likely_lengths[place]
-                if size > 0 and at + size <= end and _same(block, at, likely_starts[place], size):
+                if size > 0 and at + size <= end and _equal_bytes(block, at, likely_starts[place], size):
                     name = likely_names[place]
                     at += size
             if name < 0:
                 start, closing, at = _key(block, at, end, _OPEN_OBJECT if place == 0 else _COMMA)
                 if start < 0:
-                    if closing >= 0 and _after_blanks(block, closing, end) == end:
+                    if closing >= 0 and _skip_blanks(block, closing, end) == end:
                         state = SCANNED
                     break
                 slot = _slot(block, start, closing - start, slots, name_starts, name_lengths, seed)
@@ -437,7 +437,7 @@ def scan_kernel(block: Bytes, starts: Ints, ends: Ints, most: int, seed: np.uint
                 if place < _LIKELY:
                     likely_starts[place], likely_lengths[place], likely_names[place] = gap, at - gap, name
             place += 1
-            at = _after_blanks(block, at, end)
+            at = _skip_blanks(block, at, end)
             if at == end:
                 break
 
@@ -445,7 +445,7 @@ def scan_kernel(block: Bytes, starts: Ints, ends: Ints, most: int, seed: np.uint
             byte = byte_at(block, at)
             if byte == _OPEN_OBJECT or byte == _OPEN_LIST:
                 kind = OBJECT if byte == _OPEN_OBJECT else LIST
-                at = _nested(block, at, end)
+                at = _end_of_nested(block, at, end)
                 if at < 0:
                     break
             else:

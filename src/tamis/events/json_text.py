@@ -1,6 +1,6 @@
-"""The text of one JSON event, read by Python: what it says, or what is wrong with it.
+"""One JSON event read by Python: the event, or what is wrong with it.
 
-Whatever reads JSON faster must give the same events and leave all mistakes to this.
+Faster readers must give the same events, and leave all mistakes to this one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def json_decoder(event_type: EventType) -> Callable[[str], Any]:
     """The function from JSON of any kind to its value; raises what `json` and a deep recursion raise."""
     exact = any(_needs_text(attribute.type) for attribute in event_type.attributes or ())
     quick = json.JSONDecoder(parse_float=_decimal) if exact else json.JSONDecoder()
-    # Python refuses integers of thousands of digits; only they are worth a call for each number.
+    # Python refuses integers of thousands of digits. Only for them is a function called for each number.
     patient = json.JSONDecoder(parse_float=_decimal if exact else None, parse_int=loose_integer)
 
     def decode(text: str) -> Any:
@@ -56,7 +56,7 @@ def json_decoder(event_type: EventType) -> Callable[[str], Any]:
 
 
 def _needs_text(type_: Type) -> bool:
-    """Does a number lose by a detour over double? Then its text is kept, as a Decimal."""
+    """Would a number lose digits as a double? Then its text is kept, as a Decimal."""
     if type_.name == "decimal" or type_ == FLOAT:
         return True
     if type_.name == "array":

@@ -1,6 +1,6 @@
-"""Events that came as JSON texts in a column, as from Kafka or a text file: one text, one event.
+"""Events as JSON texts in a column, as from Kafka or a text file: one text, one event.
 
-A text that is no event never stops the others: it comes back as a `BadEvent` that names its row.
+A text that is no event never stops the others: it comes back as a `DeadLetter` with its row.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.events.batch import EventBatch
-from tamis.events.reading import MAX_LINE_BYTES, BadEvent, read_json_lines
+from tamis.events.dead_letters import DeadLetter
+from tamis.events.reading import MAX_LINE_BYTES, read_json_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +24,11 @@ class JsonValues:
 
     Attributes:
         batches: Their ids are the rows of the column.
-        bad: Texts that are no events; `line_number` is the row, counted from 0.
+        dead_letters: Texts that are no events, each after its row.
     """
 
     batches: list[EventBatch]
-    bad: list[BadEvent]
+    dead_letters: list[tuple[int, DeadLetter]]
 
 
 def read_json_values(values: pa.Array, event_type: Any = None, *, most_bytes: int = MAX_LINE_BYTES) -> JsonValues:
@@ -36,7 +37,7 @@ def read_json_values(values: pa.Array, event_type: Any = None, *, most_bytes: in
     Args:
         values: One JSON object a row.
         event_type: Whatever `EventType.of` takes.
-        most_bytes: Longer texts are bad events.
+        most_bytes: Longer texts are dead letters.
     """
     texts = pc.fill_null(values.cast(pa.binary()), b"")
     if not len(texts):
@@ -48,13 +49,15 @@ def read_json_values(values: pa.Array, event_type: Any = None, *, most_bytes: in
     whole = pa.LargeListArray.from_arrays(pa.array([0, len(texts)], pa.int64()), texts.cast(pa.large_binary()))
     block = pc.binary_join(whole, pa.scalar(b"\n", pa.large_binary()))[0].as_buffer()
     lines = io.BytesIO(block)
-    reading = read_json_lines(lines, event_type, batch_rows=len(texts), max_line_bytes=most_bytes)
-    batches = list(reading)
-    bad = [
-        BadEvent(each.line_number - 1, each.reason, values[each.line_number - 1].cast(pa.binary()).as_py())
-        for each in reading.bad
-    ]
-    return JsonValues(batches, bad)
+    reader = read_json_lines(lines, event_type, batch_rows=len(texts), max_line_bytes=most_bytes, _unit="event")
+    batches = list(reader)
+    dead_letters = []
+    for each in reader.dead_letters:
+        assert each.line_number is not None, "lines are numbered"
+        row = each.line_number - 1
+        original = values[row].cast(pa.binary()).as_py()  # whole, and with the line ends that were replaced
+        dead_letters.append((row, DeadLetter(each.kind, each.reason, original)))
+    return JsonValues(batches, dead_letters)
 
 
 def rows_of(batch: EventBatch) -> np.ndarray[Any, np.dtype[np.int64]]:

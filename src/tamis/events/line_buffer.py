@@ -1,7 +1,7 @@
-"""The lines of a binary file in blocks of bytes, read no further ahead than somebody asks.
+"""The lines of a binary file in blocks of bytes, read no further than needed.
 
-Holds the lines that nobody has taken yet, and of a line no more than `limit` bytes and one: that says that the
-line is too long, and the rest of it is never kept.
+The buffer holds the lines that were not taken yet. Of a line it keeps at most `limit + 1` bytes: the extra byte
+shows that the line is too long, and the rest of it is skipped.
 """
 
 from __future__ import annotations
@@ -11,10 +11,8 @@ from collections.abc import Callable
 from typing import IO, Any
 
 import numpy as np
-import numpy.typing as npt
 
-Bytes = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int64]
+from tamis.arrays import I64, U8
 
 _NEWLINE = 10
 _LEAST_READ, _MOST_READ = 1 << 16, 1 << 23
@@ -23,13 +21,13 @@ _ROOM = 1.25  # bytes to make room for, as a multiple of those expected
 
 
 class LineBuffer:
-    """What was read from a file.
+    """The part of a file that was read and not yet taken.
 
     Attributes:
         block: Bytes, of which the first `used` are filled.
-        used: How many.
-        ended: Has the file no more?
-        limit: Most bytes of a line.
+        used: The number of bytes that are filled.
+        ended: Is the file at its end?
+        limit: The greatest length of a line, in bytes.
     """
 
     __slots__ = ("_ends", "_line_bytes", "_read_into", "_skipping", "block", "ended", "limit", "lines", "used")
@@ -40,7 +38,7 @@ class LineBuffer:
         self.block = np.empty(_LEAST_READ, np.uint8)
         self.used = self.lines = 0
         self.ended = False
-        self._ends: list[Ints] = []  # places of newlines
+        self._ends: list[I64] = []  # places of newlines
         self._skipping = False
         self._line_bytes: float = _FIRST_GUESS
 
@@ -48,6 +46,8 @@ class LineBuffer:
         """Read until there are so many lines, or so many bytes, or the end."""
         while self.lines < lines and not self.ended and (most_bytes is None or self.used < most_bytes):
             expected = int((lines - self.lines) * self._line_bytes)
+            if most_bytes is not None:
+                expected = min(expected, most_bytes - self.used)
             size = min(_MOST_READ, max(_LEAST_READ, expected))
             if self.used + size > len(self.block):
                 block = np.empty(int((self.used + max(size, expected)) * _ROOM), np.uint8)
@@ -61,11 +61,11 @@ class LineBuffer:
                 self.lines += self.used > self._complete()
 
     def _complete(self) -> int:
-        """How many bytes are complete lines."""
+        """The number of bytes in complete lines."""
         return int(self._ends[-1][-1]) + 1 if self._ends else 0
 
     def _add(self, count: int) -> None:
-        """Take note of bytes that were read behind those used."""
+        """Add the bytes that were just read behind those used."""
         ends = np.flatnonzero(self.block[self.used : self.used + count] == _NEWLINE)
         if self._skipping:
             if len(ends) == 0:
@@ -87,7 +87,7 @@ class LineBuffer:
             self.used = longest
             self._skipping = True
 
-    def bounds(self, start: int) -> tuple[Ints, Ints]:
+    def bounds(self, start: int) -> tuple[I64, I64]:
         """First byte, and one past the last without its newline, of every line from byte `start` on."""
         ends = np.concatenate([np.empty(0, np.int64), *self._ends])
         ends = ends[np.searchsorted(ends, start) :]
@@ -96,8 +96,8 @@ class LineBuffer:
             return starts, np.append(ends, self.used)
         return starts[:-1], ends
 
-    def take(self, end: int, lines: int) -> Bytes:
-        """The block, whose bytes up to `end` are so many lines; the buffer goes on with the others."""
+    def take(self, end: int, lines: int) -> U8:
+        """Take the bytes up to `end`, which are `lines` lines; the buffer keeps the others in a new block."""
         taken = self.block
         rest = taken[end : self.used]
         self.block = np.empty(max(_LEAST_READ, 2 * len(rest)), np.uint8)
@@ -109,13 +109,13 @@ class LineBuffer:
         return taken[:end]
 
 
-def _reader(file: IO[bytes]) -> Callable[[Bytes], int]:
-    """The function that reads what there is, waiting only if there is nothing, and gives its size."""
+def _reader(file: IO[bytes]) -> Callable[[U8], int]:
+    """The function that reads the bytes available, waits only if there are none, and returns their number."""
     into: Any = getattr(file, "readinto" if isinstance(file, io.BytesIO) else "readinto1", None)
     if into is not None:
         return lambda room: into(room) or 0
 
-    def read_line(room: Bytes) -> int:
+    def read_line(room: U8) -> int:
         line = file.readline(len(room))
         room[: len(line)] = np.frombuffer(line, np.uint8)
         return len(line)

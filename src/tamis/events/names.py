@@ -1,4 +1,4 @@
-"""What events are called: the value of one attribute, as text.
+"""Names of events: the value of one attribute, as text.
 
 The text depends on the event alone: an integer as digits, a string as it is, anything else as Spark's cast to
 string writes it.

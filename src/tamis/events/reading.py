@@ -1,11 +1,11 @@
 """Events from files and streams, a batch at a time: JSON lines, CSV, Parquet.
 
-Memory holds one batch, however long the input. What is broken in one line becomes a `BadEvent` and never
-stops the rest; what makes the whole source unreadable is an EventError that names it.
+Memory holds one batch, however long the input. A line that is no event becomes a `DeadLetter` and
+never stops the rest; what makes the whole source unreadable is an EventError that names it.
 
 JSON is read strictly, one object a line. As in Spark: NaN, Infinity and -Infinity are numbers, of a key
 written twice the last counts, a lone surrogate is '?', blank lines are skipped. Unlike in Spark, which is
-lenient there, text after the object, single quotes and arrays of objects are bad events.
+lenient there, text after the object, single quotes and arrays of objects are dead letters.
 
 CSV has a header and quotes as RFC 4180 has them. An empty cell is NULL. With an event type a cell is cast to
 its attribute's type as Spark casts strings (lists and objects are JSON); without one a cell is what it looks
@@ -30,11 +30,11 @@ from typing import IO, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.dataset as pds
 import pyarrow.parquet as pq
 
 from tamis.errors import EventError
 from tamis.events.batch import EventBatch
+from tamis.events.dead_letters import DeadLetter, DeadLetterKind
 from tamis.events.event_type import EventType
 from tamis.events.json_text import json_decoder, json_parser, loose_integer
 from tamis.events.line_buffer import LineBuffer
@@ -42,58 +42,42 @@ from tamis.values.casts import caster
 from tamis.values.column import Value
 from tamis.values.types import DOUBLE, FLOAT, INTEGER_BITS, MAX_PRECISION, STRING
 
-Source: TypeAlias = "str | os.PathLike[str] | bytes | IO[bytes]"
+EventSource: TypeAlias = "str | os.PathLike[str] | bytes | IO[bytes]"
 
 BATCH_ROWS = 65_536
 MAX_LINE_BYTES = 16 << 20
-_WORTH_ROWS = 256
-_WORTH_BYTES = 1 << 20
-"""Shorter batches and inputs are read line by line: to load the kernels of the scan takes longer."""
+_LEAST_ROWS_TO_SCAN = 256
+_LEAST_BYTES_TO_SCAN = 1 << 20
+"""Shorter batches and inputs are read line by line: loading the kernels of the scan would take longer."""
 _KEPT_BYTES = 1 << 10
 _BOM = b"\xef\xbb\xbf"
 _SUFFIXES = {".jsonl": "json", ".ndjson": "json", ".json": "json", ".csv": "csv", ".parquet": "parquet"}
 
 
-@dataclass(frozen=True, slots=True)
-class BadEvent:
-    """A line that is no event.
-
-    Attributes:
-        line_number: Counted from 1.
-        reason: One sentence.
-        original: The line as it came; of a line that is too long, its beginning.
-    """
-
-    line_number: int
-    reason: str
-    original: bytes
-
-
 @dataclass(slots=True)
-class Reading:
+class EventReader:
     """The batches of one source, to be iterated once.
 
     Attributes:
-        batches: Also what iterating the reading gives.
-        bad: Bad events met so far. The reader may clear it between batches.
+        batches: What iterating the reader gives.
+        dead_letters: Those met so far. The caller may clear the list between batches.
     """
 
     batches: Iterator[EventBatch] = field(init=False, repr=False)
-    bad: list[BadEvent] = field(default_factory=list)
+    dead_letters: list[DeadLetter] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[EventBatch]:
-        """The batches not read yet."""
         return self.batches
 
 
 def read_events(
-    source: Source,
+    source: EventSource,
     event_type: Any = None,
     *,
     format: str | None = None,
     event_id: str | None = None,
     batch_rows: int = BATCH_ROWS,
-) -> Reading:
+) -> EventReader:
     """The events of a file or stream.
 
     Args:
@@ -114,20 +98,20 @@ def read_events(
     return read(source, event_type, event_id=event_id, batch_rows=batch_rows)
 
 
-def _format(source: Source) -> str:
+def _format(source: EventSource) -> str:
     if isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-":
         return _SUFFIXES.get(Path(source).suffix.lower(), "")
     return "json"
 
 
-def _name(source: Source) -> str:
+def _name(source: EventSource) -> str:
     if isinstance(source, (str, os.PathLike)):
         return "standard input" if os.fspath(source) == "-" else os.fspath(source)
     return "bytes" if isinstance(source, bytes) else str(getattr(source, "name", "stream"))
 
 
 @contextmanager
-def _opened(source: Source) -> Iterator[IO[bytes]]:
+def _open(source: EventSource) -> Iterator[IO[bytes]]:
     """The source as a binary file, closed in the end if we opened it."""
     if isinstance(source, bytes):
         yield io.BytesIO(source)
@@ -140,41 +124,45 @@ def _opened(source: Source) -> Iterator[IO[bytes]]:
             yield file
 
 
-def _reading(source: Source, batches: Callable[[list[BadEvent]], Iterator[EventBatch]]) -> Reading:
-    reading = Reading()
+def _event_reader(source: EventSource, batches: Callable[[list[DeadLetter]], Iterator[EventBatch]]) -> EventReader:
+    reader = EventReader()
 
     def run() -> Iterator[EventBatch]:
         try:
-            yield from batches(reading.bad)
+            yield from batches(reader.dead_letters)
         except (OSError, pa.ArrowException, csv.Error) as error:
             msg = f"{_name(source)}: {error}"
             raise EventError(msg) from error
 
-    reading.batches = run()
-    return reading
+    reader.batches = run()
+    return reader
 
 
 def read_json_lines(
-    source: Source,
+    source: EventSource,
     event_type: Any = None,
     *,
     event_id: str | None = None,
     batch_rows: int = BATCH_ROWS,
     max_line_bytes: int = MAX_LINE_BYTES,
     _scan: bool | None = None,
-) -> Reading:
+    _unit: str = "line",
+) -> EventReader:
     """Events from JSON lines; see `read_events`.
 
-    Long inputs are scanned in blocks, short ones are read line by line; the events are the same. `_scan` is for
-    tests, which decide for themselves.
+    Long inputs are scanned in blocks, short ones are read line by line; the events are the same. Tests choose
+    between the two by `_scan`. `_unit` is the word for one text in the reasons of dead letters.
     """
     type_ = EventType.of(event_type)
     parse = json_parser(type_)
 
-    def read(number: int, line: bytes, too_long: bool, bad: list[BadEvent]) -> dict[str, Any] | None:
+    def read_line(
+        number: int, line: bytes, too_long: bool, dead_letters: list[DeadLetter]
+    ) -> dict[str, Any] | None:
         if too_long:
             kept = line[: min(_KEPT_BYTES, max_line_bytes + 1)].rstrip(b"\r\n")
-            bad.append(BadEvent(number + 1, f"the line is longer than {max_line_bytes} bytes", kept))
+            reason = f"the {_unit} is longer than {max_line_bytes} bytes"
+            dead_letters.append(DeadLetter(DeadLetterKind.OVERSIZED, reason, kept, line_number=number + 1))
             return None
         line = line.rstrip(b"\r\n")
         text = line.removeprefix(_BOM).strip(b" \t\r\n")
@@ -182,41 +170,44 @@ def read_json_lines(
             return None
         event = parse(text)
         if isinstance(event, str):
-            bad.append(BadEvent(number + 1, event, line))
+            dead_letters.append(DeadLetter(DeadLetterKind.MALFORMED, event, line, line_number=number + 1))
             return None
         return event
 
-    def line_by_line(file: IO[bytes], bad: list[BadEvent]) -> Iterator[EventBatch]:
+    def line_by_line(file: IO[bytes], dead_letters: list[DeadLetter]) -> Iterator[EventBatch]:
         numbered = enumerate(_lines(file, max_line_bytes))
-        events = ((number, read(number, line, too_long, bad)) for number, (line, too_long) in numbered)
+        events = (
+            (number, read_line(number, line, too_long, dead_letters)) for number, (line, too_long) in numbered
+        )
         found = ((number, event) for number, event in events if event is not None)
-        return _batched(found, type_, event_id, batch_rows)
+        return _batches(found, type_, event_id, batch_rows)
 
-    def scanned(lines: LineBuffer, bad: list[BadEvent]) -> Iterator[EventBatch]:
+    def scan_lines(lines: LineBuffer, dead_letters: list[DeadLetter]) -> Iterator[EventBatch]:
         from tamis.events.json_lines import scanned_batches
 
-        found = scanned_batches(lines, batch_rows, partial(read, bad=bad), json_decoder(type_))
+        found = scanned_batches(
+            lines, batch_rows, partial(read_line, dead_letters=dead_letters), json_decoder(type_)
+        )
         return (EventBatch(type_, len(numbers), part, event_id, numbers) for part, numbers in found)
 
-    def batches(bad: list[BadEvent]) -> Iterator[EventBatch]:
-        with _opened(source) as file:
-            if _scan is False or (_scan is None and batch_rows < _WORTH_ROWS):
-                yield from line_by_line(file, bad)
+    def batches(dead_letters: list[DeadLetter]) -> Iterator[EventBatch]:
+        with _open(source) as file:
+            if _scan is False or (_scan is None and batch_rows < _LEAST_ROWS_TO_SCAN):
+                yield from line_by_line(file, dead_letters)
                 return
             lines = LineBuffer(file, max_line_bytes)
-            lines.fill(batch_rows, _WORTH_BYTES)
-            if _scan or not (lines.ended and lines.used < _WORTH_BYTES):
-                yield from scanned(lines, bad)
+            lines.fill(batch_rows, _LEAST_BYTES_TO_SCAN)
+            if _scan or not (lines.ended and lines.used < _LEAST_BYTES_TO_SCAN):
+                yield from scan_lines(lines, dead_letters)
             else:
-                yield from line_by_line(io.BytesIO(lines.block[: lines.used].tobytes()), bad)
+                yield from line_by_line(io.BytesIO(lines.block[: lines.used].tobytes()), dead_letters)
 
-    return _reading(source, batches)
+    return _event_reader(source, batches)
 
 
-def _batched(
+def _batches(
     events: Iterator[tuple[int, dict[str, Any]]], type_: EventType, event_id: str | None, batch_rows: int
 ) -> Iterator[EventBatch]:
-    """Batches of numbered events."""
     while part := list(itertools.islice(events, batch_rows)):
         numbers = np.fromiter((number for number, _ in part), np.int64, len(part))
         yield EventBatch.of([event for _, event in part], type_, event_id, numbers=numbers)
@@ -233,24 +224,24 @@ def _lines(file: IO[bytes], limit: int) -> Iterator[tuple[bytes, bool]]:
 
 
 def read_csv(
-    source: Source, event_type: Any = None, *, event_id: str | None = None, batch_rows: int = BATCH_ROWS
-) -> Reading:
+    source: EventSource, event_type: Any = None, *, event_id: str | None = None, batch_rows: int = BATCH_ROWS
+) -> EventReader:
     """Events from CSV; see `read_events`."""
     type_ = EventType.of(event_type)
 
-    def batches(bad: list[BadEvent]) -> Iterator[EventBatch]:
-        with _opened(source) as file:
+    def batches(dead_letters: list[DeadLetter]) -> Iterator[EventBatch]:
+        with _open(source) as file:
             text = io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline="")
             try:
-                yield from _batched(_csv_events(text, type_, bad), type_, event_id, batch_rows)
+                yield from _batches(_csv_events(text, type_, dead_letters), type_, event_id, batch_rows)
             finally:
                 text.detach()  # the file is not ours to close
 
-    return _reading(source, batches)
+    return _event_reader(source, batches)
 
 
 def _csv_events(
-    text: io.TextIOWrapper, type_: EventType, bad: list[BadEvent]
+    text: io.TextIOWrapper, type_: EventType, dead_letters: list[DeadLetter]
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     rows = csv.reader(text)
     header = next(rows, [])
@@ -267,7 +258,8 @@ def _csv_events(
             return
         except csv.Error as error:
             number += 1
-            bad.append(BadEvent(rows.line_num, f"not CSV: {error}", b""))
+            reason = f"not CSV: {error}"
+            dead_letters.append(DeadLetter(DeadLetterKind.MALFORMED, reason, b"", line_number=rows.line_num))
             continue
         if row:
             number += 1
@@ -276,7 +268,7 @@ def _csv_events(
 
 
 def _cell_reader(event_type: EventType, name: str) -> Callable[[str], Any]:
-    """The function from a cell to the Python value that means the same as an event's."""
+    """The function from a cell to the Python value that an event of JSON would have."""
     if event_type.is_schemaless:
         return loose_value
     declared = [attribute.type for attribute in event_type.find(name) if attribute.name == name]
@@ -287,20 +279,20 @@ def _cell_reader(event_type: EventType, name: str) -> Callable[[str], Any]:
         return caster(STRING, type_, event_type.time_zone)
     if type_.name == "decimal":
         cast = caster(STRING, type_, event_type.time_zone)
-        return lambda cell: _scaled(cast(cell), type_.scale)
+        return lambda cell: _unscaled_decimal(cast(cell), type_.scale)
     if type_.name == "binary":
         return str.encode
-    return _nested if type_.name in ("array", "struct") else str
+    return _parse_cell if type_.name in ("array", "struct") else str
 
 
 _EXACT = Context(prec=MAX_PRECISION)
 
 
-def _scaled(unscaled: Value, scale: int) -> Decimal | None:
+def _unscaled_decimal(unscaled: Value, scale: int) -> Decimal | None:
     return None if unscaled is None else Decimal(unscaled).scaleb(-scale, _EXACT)
 
 
-def _nested(cell: str) -> Any:
+def _parse_cell(cell: str) -> Any:
     parsed = json_parser(EventType())(b'{"cell":' + cell.encode() + b"}")
     return None if isinstance(parsed, str) else parsed["cell"]
 
@@ -309,7 +301,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+|(?P<fraction>[0-9]+\.[0-9]*|\.[0-9]+|[0-9]
 
 
 def loose_value(cell: str) -> bool | int | float | str:
-    """What a cell of a schemaless CSV looks like, by itself."""
+    """The value of a cell of a schemaless CSV, by its form alone."""
     found = _NUMBER.fullmatch(cell)
     if found is None:
         return {"true": True, "false": False}.get(cell.lower(), cell)
@@ -317,25 +309,27 @@ def loose_value(cell: str) -> bool | int | float | str:
 
 
 def read_parquet(
-    source: Source, event_type: Any = None, *, event_id: str | None = None, batch_rows: int = BATCH_ROWS
-) -> Reading:
+    source: EventSource, event_type: Any = None, *, event_id: str | None = None, batch_rows: int = BATCH_ROWS
+) -> EventReader:
     """Events from a Parquet file, or a directory of them; see `read_events`."""
     type_ = EventType.of(event_type)
 
-    def found() -> Iterator[pa.RecordBatch]:
+    def record_batches() -> Iterator[pa.RecordBatch]:
         if isinstance(source, (str, os.PathLike)) and Path(source).is_dir():
+            import pyarrow.dataset as pds  # imports pandas, if it is there, which takes 0.4 s
+
             yield from pds.dataset(source, format="parquet").to_batches(batch_size=batch_rows)
             return
-        with _opened(source) as file:
+        with _open(source) as file:
             seekable = file if file.seekable() else io.BytesIO(file.read())
             yield from pq.ParquetFile(seekable).iter_batches(batch_rows)
 
-    def batches(_: list[BadEvent]) -> Iterator[EventBatch]:
+    def batches(_: list[DeadLetter]) -> Iterator[EventBatch]:
         first = 0
-        for records in found():
+        for records in record_batches():
             if records.num_rows:
                 numbers = np.arange(first, first + records.num_rows)
                 yield EventBatch.of(records, type_, event_id, numbers=numbers)
                 first += records.num_rows
 
-    return _reading(source, batches)
+    return _event_reader(source, batches)

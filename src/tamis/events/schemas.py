@@ -1,4 +1,4 @@
-"""Schemas of others as attributes: Arrow's and Spark's types mapped to ours, as Spark maps them.
+"""Arrow and Spark schemas as attributes; types are mapped as Spark maps them.
 
 A type that has no exact counterpart is refused by the name of its column, never approximated; all of a
 schema's problems are raised at once. PySpark is never imported.
@@ -63,16 +63,15 @@ _ARROW = {
 
 @dataclass(slots=True)
 class Problems:
-    """What is wrong with a description, each with its path, in the order found."""
+    """The problems of a description, each with its path, in the order found."""
 
     found: list[str] = field(default_factory=list)
 
     def add(self, path: str, message: str) -> None:
-        """Note a problem."""
         self.found.append(f"{path}: {message}")
 
     def check_keys(self, path: str, content: Mapping[Any, Any], known: Iterable[str]) -> None:
-        """Note every key that is not among the known."""
+        """Add a problem for every key that is not known."""
         names = list(known)
         for key in content:
             if key not in names:
@@ -89,8 +88,8 @@ class Problems:
             raise EventTypeError(msg)
 
 
-def shown(value: object) -> str:
-    """A value found, for a message: not too long, and never an error itself."""
+def show_value(value: object) -> str:
+    """A value for a message: abbreviated, and never raising."""
     try:
         text = str(value) if isinstance(value, Decimal) else repr(value)
     except (ValueError, RecursionError):  # an integer of more digits than Python writes, or a deep list
@@ -141,8 +140,13 @@ def _arrow_type(found: pa.DataType, path: str, problems: Problems) -> Type | Non
     return None
 
 
-def spark_attributes(schema: Any) -> list[tuple[str, Type, bool]]:
-    """Name, type and whether it is required, of each column of a StructType, its JSON, or DDL."""
+def spark_attributes(schema: Any, *, partial: bool = False) -> list[tuple[str, Type, bool]]:
+    """Name, type and whether it is required, of each column of a StructType, its JSON, or DDL.
+
+    Args:
+        schema: Of any of these forms.
+        partial: Leave out columns whose types have no counterpart?
+    """
     problems = Problems()
     if isinstance(schema, str):
         attributes = _ddl_attributes(schema, problems)
@@ -155,7 +159,8 @@ def spark_attributes(schema: Any) -> list[tuple[str, Type, bool]]:
             (part["name"], _spark_field(part, part["name"], problems), not part.get("nullable", True))
             for part in content["fields"]
         ]
-    problems.raise_any("Spark schema")
+    if not partial:
+        problems.raise_any("Spark schema")
     return [(name, type_, required) for name, type_, required in attributes if type_ is not None]
 
 

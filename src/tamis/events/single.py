@@ -1,6 +1,6 @@
-"""Columns of one row, for one event at a time: the values of `arrow` with less ado.
+"""Columns of one row, for one event at a time: the results of `arrow` with less overhead.
 
-A case that is not here is left to the code for columns of any length, so that no meaning is written twice.
+Other cases are left to the code for columns of any length, so that no rule of conversion is written twice.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from tamis.events.conversion import INT64_MAX, INT64_MIN, plain
-from tamis.values.column import Column, Numbers
+from tamis.values.column import Column, NumberValues
 from tamis.values.types import ANY, INTEGER_BITS, NUMBER, STRING, Type, integer_bounds
 
 # By name, which is quicker to look up than a type.
@@ -21,7 +21,7 @@ _TEXT = pa.string()
 
 
 def single_column(value: Any, type_: Type) -> Column | None:
-    """The column of one value, if it is of the kind that its type is made of."""
+    """The column of one value, if that needs no conversion; else None."""
     kind, name = type(value), type_.name
     if kind is int:
         bounds = _BOUNDS.get(name)
@@ -49,15 +49,15 @@ def single_any(value: Any) -> Column:
 
 
 def single_reading(value: Any, type_: Type) -> Column | None:
-    """What the function `read` makes of one value, if that is a number or a string."""
+    """The result of the function `read` on one value, if that is a number or a string; else None."""
     kind = type(value)
     if type_ == NUMBER:
         if kind is int and INT64_MIN <= value <= INT64_MAX:
-            numbers = Numbers(np.array(_TRUE), np.array((value,), np.int64), np.zeros(1))
+            numbers = NumberValues(np.array(_TRUE), np.array((value,), np.int64), np.zeros(1))
         elif kind is float:
-            numbers = Numbers(np.array(_FALSE), np.zeros(1, np.int64), np.array((value,)))
+            numbers = NumberValues(np.array(_FALSE), np.zeros(1, np.int64), np.array((value,)))
         elif value is None:
-            numbers = Numbers(np.array(_FALSE), np.zeros(1, np.int64), np.zeros(1))
+            numbers = NumberValues(np.array(_FALSE), np.zeros(1, np.int64), np.zeros(1))
         else:
             return None
         return Column(type_, numbers, np.array(_FALSE if value is None else _TRUE))

@@ -1,7 +1,7 @@
-"""What the events of a batch came as: Python dicts, or columns of Arrow and Python values.
+"""Sources of batches: Python dicts, or columns of Arrow and Python values.
 
-A source hands out the values of an attribute, as they came or in a type, and each row's value depends on that
-row alone. Paths are exact names from the outermost inwards.
+A source gives the values of an attribute, as they came or in a type. The value of a row depends on that row alone.
+Paths are exact names from the outermost inwards.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from tamis.arrays import Mask
 from tamis.events.arrow import (
     any_column,
     arrow_column,
@@ -23,7 +24,7 @@ from tamis.events.arrow import (
     struct_child,
 )
 from tamis.events.single import single_any, single_column, single_reading
-from tamis.values.column import Column, Mask
+from tamis.values.column import Column
 from tamis.values.types import Type
 
 Path: TypeAlias = tuple[str, ...]
@@ -31,14 +32,14 @@ Values: TypeAlias = "pa.Array | Sequence[Any]"
 """One attribute of all rows as it came: an Arrow array or Python values; see `simple_array`."""
 
 
-class Source(Protocol):
-    """Where the values of a batch come from."""
+class BatchSource(Protocol):
+    """The values of a batch."""
 
     def raw(self, path: Path) -> Values:
         """The values at a path as they came, None where there is none."""
 
     def names(self) -> Iterable[tuple[int | None, str]]:
-        """The name of every attribute that is there, with its row; without where all rows have it."""
+        """The name of every attribute with its row; the row is None where all rows have the attribute."""
 
     def present(self, path: Path) -> Mask:
         """In which rows there is a value at a path that is not null."""
@@ -50,54 +51,47 @@ class Source(Protocol):
         """The values at a path, each of its own kind."""
 
     def reading(self, path: Path, type_: Type, zone: str) -> Column | None:
-        """What the function `read` makes of the values at a path; None if there is no short way to it."""
+        """The result of the function `read` on the values at a path; None if it must look at each value."""
 
 
 @dataclass(frozen=True, slots=True)
-class Dicts:
-    """Events that are dicts."""
+class DictSource:
+    """Events as dicts."""
 
     events: Sequence[Mapping[str, Any]]
 
     def raw(self, path: Path) -> Sequence[Any]:
-        """As `Source`."""
         name = path[0]
         values = [event.get(name) for event in self.events]
         return values if len(path) == 1 else _steps(values, path[1:])
 
     def names(self) -> Iterable[tuple[int | None, str]]:
-        """As `Source`."""
         return ((row, name) for row, event in enumerate(self.events) for name in event)
 
     def present(self, path: Path) -> Mask:
-        """As `Source`."""
         return _present(self.raw(path))
 
     def column(self, path: Path, type_: Type, zone: str) -> Column:
-        """As `Source`."""
         values = self.raw(path)
         single = single_column(values[0], type_) if len(values) == 1 else None
         return python_column(values, type_, zone) if single is None else single
 
     def schemaless(self, path: Path) -> Column:
-        """As `Source`."""
         values = self.raw(path)
         return single_any(values[0]) if len(values) == 1 else any_column(values)
 
     def reading(self, path: Path, type_: Type, zone: str) -> Column | None:
-        """As `Source`."""
         return single_reading(self.raw(path)[0], type_) if len(self.events) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
-class Arrays:
-    """Events that are columns."""
+class ColumnSource:
+    """Events as columns."""
 
     rows: int
     columns: Mapping[str, Values]
 
     def raw(self, path: Path) -> Values:
-        """As `Source`."""
         values = self.columns.get(path[0])
         if values is None:
             return [None] * self.rows
@@ -113,27 +107,22 @@ class Arrays:
         return values
 
     def names(self) -> Iterable[tuple[int | None, str]]:
-        """As `Source`."""
         return ((None, name) for name in self.columns)
 
     def present(self, path: Path) -> Mask:
-        """As `Source`."""
         return _present(self.raw(path))
 
     def column(self, path: Path, type_: Type, zone: str) -> Column:
-        """As `Source`."""
         values = self.raw(path)
         if isinstance(values, pa.Array):
             return arrow_column(values, type_, zone)
         return python_column(values, type_, zone)
 
     def schemaless(self, path: Path) -> Column:
-        """As `Source`."""
         values = self.raw(path)
         return any_column(python_values(values) if isinstance(values, pa.Array) else values)
 
     def reading(self, path: Path, type_: Type, zone: str) -> Column | None:
-        """As `Source`."""
         values = self.raw(path)
         return read_array(values, type_) if isinstance(values, pa.Array) else None
 

@@ -1,7 +1,7 @@
-"""Events checked against their type, on request only.
+"""Validation of events against their type, on request only.
 
-Tells what matching keeps silent about: matching treats a value of another kind as NULL, knows no domains and
-ignores attributes that are not declared. Nothing here changes a batch or what it matches.
+It reports what matching ignores: matching treats a value of another kind as NULL, knows no domains and skips
+attributes that are not declared. Nothing here changes a batch or its matches.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from tamis.arrays import Mask
 from tamis.events.arrow import python_values
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import Attribute
-from tamis.events.schemas import shown, suggestion
+from tamis.events.schemas import show_value, suggestion
 from tamis.events.sources import Path
-from tamis.values.column import Mask, Value
+from tamis.values.column import Value
 from tamis.values.types import Type, is_fractional
 
 
@@ -38,38 +39,39 @@ class EventProblem:
 
 
 def validate(batch: EventBatch) -> list[EventProblem]:
-    """Everything about the events that their type does not expect; nothing if it is schemaless."""
+    """Everything in the events that their type does not expect; nothing if it is schemaless."""
     attributes = batch.event_type.attributes
     if attributes is None:
         return []
-    problems = list(_unknown(batch, [attribute.name for attribute in attributes]))
+    problems = list(_unknown_attributes(batch, [attribute.name for attribute in attributes]))
     for attribute in attributes:
         problems += _attribute_problems(batch, attribute)
     return sorted(problems, key=lambda problem: -1 if problem.row is None else problem.row)
 
 
-def misfits(batch: EventBatch) -> Mask:
+def invalid_rows(batch: EventBatch) -> Mask:
     """The events with a value of another type than declared, or without one that is required.
 
-    Quick, for streams: whole columns are compared; `validate` tells what is wrong with the few that are found.
+    Quick, for streams: it compares whole columns. `validate` reports what is wrong with the few rows that it
+    finds.
     """
     found = np.zeros(batch.rows, np.bool_)
     for attribute in batch.event_type.attributes or ():
         path = (attribute.name,)
         if attribute.required:
             found |= ~batch.source.present(path)
-        found |= _misfits(batch, path, attribute.type)
+        found |= _invalid_rows(batch, path, attribute.type)
     return found
 
 
-def _misfits(batch: EventBatch, path: Path, type_: Type) -> Mask:
+def _invalid_rows(batch: EventBatch, path: Path, type_: Type) -> Mask:
     found = batch.source.present(path) & ~batch.column(path).valid
     for name, inner in type_.fields:
-        found |= _misfits(batch, (*path, name), inner)
+        found |= _invalid_rows(batch, (*path, name), inner)
     return found
 
 
-def _unknown(batch: EventBatch, known: list[str]) -> Iterator[EventProblem]:
+def _unknown_attributes(batch: EventBatch, known: list[str]) -> Iterator[EventProblem]:
     declared = set(known)
     for row, name in batch.names():
         if name not in declared:
@@ -89,7 +91,7 @@ def _attribute_problems(batch: EventBatch, attribute: Attribute) -> Iterator[Eve
         for row, value in enumerate(batch.column(path).to_list()):
             message = None if value is None else expected(value)
             if message is not None:
-                yield EventProblem(row, attribute.name, f"{message}, found {shown(found[row])}")
+                yield EventProblem(row, attribute.name, f"{message}, found {show_value(found[row])}")
 
 
 def _values(batch: EventBatch, path: Path) -> list[Any]:
@@ -101,7 +103,7 @@ def _kind_problems(batch: EventBatch, path: Path, type_: Type, found: list[Any])
     valid = batch.column(path).valid.tolist()
     for row, (value, ok) in enumerate(zip(found, valid, strict=True)):
         if value is not None and not ok:
-            yield EventProblem(row, ".".join(path), f"expected {type_}, found {shown(value)}")
+            yield EventProblem(row, ".".join(path), f"expected {type_}, found {show_value(value)}")
     for name, inner in type_.fields:
         yield from _kind_problems(batch, (*path, name), inner, _values(batch, (*path, name)))
 

@@ -1,8 +1,8 @@
 """Arithmetic: + - * / % div, pmod, signs, abs, and the bitwise operators.
 
-Each result has the width that Spark gives it, and is NULL where Spark would raise: overflow of that width,
-division by zero. `try_add` and its kin are therefore the same functions as the operators. Schemaless numbers:
-two integers give an integer of 64 bits, anything else a double.
+Each result has the width that Spark gives it, and is NULL where Spark raises: overflow of that width, and division
+by zero. `try_add` and the like are therefore the same functions as the operators. Two schemaless integers give an
+integer of 64 bits, any other schemaless numbers a double.
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ from typing import Any
 
 import numpy as np
 
-from tamis.functions import kernels
+from tamis.functions import checked_arithmetic as checked
 from tamis.functions.registry import (
     Argument,
     ArgumentError,
     Function,
-    Scalar,
     Signature,
     Vector,
     always,
     check_count,
     register,
 )
-from tamis.functions.unify import all_valid, refusal, strict_rows
+from tamis.functions.rows import Scalar, all_valid, apply_strict
+from tamis.functions.unify import type_mismatch
+from tamis.values.casts import round_half_up
 from tamis.values.coercion import arithmetic_type
-from tamis.values.column import SHORT_DECIMAL, Column, Numbers
+from tamis.values.column import SHORT_DECIMAL, Column, NumberValues
 from tamis.values.text import as_float
 from tamis.values.types import (
     ANY,
@@ -48,6 +49,7 @@ from tamis.values.types import (
     is_fractional,
     is_integral,
     is_numeric,
+    wrap_integer,
 )
 
 _VERBS = {"+": "added", "-": "subtracted", "*": "multiplied"}
@@ -61,14 +63,14 @@ def _resolve(name: str) -> Callable[[Sequence[Argument], str], Signature]:
         check_count(arguments, 2, 2)
         found = arithmetic_type(name, *arguments)
         if found is None:
-            raise refusal(arguments, _VERBS.get(name, "divided"))
+            raise type_mismatch(arguments, _VERBS.get(name, "divided"))
         return Signature(found[:2], found[2], zone)
 
     return resolve
 
 
 def remainder(left: int, right: int) -> int | None:
-    """The remainder with the sign of the dividend; NULL by zero."""
+    """The remainder with the sign of the dividend; NULL if the divisor is zero."""
     if right == 0:
         return None
     rest = abs(left) % abs(right)
@@ -76,28 +78,16 @@ def remainder(left: int, right: int) -> int | None:
 
 
 def quotient(left: int, right: int) -> int | None:
-    """The quotient without its fraction; NULL by zero."""
+    """The quotient, truncated; NULL if the divisor is zero."""
     if right == 0:
         return None
     whole = abs(left) // abs(right)
     return whole if (left < 0) == (right < 0) else -whole
 
 
-def half_up(dividend: int, divisor: int) -> int:
-    """The quotient rounded to the nearest integer, ties away from zero."""
-    whole = (2 * abs(dividend) + abs(divisor)) // (2 * abs(divisor))
-    return whole if (dividend < 0) == (divisor < 0) else -whole
-
-
-def rescaled(unscaled: int, scale: int, to: int) -> int:
+def rescale(unscaled: int, scale: int, to: int) -> int:
     """A decimal's unscaled value at another scale, ties away from zero."""
-    return unscaled * 10 ** (to - scale) if to >= scale else half_up(unscaled, 10 ** (scale - to))
-
-
-def wrapped(value: int, bits: int) -> int:
-    """The low bits of `value`, as a signed integer."""
-    half = 1 << (bits - 1)
-    return (value + half) % (1 << bits) - half
+    return unscaled * 10 ** (to - scale) if to >= scale else round_half_up(unscaled, 10 ** (scale - to))
 
 
 _WHOLE: dict[str, Callable[[int, int], int | None]] = {
@@ -128,7 +118,7 @@ def _positive_remainder(type_: Type) -> Scalar:
 
     def scalar(left: int, right: int) -> int | None:
         rest = remainder(left, right)
-        return rest if rest is None or rest >= 0 else remainder(wrapped(rest + right, bits), right)
+        return rest if rest is None or rest >= 0 else remainder(wrap_integer(rest + right, bits), right)
 
     return scalar
 
@@ -169,7 +159,7 @@ def _floats(name: str) -> Scalar:
     compute = _DOUBLES[name]
 
     def scalar(left: float, right: float) -> float | None:
-        # A double holds the exact sum, product or remainder of floats well enough to be rounded once more.
+        # Doubles are wide enough that rounding their result to a float equals rounding the exact result.
         result = compute(left, right)
         return None if result is None else as_float(result)
 
@@ -189,14 +179,14 @@ def _decimals(name: str, left: Type, right: Type, returns: Type) -> Scalar:
     return scalar
 
 
-def _aligned(first: int, first_scale: int, second: int, second_scale: int) -> tuple[int, int, int]:
+def _align(first: int, first_scale: int, second: int, second_scale: int) -> tuple[int, int, int]:
     scale = max(first_scale, second_scale)
     return first * 10 ** (scale - first_scale), second * 10 ** (scale - second_scale), scale
 
 
 def _decimal_sum(first: int, first_scale: int, second: int, second_scale: int, to: int) -> int:
-    first, second, scale = _aligned(first, first_scale, second, second_scale)
-    return rescaled(first + second, scale, to)
+    first, second, scale = _align(first, first_scale, second, second_scale)
+    return rescale(first + second, scale, to)
 
 
 def _decimal_difference(first: int, first_scale: int, second: int, second_scale: int, to: int) -> int:
@@ -204,24 +194,24 @@ def _decimal_difference(first: int, first_scale: int, second: int, second_scale:
 
 
 def _decimal_product(first: int, first_scale: int, second: int, second_scale: int, to: int) -> int:
-    return rescaled(first * second, first_scale + second_scale, to)
+    return rescale(first * second, first_scale + second_scale, to)
 
 
 def _decimal_ratio(first: int, first_scale: int, second: int, second_scale: int, to: int) -> int | None:
     if second == 0:
         return None
     shift = to - first_scale + second_scale
-    return half_up(first * 10 ** max(shift, 0), second * 10 ** max(-shift, 0))
+    return round_half_up(first * 10 ** max(shift, 0), second * 10 ** max(-shift, 0))
 
 
 def _decimal_remainder(first: int, first_scale: int, second: int, second_scale: int, to: int) -> int | None:
-    first, second, scale = _aligned(first, first_scale, second, second_scale)
+    first, second, scale = _align(first, first_scale, second, second_scale)
     rest = _java_remainder(first, second)
-    return None if rest is None else rescaled(rest, scale, to)
+    return None if rest is None else rescale(rest, scale, to)
 
 
 def _java_remainder(left: int, right: int) -> int | None:
-    """The remainder, if Java finds it: the quotient may have 39 digits, and zeros after them."""
+    """The remainder, or NULL if the quotient has more than 39 digits before its zeros: Java's limit."""
     if right == 0:
         return None
     whole = abs(left) // abs(right)
@@ -231,11 +221,11 @@ def _java_remainder(left: int, right: int) -> int | None:
 
 
 def _decimal_pmod(first: int, first_scale: int, second: int, second_scale: int, to: int) -> int | None:
-    first, second, scale = _aligned(first, first_scale, second, second_scale)
+    first, second, scale = _align(first, first_scale, second, second_scale)
     rest = _java_remainder(first, second)
     if rest is not None and rest < 0:
         rest = remainder(rest + second, second)
-    return None if rest is None else rescaled(rest, scale, to)
+    return None if rest is None else rescale(rest, scale, to)
 
 
 _DECIMALS: dict[str, Callable[[int, int, int, int, int], int | None]] = {
@@ -252,10 +242,10 @@ def _decimal_quotient(left: Type, right: Type) -> Scalar:
     limit = 10 ** min(MAX_PRECISION, max(1, left.precision - left.scale + right.scale))
 
     def scalar(first: int, second: int) -> int | None:
-        first, second, _ = _aligned(first, left.scale, second, right.scale)
+        first, second, _ = _align(first, left.scale, second, right.scale)
         whole = quotient(first, second)
-        # As Spark: the quotient must be a decimal, but that it is a bigint is not checked.
-        return None if whole is None or abs(whole) >= limit else wrapped(whole, 64)
+        # As in Spark, the quotient must fit the decimal, but its cast to bigint wraps without a check.
+        return None if whole is None or abs(whole) >= limit else wrap_integer(whole, 64)
 
     return scalar
 
@@ -275,7 +265,7 @@ def _numbers(name: str) -> Scalar:
 
 def _dates(name: str) -> Scalar:
     def scalar(left: int, right: int) -> int:
-        return wrapped(left + right if name == "+" else left - right, 32)
+        return wrap_integer(left + right if name == "+" else left - right, 32)
 
     return scalar
 
@@ -308,29 +298,29 @@ def _vector(name: str, bind: Callable[[Signature], Scalar]) -> Vector:
         returns = signature.returns
         values: Any
         if is_fractional(left.type):
-            values, fits = kernels.floats(name, left.values, right.values)
+            values, fits = checked.floats(name, left.values, right.values)
         elif left.type == NUMBER and name in ("+", "-", "*", "%"):
-            values, fits = kernels.numbers(name, left.values, right.values)
+            values, fits = checked.numbers(name, left.values, right.values)
         elif left.type == NUMBER and name == "/":
-            values, fits = kernels.floats(name, kernels.as_doubles(left.values), kernels.as_doubles(right.values))
+            values, fits = checked.floats(name, checked.as_doubles(left.values), checked.as_doubles(right.values))
         elif is_integral(left.type) and name in _WHOLE and returns != DATE:
-            values, fits = kernels.integers(name, left.type, left.values, right.values)
+            values, fits = checked.integers(name, left.type, left.values, right.values)
         elif is_decimal(returns) and returns.precision <= SHORT_DECIMAL and name in ("+", "-", "*"):
-            # Not more than 18 digits in the result: nothing on the way there is wider, nothing is rounded.
+            # A result of at most 18 digits has no wider intermediate result, and nothing is rounded.
             first, second = left.values, right.values
             if name != "*":
                 first = first * 10 ** (returns.scale - left.type.scale)
                 second = second * 10 ** (returns.scale - right.type.scale)
-            values, fits = kernels.integers(name, BIGINT, first, second)
+            values, fits = checked.integers(name, BIGINT, first, second)
         else:
-            return strict_rows(bind(signature), returns, columns)
+            return apply_strict(bind(signature), returns, columns)
         return Column(returns, values, fits & all_valid(columns))
 
     return vector
 
 
 def numeric_parameter(arguments: Sequence[Argument], place: int) -> Type:
-    """What a function of one number casts its argument to; raises ArgumentError."""
+    """The type to which a function of one number casts its argument; raises ArgumentError."""
     argument = arguments[place]
     if is_numeric(argument.type):
         return argument.type
@@ -351,8 +341,8 @@ def _resolve_unary(arguments: Sequence[Argument], zone: str) -> Signature:
 _NEGATED_DIGITS = 34
 
 
-def _negated(value: int, result: int, precision: int) -> int | None:
-    """The result of a sign change of a decimal: Spark rounds it half even to 34 digits, which may overflow."""
+def _round_negation(value: int, result: int, precision: int) -> int | None:
+    """The result of negation or abs of a decimal: Spark rounds it half even to 34 digits, which may overflow."""
     digits = len(str(abs(value)))
     if result == value or digits <= _NEGATED_DIGITS:
         return result
@@ -365,15 +355,15 @@ def _negated(value: int, result: int, precision: int) -> int | None:
     return rounded if result > 0 else -rounded
 
 
-def _bounded(compute: Callable[[Any], Any]) -> Callable[[Signature], Scalar]:
-    """A function of one number that overflows at the least integer, and in the last of 38 digits, only."""
+def _bind_bounded(compute: Callable[[Any], Any]) -> Callable[[Signature], Scalar]:
+    """Bind negation or abs, which overflows only for the least integer, and for decimals of up to 38 digits."""
 
     def bind(signature: Signature) -> Scalar:
         type_ = signature.returns
         if is_fractional(type_) or (is_decimal(type_) and type_.precision <= _NEGATED_DIGITS):
             return compute
         if is_decimal(type_):
-            return lambda value: _negated(value, compute(value), type_.precision)
+            return lambda value: _round_negation(value, compute(value), type_.precision)
         greatest = _LONG[1] if type_ == NUMBER else integer_bounds(type_)[1]
 
         def scalar(value: float) -> float | None:
@@ -386,15 +376,15 @@ def _bounded(compute: Callable[[Any], Any]) -> Callable[[Signature], Scalar]:
 
 
 def _vector_bounded(compute: Callable[[Any], Any]) -> Vector:
-    bind = _bounded(compute)
+    bind = _bind_bounded(compute)
 
     def vector(signature: Signature, columns: Sequence[Column]) -> Column:
         (column,) = columns
         if is_integral(column.type):
             fits = column.values != integer_bounds(column.type)[0]
             return Column(column.type, compute(np.where(fits, column.values, 0)), column.valid & fits)
-        if isinstance(column.values, Numbers) or column.values.dtype == np.object_:
-            return strict_rows(bind(signature), column.type, columns)
+        if isinstance(column.values, NumberValues) or column.values.dtype == np.object_:
+            return apply_strict(bind(signature), column.type, columns)
         return Column(column.type, compute(column.values), column.valid)
 
     return vector
@@ -419,7 +409,7 @@ def _resolve_bits(arguments: Sequence[Argument], zone: str) -> Signature:
     if STRING in types:
         both = BIGINT
         if not any(is_integral(type_) for type_ in types):
-            raise refusal(arguments, "combined")
+            raise type_mismatch(arguments, "combined")
     else:
         both = max(types, key=lambda type_: INTEGER_BITS[type_], default=INT)
     return Signature((both, both), both, zone)
@@ -456,7 +446,7 @@ def _register() -> None:
         bind = _bind(name)
         register(Function(name, _resolve(name), bind, _vector(name, bind)), *others)
     for name, compute in (("negative", operator.neg), ("abs", operator.abs)):
-        register(Function(name, _resolve_unary, _bounded(compute), _vector_bounded(compute)))
+        register(Function(name, _resolve_unary, _bind_bounded(compute), _vector_bounded(compute)))
     register(Function("positive", _resolve_unary, always(_positive), _vector_positive))
     for name, bits in (("&", operator.and_), ("|", operator.or_), ("^", operator.xor)):
         register(Function(name, _resolve_bits, always(bits), _elementwise(bits)))

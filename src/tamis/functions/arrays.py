@@ -1,7 +1,7 @@
 """Functions of arrays: size, the constructor, membership, overlap, elements, extremes.
 
-NULL elements are unknown for membership and overlap (three-valued, as in Spark), and skipped by extremes. An
-index that is out of range gives NULL.
+NULL elements make membership and overlap unknown (three-valued, as in Spark); extremes skip them. An index out of
+range gives NULL.
 """
 
 from __future__ import annotations
@@ -12,20 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tamis.functions.comparison import compare_columns
-from tamis.functions.registry import (
-    Argument,
-    ArgumentError,
-    Function,
-    Scalar,
-    Signature,
-    always,
-    check_count,
-    register,
-)
-from tamis.functions.unify import refusal, unified
+from tamis.functions.comparison import compare_columns, is_member
+from tamis.functions.registry import Argument, ArgumentError, Function, Signature, always, check_count, register
+from tamis.functions.rows import Scalar
+from tamis.functions.unify import type_mismatch, unify
 from tamis.values.coercion import contained_type, tightest_type
-from tamis.values.column import Column, Lists, Value, constant_column
+from tamis.values.column import Column, ListValues, Value, constant_column
 from tamis.values.order import Compare, compare, order_key
 from tamis.values.types import (
     ANY,
@@ -42,7 +34,7 @@ from tamis.values.types import (
 
 
 def _array(arguments: Sequence[Argument], place: int) -> Type:
-    """The array type of an argument; a path of a schemaless event is read as one."""
+    """The array type of an argument; a path of a schemaless event is read as array<any>."""
     found = arguments[place].type
     if found == ANY:
         return array(ANY)
@@ -64,7 +56,7 @@ def _vector_size(_: Signature, columns: Sequence[Column]) -> Column:
 
 
 def _resolve_array(arguments: Sequence[Argument], zone: str) -> Signature:
-    element = unified(arguments) if arguments else NULL
+    element = unify(arguments) if arguments else NULL
     return Signature((element,) * len(arguments), array(element), zone)
 
 
@@ -79,21 +71,15 @@ def _resolve_contains(arguments: Sequence[Argument], zone: str) -> Signature:
         raise ArgumentError(msg, 1)
     found = contained_type(_array(arguments, 0).item, arguments[1].type)
     if found is None:
-        raise refusal(arguments)
+        raise type_mismatch(arguments)
     return Signature((array(found), found), BOOLEAN, zone)
 
 
 def _bind_contains(signature: Signature) -> Scalar:
-    compared = compare(signature.parameters[1])
+    comparator = compare(signature.parameters[1])
 
     def scalar(items: list[Any], value: Any) -> bool | None:
-        unknown = False
-        for item in items:
-            found = None if item is None else compared(item, value)
-            if found == 0:
-                return True
-            unknown = unknown or found is None
-        return None if unknown else False
+        return is_member(comparator, value, items)
 
     return scalar
 
@@ -109,7 +95,7 @@ def _vector_contains(_: Signature, columns: Sequence[Column]) -> Column:
 
 def _items(column: Column) -> tuple[Column, npt.NDArray[np.int64]]:
     """All elements of an array column, and the row of each."""
-    lists: Lists = column.values
+    lists: ListValues = column.values
     lengths = np.diff(lists.offsets)
     items = lists.items
     if lists.offsets[0] != 0 or lists.offsets[-1] != len(items):
@@ -121,7 +107,7 @@ def _resolve_overlap(arguments: Sequence[Argument], zone: str) -> Signature:
     check_count(arguments, 2, 2)
     found = tightest_type(_array(arguments, 0).item, _array(arguments, 1).item)
     if found is None:
-        raise refusal(arguments)
+        raise type_mismatch(arguments)
     return Signature((array(found), array(found)), BOOLEAN, zone)
 
 
@@ -146,9 +132,9 @@ def _shared_keys(key: Callable[[Any], Any]) -> Callable[[list[Any], list[Any]], 
     return shares
 
 
-def _shared_pairs(compared: Compare) -> Callable[[list[Any], list[Any]], bool | None]:
+def _shared_pairs(comparator: Compare) -> Callable[[list[Any], list[Any]], bool | None]:
     def shares(left: list[Any], right: list[Any]) -> bool | None:
-        signs = [compared(a, b) for a in left if a is not None for b in right if b is not None]
+        signs = [comparator(a, b) for a in left if a is not None for b in right if b is not None]
         return True if 0 in signs else None if None in signs else False
 
     return shares
@@ -158,16 +144,16 @@ def _resolve_position(arguments: Sequence[Argument], zone: str) -> Signature:
     check_count(arguments, 2, 2)
     found = tightest_type(_array(arguments, 0).item, arguments[1].type)
     if found is None:
-        raise refusal(arguments)
+        raise type_mismatch(arguments)
     return Signature((array(found), found), BIGINT, zone)
 
 
 def _bind_position(signature: Signature) -> Scalar:
-    compared = compare(signature.parameters[1])
+    comparator = compare(signature.parameters[1])
 
     def scalar(items: list[Any], value: Any) -> int:
         for place, item in enumerate(items, 1):
-            if item is not None and compared(item, value) == 0:
+            if item is not None and comparator(item, value) == 0:
                 return place
         return 0
 
@@ -201,7 +187,7 @@ def _vector_get(signature: Signature, columns: Sequence[Column]) -> Column:
     lists, index = columns
     lengths = np.diff(lists.values.offsets)
     inside = lists.valid & index.valid & (index.values >= 0) & (index.values < lengths)
-    return _picked(signature, lists, index.values, inside)
+    return _elements_at(signature, lists, index.values, inside)
 
 
 def _vector_element_at(signature: Signature, columns: Sequence[Column]) -> Column:
@@ -209,10 +195,10 @@ def _vector_element_at(signature: Signature, columns: Sequence[Column]) -> Colum
     lengths = np.diff(lists.values.offsets)
     place = np.where(index.values > 0, index.values - 1, index.values + lengths)
     inside = lists.valid & index.valid & (index.values != 0) & (place >= 0) & (place < lengths)
-    return _picked(signature, lists, place, inside)
+    return _elements_at(signature, lists, place, inside)
 
 
-def _picked(
+def _elements_at(
     signature: Signature, lists: Column, place: npt.NDArray[np.int64], inside: npt.NDArray[np.bool_]
 ) -> Column:
     """The element at `place` of each row, NULL where not `inside`."""
@@ -220,7 +206,7 @@ def _picked(
     if not len(items):
         return constant_column(signature.returns, None, len(lists))
     found: Column = items.take(np.where(inside, lists.values.offsets[:-1] + place, 0))
-    return found.masked(inside)
+    return found.where(inside)
 
 
 def _resolve_extreme(arguments: Sequence[Argument], zone: str) -> Signature:
@@ -231,12 +217,12 @@ def _resolve_extreme(arguments: Sequence[Argument], zone: str) -> Signature:
 
 def _bind_extreme(wanted: int) -> Callable[[Signature], Scalar]:
     def bind(signature: Signature) -> Scalar:
-        compared = compare(signature.returns)
+        comparator = compare(signature.returns)
 
         def scalar(items: list[Any]) -> Any:
             best = None
             for item in items:
-                if item is not None and (best is None or compared(item, best) == wanted):
+                if item is not None and (best is None or comparator(item, best) == wanted):
                     best = item
             return best
 
@@ -256,11 +242,11 @@ register(Function("array_max", _resolve_extreme, _bind_extreme(1)))
 register(Function("array_min", _resolve_extreme, _bind_extreme(-1)))
 
 
-def _binds(signature: Signature) -> Scalar:
-    """Is there a row with these values? A row in which one is NULL is none."""
+def _bind_binds(signature: Signature) -> Scalar:
+    """Is there a row with these values? A row with a NULL among them does not count."""
     keys = [order_key(type_) for type_ in signature.parameters[1:]]
 
-    def binds(rows: list[Value], *values: Value) -> bool:
+    def scalar(rows: list[Value], *values: Value) -> bool:
         wanted = [key(value) for key, value in zip(keys, values, strict=True)]
         return any(
             row is not None
@@ -271,7 +257,7 @@ def _binds(signature: Signature) -> Scalar:
             for row in rows
         )
 
-    return binds
+    return scalar
 
 
 def _no_binding(_arguments: Sequence[Argument], _zone: str) -> Signature:
@@ -279,4 +265,4 @@ def _no_binding(_arguments: Sequence[Argument], _zone: str) -> Signature:
     raise ArgumentError(msg)
 
 
-register(Function("binds", _no_binding, _binds))
+register(Function("binds", _no_binding, _bind_binds))

@@ -1,7 +1,7 @@
-"""The function `cast`, which the analyser puts wherever a value changes its type.
+"""The function `cast`, which the analyser inserts wherever a value changes its type.
 
-It is never called by name: CAST has a syntax of its own. The batch form gives exactly what the scalar form
-gives; where numpy would round or overflow differently, the values are cast one by one.
+It is never called by name: CAST has a syntax of its own. The vector form gives exactly what the scalar form gives;
+where numpy rounds or overflows differently, the values are cast one by one.
 """
 
 from __future__ import annotations
@@ -13,9 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.functions.registry import Argument, ArgumentError, Function, Scalar, Signature, register
+from tamis.arrays import F64, I64, Mask
+from tamis.functions.registry import Argument, ArgumentError, Function, Signature, register
+from tamis.functions.rows import Scalar
+from tamis.values.calendar import MICROS_PER_DAY, MICROS_PER_SECOND
 from tamis.values.casts import caster
-from tamis.values.column import SHORT_DECIMAL, Column, Lists, Mask, Numbers, column_of, physical_dtype
+from tamis.values.column import SHORT_DECIMAL, Column, ListValues, NumberValues, column_of, physical_dtype
 from tamis.values.types import (
     BIGINT,
     BOOLEAN,
@@ -33,16 +36,14 @@ from tamis.values.types import (
     is_fractional,
     is_integral,
 )
-from tamis.values.zones import DAY_SECONDS, MICROS, zone_of
-
-Ints = npt.NDArray[np.int64]
+from tamis.values.zones import zone_of
 
 _EXACT = 1 << 53
-"""Integers up to here are doubles."""
+"""Integers up to this are exact as doubles."""
 _EXACT_POWER = 22
-"""Powers of ten up to here are doubles."""
+"""Powers of ten up to this exponent are exact as doubles."""
 _FAR = 1 << 62
-"""Microseconds up to here stay within 64 bits whatever the offset."""
+"""Microseconds up to this stay within 64 bits after any offset is added."""
 
 
 def _resolve(_arguments: Sequence[Argument], _zone: str) -> Signature:
@@ -66,8 +67,8 @@ def cast_column(column: Column, target: Type, zone: str) -> Column:
     if source == NULL:
         return column_of(target, [None] * len(column))
     if source.name == "array" and target.name == "array":
-        lists: Lists = column.values
-        return Column(target, Lists(lists.offsets, cast_column(lists.items, target.item, zone)), valid)
+        lists: ListValues = column.values
+        return Column(target, ListValues(lists.offsets, cast_column(lists.items, target.item, zone)), valid)
     if source.name == "struct" and target.name == "struct":
         fields = tuple(
             cast_column(field, type_, zone) for field, (_, type_) in zip(column.values, target.fields, strict=True)
@@ -80,7 +81,7 @@ def cast_column(column: Column, target: Type, zone: str) -> Column:
 
 
 def _cast_each(column: Column, target: Type, zone: str) -> Column:
-    """One by one; each string and each integer once, however often it occurs."""
+    """Cast value by value; each distinct string or integer is cast once."""
     cast = caster(column.type, target, zone)
     if column.type == STRING:
         encoded = column.values.dictionary_encode()
@@ -96,17 +97,17 @@ def _cast_each(column: Column, target: Type, zone: str) -> Column:
 
 
 def _cast_numbers(column: Column, target: Type, zone: str) -> Column:
-    """Both ways where the results are plain numbers, and each row its own."""
+    """Cast all rows as bigint and as double, and select by row."""
     if physical_dtype(target) is None:
         return _cast_each(column, target, zone)
-    numbers: Numbers = column.values
+    numbers: NumberValues = column.values
     whole = cast_column(Column(BIGINT, numbers.ints, column.valid & numbers.integral), target, zone)
     real = cast_column(Column(DOUBLE, numbers.doubles, column.valid & ~numbers.integral), target, zone)
     return Column(target, np.where(numbers.integral, whole.values, real.values), whole.valid | real.valid)
 
 
 def _cast_array(column: Column, target: Type, zone: str) -> Column | None:
-    """By numpy, or None where that is not exact."""
+    """Cast with numpy, or None where that is not exact."""
     source = column.type
     if source in (DATE, TIMESTAMP, TIMESTAMP_NTZ) or target in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
         return _cast_datetimes(column, target, zone)
@@ -145,11 +146,11 @@ def _cast_fractions(column: Column, target: Type) -> Column | None:
         with np.errstate(over="ignore", invalid="ignore"):
             return Column(target, values.astype(physical_dtype(target)), column.valid)
     if is_integral(target):
-        return Column(target, *_truncated(values.astype(np.float64), column.valid, target))
+        return Column(target, *_truncate_to_integers(values.astype(np.float64), column.valid, target))
     return None
 
 
-def _truncated(values: npt.NDArray[np.float64], valid: Mask, target: Type) -> tuple[Ints, Mask]:
+def _truncate_to_integers(values: F64, valid: Mask, target: Type) -> tuple[I64, Mask]:
     """Doubles as integers; 2^63 passes Spark's check, and becomes the greatest bigint."""
     least, greatest = integer_bounds(target)
     if target == BIGINT:
@@ -163,7 +164,7 @@ def _truncated(values: npt.NDArray[np.float64], valid: Mask, target: Type) -> tu
 
 
 def _cast_decimals(column: Column, target: Type) -> Column | None:
-    values: Ints = column.values
+    values: I64 = column.values
     scale = column.type.scale
     if target == BOOLEAN:
         return Column(target, values != 0, column.valid)
@@ -186,51 +187,50 @@ def _cast_decimals(column: Column, target: Type) -> Column | None:
     return None
 
 
-def _scaled_up(values: Ints, valid: Mask, places: int, target: Type) -> Column:
-    """Times a power of ten, where the product fits; it then fits 64 bits too."""
+def _scaled_up(values: I64, valid: Mask, places: int, target: Type) -> Column:
+    """Multiply by a power of ten; rows whose product exceeds the precision, and so 64 bits, are NULL."""
     unit = 10**places
     limit = (10**target.precision - 1) // unit
     values, valid = _within(values, valid, -limit, limit)
     return Column(target, np.where(valid, values, 0) * unit, valid)
 
 
-def _within(values: Ints, valid: Mask, least: int, greatest: int) -> tuple[Ints, Mask]:
+def _within(values: I64, valid: Mask, least: int, greatest: int) -> tuple[I64, Mask]:
     return values, valid & (values >= least) & (values <= greatest)
 
 
-def _any_beyond(values: Ints, valid: Mask, limit: int) -> bool:
+def _any_beyond(values: I64, valid: Mask, limit: int) -> bool:
     return bool(np.any(valid & ((values > limit) | (values < -limit))))
 
 
 def _cast_datetimes(column: Column, target: Type, zone: str) -> Column | None:
     source, valid = column.type, column.valid
     if {source, target} <= {DATE, TIMESTAMP, TIMESTAMP_NTZ}:
-        values: Ints = np.where(valid, column.values, 0)
-        day = MICROS * DAY_SECONDS
-        if _any_beyond(values, valid, _FAR // day if source == DATE else _FAR):
-            return None  # near the ends of the range, where 64 bits may not do
+        values: I64 = np.where(valid, column.values, 0)
+        if _any_beyond(values, valid, _FAR // MICROS_PER_DAY if source == DATE else _FAR):
+            return None  # near the ends of the range 64 bits may overflow
         rules = zone_of(zone)
         if target == DATE:
             if source == TIMESTAMP:
-                values = values + rules.offsets_at(values // MICROS) * MICROS
-            return Column(target, values // day, valid)
+                values = values + rules.offsets_at(values // MICROS_PER_SECOND) * MICROS_PER_SECOND
+            return Column(target, values // MICROS_PER_DAY, valid)
         if source == DATE:
             if target == TIMESTAMP and rules.instants:
-                return None  # a midnight may be in a gap, which has a rule of its own
-            values = values * day
+                return None  # midnight may be in a gap, which has a rule of its own
+            values = values * MICROS_PER_DAY
         if target == TIMESTAMP_NTZ and source == TIMESTAMP:
-            values = values + rules.offsets_at(values // MICROS) * MICROS
+            values = values + rules.offsets_at(values // MICROS_PER_SECOND) * MICROS_PER_SECOND
         if target == TIMESTAMP:
-            values = values - rules.offsets_of_walls(values // MICROS) * MICROS
+            values = values - rules.offsets_of_walls(values // MICROS_PER_SECOND) * MICROS_PER_SECOND
         return Column(target, values, valid)
     if source == TIMESTAMP and is_integral(target):
-        return Column(target, *_within(column.values // MICROS, valid, *integer_bounds(target)))
+        return Column(target, *_within(column.values // MICROS_PER_SECOND, valid, *integer_bounds(target)))
     if source == TIMESTAMP and is_fractional(target):
         return Column(target, (column.values / 1e6).astype(physical_dtype(target)), valid)
     if is_integral(source):
-        if _any_beyond(column.values, valid, integer_bounds(BIGINT)[1] // MICROS):
+        if _any_beyond(column.values, valid, integer_bounds(BIGINT)[1] // MICROS_PER_SECOND):
             return None
-        return Column(target, column.values * MICROS, valid)
+        return Column(target, column.values * MICROS_PER_SECOND, valid)
     return None
 
 

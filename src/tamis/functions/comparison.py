@@ -1,25 +1,26 @@
 """Comparisons: `= <> < <= > >= <=>`, IN, IS NULL.
 
-Both sides arrive in the one type that `tamis.values.coercion` chose; how its values compare is for
-`tamis.values.order` to say. `<=>` and IS NULL are never NULL.
+Both sides arrive in the common type that `tamis.values.coercion` chose; `tamis.values.order` defines the order of
+its values. `<=>` and IS NULL are never NULL.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.functions.registry import Argument, Function, Scalar, Signature, Vector, check_count, register
-from tamis.functions.unify import found_or_refused, unified
+from tamis.arrays import Bools, Mask
+from tamis.functions.registry import Argument, Function, Signature, Vector, check_count, register
+from tamis.functions.rows import Scalar
+from tamis.functions.unify import require_type, unify
 from tamis.values.coercion import comparison_type
-from tamis.values.column import Column, Mask, Numbers
-from tamis.values.order import compare, compare_doubles, compare_numbers
+from tamis.values.column import Column, NumberValues
+from tamis.values.order import Compare, compare, compare_doubles, compare_numbers
 from tamis.values.types import ANY, BOOLEAN, NULL, Type, is_fractional
 
 _TESTS: dict[str, Callable[[Any, Any], Any]] = {
@@ -43,7 +44,7 @@ _ARROW = {
 def _resolve(arguments: Sequence[Argument], zone: str, *, ordering: bool) -> Signature:
     check_count(arguments, 2, 2)
     left, right = arguments
-    both = found_or_refused(comparison_type(left, right, ordering=ordering), arguments)
+    both = require_type(comparison_type(left, right, ordering=ordering), arguments)
     return Signature((both, both), BOOLEAN, zone)
 
 
@@ -59,10 +60,10 @@ def _scalar(name: str) -> Callable[[Signature], Scalar]:
     test = _TESTS[name]
 
     def bind(signature: Signature) -> Scalar:
-        compared = compare(signature.parameters[0])
+        comparator = compare(signature.parameters[0])
 
         def scalar(left: Any, right: Any) -> bool | None:
-            found = compared(left, right)
+            found = comparator(left, right)
             return None if found is None else bool(test(found, 0))
 
         return scalar
@@ -71,36 +72,36 @@ def _scalar(name: str) -> Callable[[Signature], Scalar]:
 
 
 def compare_columns(name: str, left: Column, right: Column) -> tuple[Mask, Mask]:
-    """The truth of a comparison a row, and where it is not NULL; what is NULL is False in the first."""
+    """Per row, whether a comparison is true, and whether it is not NULL; the first is false where it is NULL."""
     valid = left.valid & right.valid
     type_ = left.type
     if isinstance(left.values, pa.Array):
         found = pc.fill_null(_ARROW[name](left.values, right.values), False)
         return np.asarray(found.to_numpy(zero_copy_only=False), np.bool_) & valid, valid
-    if isinstance(left.values, Numbers):
+    if isinstance(left.values, NumberValues):
         signs = compare_numbers(left.values, right.values)
         return _TESTS[name](signs, 0) & valid, valid
     if is_fractional(type_):
         return _TESTS[name](compare_doubles(left.values, right.values), 0) & valid, valid
     if type_.name in ("array", "struct") or type_ in (ANY, NULL):
         return _by_rows(name, type_, left, right, valid)
-    if left.values.dtype == np.object_:  # what stands in invalid rows may not even compare
+    if left.values.dtype == np.object_:  # objects in invalid rows may not be comparable
         truth = np.asarray(_TESTS[name](left.values[valid], right.values[valid]), np.bool_)
-        return _scattered(truth, valid), valid
+        return _scatter(truth, valid), valid
     return _TESTS[name](left.values, right.values) & valid, valid
 
 
 def _by_rows(name: str, type_: Type, left: Column, right: Column, valid: Mask) -> tuple[Mask, Mask]:
-    compared, test = compare(type_), _TESTS[name]
+    comparator, test = compare(type_), _TESTS[name]
     at = np.flatnonzero(valid)
     pairs = zip(left.take(at).to_list(), right.take(at).to_list(), strict=True)
-    signs = [compared(*pair) for pair in pairs]
+    signs = [comparator(*pair) for pair in pairs]
     known = np.fromiter((sign is not None for sign in signs), np.bool_, len(signs))
     truth = np.fromiter((sign is not None and test(sign, 0) for sign in signs), np.bool_, len(signs))
-    return _scattered(truth, valid), _scattered(known, valid)
+    return _scatter(truth, valid), _scatter(known, valid)
 
 
-def _scattered(found: npt.NDArray[np.bool_], valid: Mask) -> Mask:
+def _scatter(found: Bools, valid: Mask) -> Mask:
     result = np.zeros(len(valid), np.bool_)
     result[valid] = found
     return result
@@ -114,12 +115,12 @@ def _vector(name: str) -> Vector:
 
 
 def _bind_null_safe(signature: Signature) -> Scalar:
-    compared = compare(signature.parameters[0])
+    comparator = compare(signature.parameters[0])
 
     def scalar(left: Any, right: Any) -> bool:
         if left is None or right is None:
             return left is right
-        return compared(left, right) == 0
+        return comparator(left, right) == 0
 
     return scalar
 
@@ -132,24 +133,27 @@ def _vector_null_safe(_: Signature, columns: Sequence[Column]) -> Column:
 
 def _resolve_in(arguments: Sequence[Argument], zone: str) -> Signature:
     check_count(arguments, 2)
-    return Signature((unified(arguments),) * len(arguments), BOOLEAN, zone)
+    return Signature((unify(arguments),) * len(arguments), BOOLEAN, zone)
 
 
 def _bind_in(signature: Signature) -> Scalar:
-    compared = compare(signature.parameters[0])
+    comparator = compare(signature.parameters[0])
 
     def scalar(value: Any, *items: Any) -> bool | None:
-        if value is None:
-            return None
-        unknown = False
-        for item in items:
-            found = None if item is None else compared(value, item)
-            if found == 0:
-                return True
-            unknown = unknown or found is None
-        return None if unknown else False
+        return None if value is None else is_member(comparator, value, items)
 
     return scalar
+
+
+def is_member(comparator: Compare, value: Any, items: Iterable[Any]) -> bool | None:
+    """Is a value equal to one of the items? Unknown if it is not, but an item is NULL or not comparable."""
+    unknown = False
+    for item in items:
+        order = None if item is None else comparator(value, item)
+        if order == 0:
+            return True
+        unknown = unknown or order is None
+    return None if unknown else False
 
 
 def _vector_in(_: Signature, columns: Sequence[Column]) -> Column:

@@ -1,6 +1,6 @@
 """Choosing among values: coalesce, nvl, nvl2, nullif, if, CASE.
 
-All branches are cast to one type before the choice, as in Spark; a condition that is NULL is not met.
+All branches are cast to one type before one is chosen, as in Spark; a condition that is NULL counts as false.
 """
 
 from __future__ import annotations
@@ -11,17 +11,9 @@ from typing import Any
 import numpy as np
 
 from tamis.functions.arithmetic import numeric_parameter
-from tamis.functions.registry import (
-    Argument,
-    ArgumentError,
-    Function,
-    Scalar,
-    Signature,
-    always,
-    check_count,
-    register,
-)
-from tamis.functions.unify import check_condition, found_or_refused, merged, unified
+from tamis.functions.registry import Argument, ArgumentError, Function, Signature, always, check_count, register
+from tamis.functions.rows import Scalar, select_rows
+from tamis.functions.unify import check_condition, require_type, unify
 from tamis.values.casts import caster
 from tamis.values.coercion import comparison_type
 from tamis.values.column import Column, constant_column
@@ -31,7 +23,7 @@ from tamis.values.types import BOOLEAN, INT, NULL, STRING, is_numeric
 
 def _resolve_coalesce(arguments: Sequence[Argument], zone: str) -> Signature:
     check_count(arguments, 1)
-    both = unified(arguments)
+    both = unify(arguments)
     return Signature((both,) * len(arguments), both, zone)
 
 
@@ -49,13 +41,13 @@ def _vector_coalesce(_: Signature, columns: Sequence[Column]) -> Column:
     for column in columns[1:]:
         if result.valid.all():
             break
-        result = merged(result.valid, result, column)
+        result = select_rows(result.valid, result, column)
     return result
 
 
 def _resolve_nvl2(arguments: Sequence[Argument], zone: str) -> Signature:
     check_count(arguments, 3, 3)
-    both = unified(arguments[1:])
+    both = unify(arguments[1:])
     return Signature((arguments[0].type, both, both), both, zone)
 
 
@@ -65,13 +57,13 @@ def _nvl2(tested: Any, present: Any, absent: Any) -> Any:
 
 def _vector_nvl2(_: Signature, columns: Sequence[Column]) -> Column:
     tested, present, absent = columns
-    return merged(tested.valid, present, absent)
+    return select_rows(tested.valid, present, absent)
 
 
 def _resolve_if(arguments: Sequence[Argument], zone: str) -> Signature:
     check_count(arguments, 3, 3)
     check_condition(arguments, 0, allow=(NULL,))
-    both = unified(arguments[1:])
+    both = unify(arguments[1:])
     return Signature((BOOLEAN, both, both), both, zone)
 
 
@@ -80,7 +72,7 @@ def _resolve_case(arguments: Sequence[Argument], zone: str) -> Signature:
     tests = range(0, len(arguments) - 1, 2)
     for place in tests:
         check_condition(arguments, place)
-    both = unified([argument for place, argument in enumerate(arguments) if place not in tests])
+    both = unify([argument for place, argument in enumerate(arguments) if place not in tests])
     parameters = [BOOLEAN if place in tests else both for place in range(len(arguments))]
     return Signature(tuple(parameters), both, zone)
 
@@ -99,31 +91,31 @@ def _vector_case(signature: Signature, columns: Sequence[Column]) -> Column:
         result = constant_column(signature.returns, None, len(columns[0]))
     for place in reversed(range(0, len(columns) - 1, 2)):
         test = columns[place]
-        result = merged(test.valid & test.values, columns[place + 1], result)
+        result = select_rows(test.valid & test.values, columns[place + 1], result)
     return result
 
 
 def _resolve_nullif(arguments: Sequence[Argument], zone: str) -> Signature:
     check_count(arguments, 2, 2)
     tested, other = arguments
-    common = found_or_refused(comparison_type(tested, other), arguments)
+    common = require_type(comparison_type(tested, other), arguments)
     if tested.type == STRING and is_numeric(common):
-        msg = f"{tested.type} would be compared as {common}"
+        msg = f"{tested.type} would be comparator as {common}"
         raise ArgumentError(msg, 0, f"cast the second argument AS {tested.type}")
     return Signature((tested.type, common), tested.type, zone)
 
 
 def _bind_nullif(signature: Signature) -> Scalar:
-    """The result is the first argument as it came, so that its cast to the common type is made here."""
+    """The result is the first argument uncast, so its cast to the common type happens here."""
     type_, common = signature.parameters
-    compared = compare(common)
+    comparator = compare(common)
     cast = caster(type_, common, signature.zone)
 
     def scalar(tested: Any, other: Any) -> Any:
         if tested is None or other is None:
             return tested
         same_type = cast(tested)
-        return None if same_type is not None and compared(same_type, other) == 0 else tested
+        return None if same_type is not None and comparator(same_type, other) == 0 else tested
 
     return scalar
 
@@ -141,7 +133,7 @@ def _nullifzero(value: Any) -> Any:
 def _resolve_zeroifnull(arguments: Sequence[Argument], zone: str) -> Signature:
     check_count(arguments, 1, 1)
     numeric_parameter(arguments, 0)
-    both = unified([arguments[0], Argument(INT, is_constant=True, value=0)])
+    both = unify([arguments[0], Argument(INT, is_constant=True, value=0)])
     return Signature((both,), both, zone)
 
 
@@ -152,7 +144,7 @@ def _bind_zeroifnull(signature: Signature) -> Scalar:
 
 def _vector_zeroifnull(signature: Signature, columns: Sequence[Column]) -> Column:
     zero = constant_column(signature.returns, _bind_zeroifnull(signature)(None), len(columns[0]))
-    return merged(np.asarray(columns[0].valid), columns[0], zero)
+    return select_rows(np.asarray(columns[0].valid), columns[0], zero)
 
 
 register(Function("coalesce", _resolve_coalesce, always(_coalesce), _vector_coalesce, sees_null=True))

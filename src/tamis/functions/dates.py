@@ -1,8 +1,8 @@
 """Functions of dates and timestamps: their parts, and arithmetic of days and months.
 
-A part of a timestamp is that of the wall clock in the signature's zone; a timestamp_ntz is its own wall
-clock. Sums of days wrap around 32 bits where Spark's do, and are NULL where Spark raises. Nothing here reads
-the clock or the zone of the process.
+Parts of a timestamp are those of the wall clock in the signature's zone; a timestamp_ntz is its own wall clock.
+Sums of days wrap to 32 bits where Spark's do, and are NULL where Spark raises. Nothing here reads the clock or
+the zone of the process.
 """
 
 from __future__ import annotations
@@ -11,22 +11,21 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tamis.functions import epoch, truncation  # noqa: F401  (registers the rest of this subject)
-from tamis.functions.columnwise import Ints, elementwise
+from tamis.functions import epoch, truncation  # noqa: F401 (registers the rest of this subject)
 from tamis.functions.registry import (
     Argument,
     ArgumentError,
     Function,
-    Scalar,
     Signature,
     always,
     check_count,
     register,
     takes,
 )
-from tamis.functions.unify import all_valid
+from tamis.functions.rows import Scalar, all_valid
+from tamis.functions.vectorization import Ints, elementwise
 from tamis.values import calendar
-from tamis.values.calendar import FIRST_DAY, LAST_DAY, MICROS_PER_SECOND, wrapped
+from tamis.values.calendar import GREATEST_DAY, LEAST_DAY, MICROS_PER_SECOND, wrap_int32
 from tamis.values.column import Column
 from tamis.values.types import (
     ANY,
@@ -79,7 +78,7 @@ _PARTS_OF_CLOCKS: dict[str, Callable[[Ints, Ints], Ints]] = {
 
 
 def _moment(type_: Type) -> Type:
-    """What a part of the clock is taken of: a timestamp_ntz as it is, anything else as a timestamp."""
+    """The type whose clock is read: timestamp_ntz stays, anything else is cast to timestamp."""
     return TIMESTAMP_NTZ if type_ == TIMESTAMP_NTZ else TIMESTAMP
 
 
@@ -137,15 +136,15 @@ _FIELDS_OF_DATES: dict[str, Callable[[Ints], Ints]] = {
     )
     for field in fields.split()
 }
+_SECOND_FIELDS = ("SECOND", "S", "SEC", "SECONDS", "SECS")
 _FIELDS_OF_CLOCKS: dict[str, Callable[[Ints, Ints], Ints]] = {
     field: formula
     for fields, formula in (
         ("HOUR H HOURS HR HRS", _PARTS_OF_CLOCKS["hour"]),
         ("MINUTE M MIN MINS MINUTES", _PARTS_OF_CLOCKS["minute"]),
-        ("SECOND S SEC SECONDS SECS", lambda second, fraction: second % 60 * MICROS_PER_SECOND + fraction),
     )
     for field in fields.split()
-}
+} | dict.fromkeys(_SECOND_FIELDS, lambda second, fraction: second % 60 * MICROS_PER_SECOND + fraction)
 
 
 def _resolve_date_part(arguments: Sequence[Argument], zone: str) -> Signature:
@@ -160,7 +159,7 @@ def _resolve_date_part(arguments: Sequence[Argument], zone: str) -> Signature:
     if name in _FIELDS_OF_DATES:
         return Signature((STRING, DATE), INT, zone)
     if name in _FIELDS_OF_CLOCKS:
-        returns = _SECOND_WITH_FRACTION if name.startswith("S") else INT
+        returns = _SECOND_WITH_FRACTION if name in _SECOND_FIELDS else INT
         return Signature((STRING, _moment(source.type)), returns, zone)
     msg = f"{field.value!r} is not a field of a date or timestamp"
     raise ArgumentError(msg, 0, "fields are year, quarter, month, week, day, dow, doy, hour, minute, second")
@@ -215,16 +214,16 @@ def _same(value: Ints) -> Ints:
 
 def _last_day(days: Ints) -> Ints:
     year, month, day = calendar.civil_from_days(days)
-    return wrapped(days - day + calendar.month_length(year, month))
+    return wrap_int32(days - day + calendar.month_length(year, month))
 
 
-elementwise("date_add", "dateadd", resolve=_resolve_add_days, formula=lambda days, more: wrapped(days + more))
-elementwise("date_sub", resolve=_resolve_add_days, formula=lambda days, fewer: wrapped(days - fewer))
+elementwise("date_add", "dateadd", resolve=_resolve_add_days, formula=lambda days, more: wrap_int32(days + more))
+elementwise("date_sub", resolve=_resolve_add_days, formula=lambda days, fewer: wrap_int32(days - fewer))
 elementwise(
     "datediff",
     "date_diff",
     resolve=takes(DATE, DATE, returns=INT),
-    formula=lambda end, start: wrapped(end - start),
+    formula=lambda end, start: wrap_int32(end - start),
 )
 elementwise("last_day", resolve=takes(DATE, returns=DATE), formula=_last_day)
 elementwise("unix_date", resolve=_resolve_unix_date, formula=_same)
@@ -233,7 +232,7 @@ elementwise("to_date", resolve=takes(DATE, returns=DATE), formula=_same)
 
 
 def _date_or_null(days: int) -> int | None:
-    return days if FIRST_DAY <= days <= LAST_DAY else None
+    return days if LEAST_DAY <= days <= GREATEST_DAY else None
 
 
 def _add_months(days: int, months: int) -> int | None:
@@ -242,7 +241,7 @@ def _add_months(days: int, months: int) -> int | None:
 
 def _add_months_vector(_: Signature, columns: Sequence[Column]) -> Column:
     values = calendar.plus_months(columns[0].values, columns[1].values)
-    return Column(DATE, values, all_valid(columns) & (values >= FIRST_DAY) & (values <= LAST_DAY))
+    return Column(DATE, values, all_valid(columns) & (values >= LEAST_DAY) & (values <= GREATEST_DAY))
 
 
 def _make_date(year: int, month: int, day: int) -> int | None:

@@ -11,18 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tamis.functions.columnwise import elementwise
-from tamis.functions.registry import (
-    Argument,
-    ArgumentError,
-    Function,
-    Scalar,
-    Signature,
-    always,
-    check_count,
-    register,
-)
-from tamis.values.calendar import MICROS_PER_SECOND
+from tamis.functions.registry import Argument, ArgumentError, Function, Signature, always, check_count, register
+from tamis.functions.rows import Scalar
+from tamis.functions.vectorization import elementwise
+from tamis.values.calendar import GREATEST_MICROS, LEAST_MICROS, MICROS_PER_SECOND
 from tamis.values.column import Column
 from tamis.values.types import (
     ANY,
@@ -35,9 +27,9 @@ from tamis.values.types import (
     is_decimal,
     is_integral,
     is_numeric,
+    wrap_integer,
 )
 
-_LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
 _BEYOND = 2.0**63
 
 
@@ -70,7 +62,7 @@ def _resolve_integral(arguments: Sequence[Argument], zone: str) -> Signature:
 
 def _register_units(name: str, factor: int) -> None:
     """Register a function from whole numbers of `factor` microseconds."""
-    least, greatest = -(-_LEAST // factor), _GREATEST // factor
+    least, greatest = -(-LEAST_MICROS // factor), GREATEST_MICROS // factor
 
     def scalar(number: int) -> int | None:
         return number * factor if least <= number <= greatest else None
@@ -84,7 +76,7 @@ def _register_units(name: str, factor: int) -> None:
 
 
 def _fits(micros: int) -> bool:
-    return _LEAST <= micros <= _GREATEST
+    return LEAST_MICROS <= micros <= GREATEST_MICROS
 
 
 _register_units("timestamp_millis", 1_000)
@@ -116,7 +108,7 @@ def _exact_seconds(seconds: int | float) -> int | None:
     if not math.isfinite(seconds):
         return None
     product = seconds * MICROS_PER_SECOND
-    return max(_LEAST, min(_GREATEST, int(max(-_BEYOND, min(_BEYOND, product)))))
+    return max(LEAST_MICROS, min(GREATEST_MICROS, int(max(-_BEYOND, min(_BEYOND, product)))))
 
 
 def _exact_decimal_seconds(type_: Type) -> Scalar:
@@ -148,9 +140,9 @@ def _bind_to_timestamp(signature: Signature) -> Scalar:
 
 def _cast_seconds(seconds: int | float) -> int | None:
     if isinstance(seconds, int):
-        return max(_LEAST, min(_GREATEST, seconds * MICROS_PER_SECOND))
+        return max(LEAST_MICROS, min(GREATEST_MICROS, seconds * MICROS_PER_SECOND))
     product = seconds * MICROS_PER_SECOND
-    return min(_GREATEST, int(product)) if -_BEYOND <= product <= _BEYOND else None
+    return min(GREATEST_MICROS, int(product)) if -_BEYOND <= product <= _BEYOND else None
 
 
 def _cast_decimal_seconds(type_: Type) -> Scalar:
@@ -159,7 +151,7 @@ def _cast_decimal_seconds(type_: Type) -> Scalar:
     def scalar(unscaled: int) -> int:
         micros = abs(unscaled) * MICROS_PER_SECOND // unit
         micros = micros if unscaled >= 0 else -micros
-        return (micros - _LEAST) % (1 << 64) + _LEAST
+        return wrap_integer(micros, 64)
 
     return scalar
 

@@ -1,6 +1,6 @@
-"""Logic of three values: AND, OR, NOT, XOR, AT LEAST, IS [NOT] TRUE, IS [NOT] FALSE.
+"""Three-valued logic: AND, OR, NOT, XOR, AT LEAST, IS [NOT] TRUE, IS [NOT] FALSE.
 
-Works on boolean columns and values only; NULL stands for "unknown". The tests IS ... are never NULL.
+Works on booleans only; NULL means "unknown". The tests IS ... are never NULL.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from tamis.functions.registry import (
     Argument,
     ArgumentError,
     Function,
-    Scalar,
     Signature,
     Vector,
     always,
     check_count,
     register,
 )
-from tamis.functions.unify import all_valid, check_condition
+from tamis.functions.rows import Scalar, all_valid
+from tamis.functions.unify import check_condition
 from tamis.values.column import Column
 from tamis.values.types import BOOLEAN, INT, NULL, STRING, is_integral
 
-Truth = bool | None
+TruthValue = bool | None
 
 
 def _resolve_junction(arguments: Sequence[Argument], zone: str) -> Signature:
     check_count(arguments, 1)
     for place in range(len(arguments)):
         check_condition(arguments, place, allow=(NULL, STRING))
-    # As in Spark, a string is read as a boolean beside one, but two strings are a mistake.
+    # As in Spark, a string beside a boolean is cast to boolean, but strings alone are an error.
     if len(arguments) > 1 and all(argument.type == STRING for argument in arguments):
         msg = "expected conditions (boolean), found strings"
         raise ArgumentError(msg, 0)
@@ -52,13 +52,13 @@ def _resolve_one(arguments: Sequence[Argument], zone: str) -> Signature:
     return Signature((BOOLEAN,), BOOLEAN, zone)
 
 
-def _and(*values: Truth) -> Truth:
+def _and(*values: TruthValue) -> TruthValue:
     if False in values:
         return False
     return None if None in values else True
 
 
-def _or(*values: Truth) -> Truth:
+def _or(*values: TruthValue) -> TruthValue:
     if True in values:
         return True
     return None if None in values else False
@@ -112,7 +112,7 @@ def _resolve_at_least(arguments: Sequence[Argument], zone: str) -> Signature:
     return Signature((INT,) + (BOOLEAN,) * len(conditions), BOOLEAN, zone)
 
 
-def _at_least(least: int, *values: Truth) -> Truth:
+def _at_least(least: int, *values: TruthValue) -> TruthValue:
     if values.count(True) >= least:
         return True
     return False if values.count(False) > len(values) - least else None

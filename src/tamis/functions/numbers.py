@@ -1,7 +1,7 @@
 """Functions of numbers: rounding, sign, sqrt, isnan, greatest, least, average.
 
-Only functions whose every bit is defined: exp, ln, pow and the like are absent, because Java's last bits are
-not those of C's library. Rounding a double rounds its shortest decimal digits, as Spark does.
+Only functions whose results are defined to the last bit: exp, ln, pow and the like are absent, because Java and
+the C library round them differently. Rounding a double rounds its shortest decimal digits, as Spark does.
 """
 
 from __future__ import annotations
@@ -13,24 +13,25 @@ from typing import Any
 
 import numpy as np
 
-from tamis.functions.arithmetic import half_up, numeric_parameter
+from tamis.functions.arithmetic import numeric_parameter
 from tamis.functions.comparison import compare_columns
 from tamis.functions.registry import (
     FUNCTIONS,
     Argument,
     ArgumentError,
     Function,
-    Scalar,
     Signature,
     Vector,
     always,
     check_count,
     register,
 )
-from tamis.functions.unify import found_or_refused, merged, strict_rows
+from tamis.functions.rows import Scalar, apply_strict, select_rows
+from tamis.functions.unify import require_type
 from tamis.functions.widening import widening
+from tamis.values.casts import round_half_up
 from tamis.values.coercion import unpromoted_type
-from tamis.values.column import Column, Numbers
+from tamis.values.column import Column, NumberValues
 from tamis.values.order import compare
 from tamis.values.text import as_float
 from tamis.values.types import (
@@ -54,10 +55,10 @@ from tamis.values.types import (
 
 _LEAST, _GREATEST = integer_bounds(BIGINT)
 _MANY_DIGITS = 400
-"""More digits than any number has, before or after the point."""
+"""More digits than any double has, before or after the point."""
 
 Quotient = Callable[[int, int], int]
-"""Division of an integer by a power of ten, rounded one way or another."""
+"""Division of an integer by a power of ten, in some rounding mode."""
 
 
 def _half_even(dividend: int, divisor: int) -> int:
@@ -169,7 +170,7 @@ def _resolve_floor(arguments: Sequence[Argument], zone: str) -> Signature:
         if arguments[0].type == NULL or is_integral(parameter):
             parameter = BIGINT
         if parameter == FLOAT:
-            parameter = DOUBLE  # as Spark casts it, so that it sees through CAST(whole AS FLOAT) as everywhere
+            parameter = DOUBLE  # as Spark does, so that rewrites of CAST(integer AS FLOAT) apply here, too
         return Signature((parameter,), BIGINT, zone)
     digits = _digits(arguments)
     if digits is None or parameter == NUMBER:
@@ -194,7 +195,7 @@ def _bind_floor(divide: Quotient, of_double: Callable[[float], int]) -> Callable
             if isinstance(value, int):
                 return value
             if not math.isfinite(value):
-                return 0 if math.isnan(value) else None  # as Java turns NaN into an integer
+                return 0 if math.isnan(value) else None  # Java casts NaN to 0
             found = of_double(value)
             return found if _LEAST <= found <= _GREATEST else None
 
@@ -209,7 +210,7 @@ def _vector_floor(compute: Callable[[Any], Any], bind: Callable[[Signature], Sca
         if is_integral(column.type):
             return column
         if not is_fractional(column.type):
-            return strict_rows(bind(signature), signature.returns, columns)
+            return apply_strict(bind(signature), signature.returns, columns)
         values = compute(column.values.astype(np.float64))
         inside = (values >= float(_LEAST)) & (values < -float(_LEAST))
         fits = inside | np.isnan(values)
@@ -236,8 +237,8 @@ def _sqrt(value: float) -> float:
 def _vector_double(compute: Callable[[Any], Any], scalar: Scalar) -> Vector:
     def vector(_: Signature, columns: Sequence[Column]) -> Column:
         (column,) = columns
-        if isinstance(column.values, Numbers):
-            return strict_rows(scalar, DOUBLE, columns)
+        if isinstance(column.values, NumberValues):
+            return apply_strict(scalar, DOUBLE, columns)
         with np.errstate(all="ignore"):
             return Column(DOUBLE, compute(column.values), column.valid)
 
@@ -261,7 +262,7 @@ def _isnan(value: Any) -> bool:
 
 def _vector_isnan(_: Signature, columns: Sequence[Column]) -> Column:
     (column,) = columns
-    if isinstance(column.values, Numbers):
+    if isinstance(column.values, NumberValues):
         found = ~column.values.integral & np.isnan(column.values.doubles)
     else:
         found = np.isnan(column.values)
@@ -270,18 +271,18 @@ def _vector_isnan(_: Signature, columns: Sequence[Column]) -> Column:
 
 def _resolve_extreme(arguments: Sequence[Argument], zone: str) -> Signature:
     check_count(arguments, 2)
-    both = found_or_refused(unpromoted_type(arguments), arguments)
+    both = require_type(unpromoted_type(arguments), arguments)
     return Signature((both,) * len(arguments), both, zone)
 
 
 def _bind_extreme(wanted: int) -> Callable[[Signature], Scalar]:
     def bind(signature: Signature) -> Scalar:
-        compared = compare(signature.returns)
+        comparator = compare(signature.returns)
 
         def scalar(*values: Any) -> Any:
             best = None
             for value in values:
-                if value is not None and (best is None or compared(value, best) == wanted):
+                if value is not None and (best is None or comparator(value, best) == wanted):
                     best = value
             return best
 
@@ -295,7 +296,7 @@ def _vector_extreme(name: str) -> Vector:
         best = columns[0]
         for column in columns[1:]:
             better, _known = compare_columns(name, column, best)
-            best = merged(better | ~best.valid, column, best)
+            best = select_rows(better | ~best.valid, column, best)
         return best
 
     return vector
@@ -321,14 +322,14 @@ def _average_steps(types: Sequence[Type], zone: str) -> list[tuple[str, Signatur
 
 
 def _bind_average(signature: Signature) -> Scalar:
-    """(a + b + ...) / n, with the types and so the overflows that Spark gives this expression."""
+    """(a + b + ...) / n, with the types, and hence the overflows, of Spark for this expression."""
     types = signature.parameters
     steps = _average_steps(types, signature.zone)
     scalars = [FUNCTIONS[name].bind(step) for name, step in steps]
     totals = [types[0], *(step.returns for _, step in steps[:-1])]
     operands = [*types[1:], INT]
-    lefts = [_widened(type_, step.parameters[0]) for type_, (_, step) in zip(totals, steps, strict=True)]
-    rights = [_widened(type_, step.parameters[1]) for type_, (_, step) in zip(operands, steps, strict=True)]
+    lefts = [_widening_to(type_, step.parameters[0]) for type_, (_, step) in zip(totals, steps, strict=True)]
+    rights = [_widening_to(type_, step.parameters[1]) for type_, (_, step) in zip(operands, steps, strict=True)]
 
     def scalar(*values: Any) -> Any:
         total = values[0]
@@ -341,14 +342,14 @@ def _bind_average(signature: Signature) -> Scalar:
     return scalar
 
 
-def _widened(source: Type, target: Type) -> Callable[[Any], Any]:
+def _widening_to(source: Type, target: Type) -> Callable[[Any], Any]:
     found = widening(source, target)
     assert found is not None, f"{source} is not widened to {target} by arithmetic"
     return found
 
 
 def _register() -> None:
-    register(Function("round", _resolve_round, _bind_round(half_up)))
+    register(Function("round", _resolve_round, _bind_round(round_half_up)))
     register(Function("bround", _resolve_round, _bind_round(_half_even)))
     floor, ceil = _bind_floor(_floor, math.floor), _bind_floor(_ceil, math.ceil)
     register(Function("floor", _resolve_floor, floor, _vector_floor(np.floor, floor)))

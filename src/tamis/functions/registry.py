@@ -1,11 +1,11 @@
 """The registry of functions: every operator and function of the language is one `Function`.
 
-A function says how its arguments are typed (`resolve`) and what it computes, for one event (`scalar`) and,
-where numpy or pyarrow give exactly the same answer, for a batch (`vector`). Without `vector` the scalar form
-is applied row by row. What Spark would raise while running is NULL: a scalar function returns None.
+A function defines how its arguments are typed (`resolve`) and what it computes, for one event (`scalar`) and,
+where numpy or pyarrow give exactly the same results, for a batch (`vector`). Without `vector` the scalar form is
+applied row by row. Where Spark raises at run time, a scalar form returns None.
 
-To add a function: write it in the file of its subject, `register` it there, and add a test with the values
-that Spark gives. Nothing else changes.
+To add a function: write it in the file of its subject, `register` it there, and add a test with the values that
+Spark gives. Nothing else changes.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import numpy as np
-
 from tamis.errors import TamisError
-from tamis.values.column import Column, Value, column_of
+from tamis.functions.rows import Scalar, apply_null_aware, apply_strict, strict
+from tamis.values.column import Column, Value
 from tamis.values.types import Type
 
 
 class ArgumentError(TamisError):
-    """A function does not take these arguments; the analyser adds the place.
+    """A function does not accept these arguments; the analyser adds the place in the condition.
 
     Attributes:
         message: What was found and what is expected.
@@ -40,7 +39,7 @@ class ArgumentError(TamisError):
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """What is known of an argument when a call is typed: its type, and its value if it is a constant.
+    """What is known of an argument when a call is typed: the type, and the value of a constant.
 
     `folded` marks a constant that was computed, as `1 + 1` or `CAST(1 AS INT)`: Spark's typing rules for
     literals (a sign included) do not apply to it.
@@ -65,7 +64,6 @@ class Signature:
 
 
 Resolve: TypeAlias = Callable[[Sequence[Argument], str], Signature]
-Scalar: TypeAlias = Callable[..., Value]
 Vector: TypeAlias = Callable[[Signature, Sequence[Column]], Column]
 
 
@@ -76,9 +74,9 @@ class Function:
     Attributes:
         name: Canonical name, lower case.
         resolve: Types of the arguments and the time zone to a signature; raises ArgumentError.
-        bind: Signature to the scalar form. That gets non-NULL values, unless `sees_null`.
+        bind: Makes the scalar form for a signature. It never gets NULL, unless `sees_null`.
         vector: The batch form, or None. It gets columns of the signature's parameter types.
-        sees_null: The scalar form is called even when an argument is NULL (coalesce and the like).
+        sees_null: The scalar form is called even if an argument is NULL (as for coalesce).
     """
 
     name: str
@@ -88,33 +86,18 @@ class Function:
     sees_null: bool = False
 
     def scalar(self, signature: Signature) -> Scalar:
-        """The function of one event's values: NULL in, NULL out, unless it `sees_null`."""
+        """The function of the values of one event; NULL arguments give NULL, unless it `sees_null`."""
         inner = self.bind(signature)
-        if self.sees_null:
-            return inner
-
-        def strict(*values: Value) -> Value:
-            return None if any(value is None for value in values) else inner(*values)
-
-        return strict
+        return inner if self.sees_null else strict(inner)
 
     def apply(self, signature: Signature, columns: Sequence[Column], rows: int) -> Column:
-        """The function of a batch."""
+        """The function applied to the columns of a batch of `rows` events."""
         if self.vector is not None:
             return self.vector(signature, columns)
         inner = self.bind(signature)
         if self.sees_null:
-            lists = [column.to_list() for column in columns]
-            return column_of(signature.returns, [inner(*values) for values in zip(*lists, strict=True)])
-        valid = np.ones(rows, np.bool_)
-        for column in columns:
-            valid &= column.valid
-        at = np.flatnonzero(valid)
-        lists = [column.take(at).to_list() for column in columns]
-        results: list[Value] = [None] * rows
-        for row, values in zip(at.tolist(), zip(*lists, strict=True), strict=True):
-            results[row] = inner(*values)
-        return column_of(signature.returns, results)
+            return apply_null_aware(inner, signature.returns, columns, rows)
+        return apply_strict(inner, signature.returns, columns, rows)
 
 
 FUNCTIONS: dict[str, Function] = {}
@@ -122,7 +105,7 @@ FUNCTIONS: dict[str, Function] = {}
 
 
 def register(function: Function, *other_names: str) -> None:
-    """Make `function` known to the language."""
+    """Add `function` to the language, under its name and the other names."""
     for name in (function.name, *other_names):
         if name in FUNCTIONS:
             msg = f"function {name} is registered twice"
@@ -138,7 +121,7 @@ def always(scalar: Scalar) -> Callable[[Signature], Scalar]:
 def takes(*parameters: Type, returns: Type, optional: int = 0) -> Resolve:
     """A `resolve` for fixed parameter types; the last `optional` ones may be left out.
 
-    Whether an argument may be cast to its parameter is for the analyser to say.
+    The analyser decides whether an argument may be cast to its parameter.
     """
 
     def resolve(arguments: Sequence[Argument], zone: str) -> Signature:

@@ -1,8 +1,8 @@
-"""The function `read`: a value of a schemaless event, if it is of the kind that is asked for, else NULL.
+"""The function `read`: a value of a schemaless event if it is of the required kind, else NULL.
 
-Reading never converts between kinds, unlike a cast: the string "1" is no number. Only dates and timestamps,
-which JSON does not have, are read from strings. The analyser puts `read` where a path of a schemaless event
-meets a type; it is never called by name.
+Unlike a cast, reading never converts between kinds: the string "1" is not a number. Only dates and timestamps,
+which JSON lacks, are read from strings. The analyser inserts `read` where a path of a schemaless event is used as
+a type; it is never called by name.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from tamis.functions.registry import Argument, ArgumentError, Function, Scalar, Signature, register
+from tamis.functions.registry import Argument, ArgumentError, Function, Signature, register
+from tamis.functions.rows import Scalar
 from tamis.values.casts import Caster, caster, double_of
 from tamis.values.column import Column, Value, column_of
 from tamis.values.text import as_float, decimal_of_double, nearest_float
@@ -39,7 +40,7 @@ _LEAST, _GREATEST = integer_bounds(BIGINT)
 
 @lru_cache(maxsize=1024)
 def reader(target: Type, zone: str = "UTC") -> Caster:
-    """Function of one schemaless value: the value as `target`, None if it is of another kind."""
+    """The function that reads one schemaless value as `target`, and gives None for a value of another kind."""
     if target == ANY:
         return lambda value: value
     if target in _KINDS:

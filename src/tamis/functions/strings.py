@@ -1,8 +1,8 @@
 """Functions of text: lengths, parts, search, padding, case; some of them take binary values as well.
 
-Text is counted in code points, never in bytes or UTF-16 units, and compared byte by byte: Spark's collation
-UTF8_BINARY. A result may be longer than the longest argument only up to `LONGEST`; beyond that it is NULL,
-where Spark would go on until it runs out of memory.
+Lengths and places count code points, never bytes or UTF-16 units; texts compare byte by byte, Spark's collation
+UTF8_BINARY. A result may be longer than the longest argument only up to `LONGEST`; beyond that it is NULL, whereas
+Spark continues until it runs out of memory.
 """
 
 from __future__ import annotations
@@ -13,13 +13,11 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.functions.columnwise import Shortcut, is_ascii, text_vector
 from tamis.functions.registry import (
     Argument,
     ArgumentError,
     Function,
     Resolve,
-    Scalar,
     Signature,
     Vector,
     always,
@@ -27,14 +25,15 @@ from tamis.functions.registry import (
     register,
     takes,
 )
-from tamis.functions.unify import strict_rows
-from tamis.values import letters
+from tamis.functions.rows import Scalar, apply_strict
+from tamis.functions.vectorization import Shortcut, is_ascii, text_vector
+from tamis.values import letter_case
 from tamis.values.column import Column
-from tamis.values.edits import edit_distance
+from tamis.values.edit_distance import edit_distance
 from tamis.values.types import BIGINT, BINARY, BOOLEAN, INT, STRING, Type
 
 LONGEST = 1_000_000
-"""Characters of the longest text that a function makes out of shorter ones."""
+"""The greatest number of characters of a text that a function makes out of shorter ones."""
 
 _MOST_CELLS = 1_000_000_000
 _INT_MAX = (1 << 31) - 1
@@ -99,9 +98,9 @@ def _upper_ascii(text: pa.Array) -> pa.Array | None:
 
 
 _ONE = takes(STRING, returns=STRING)
-_define("lower", "lcase", resolve=_ONE, scalar=letters.lower, shortcut=_lower_ascii)
-_define("upper", "ucase", resolve=_ONE, scalar=letters.upper, shortcut=_upper_ascii)
-_define("initcap", resolve=_ONE, scalar=letters.title)
+_define("lower", "lcase", resolve=_ONE, scalar=letter_case.lower, shortcut=_lower_ascii)
+_define("upper", "ucase", resolve=_ONE, scalar=letter_case.upper, shortcut=_upper_ascii)
+_define("initcap", resolve=_ONE, scalar=letter_case.title)
 
 # Lengths
 
@@ -124,8 +123,8 @@ _define(
     shortcut=lambda text: pc.multiply(pc.binary_length(text), 8),
 )
 
-# Trimming: only U+0020 goes unless characters are given, and then each of them does. The characters come
-# first in trim, ltrim and rtrim, and last in btrim.
+# Trimming removes U+0020, or each of the given characters. These are the first argument of trim, ltrim and rtrim,
+# and the last of btrim.
 
 
 def _trim_both(text: pa.Array, characters: str = " ") -> pa.Array | None:
@@ -249,8 +248,8 @@ def _instr(text: str, part: str) -> int:
     return text.find(part) + 1
 
 
-def _found(text: pa.Array, part: str, *start: int) -> pa.Array | None:
-    # Arrow counts bytes.
+def _find_ascii(text: pa.Array, part: str, *start: int) -> pa.Array | None:
+    # Arrow counts bytes, which are characters in ASCII only.
     if start or not is_ascii(text):
         return None
     return pc.add(pc.find_substring(text, pattern=part), 1)
@@ -259,7 +258,7 @@ def _found(text: pa.Array, part: str, *start: int) -> pa.Array | None:
 def _locate(part: str | None, text: str | None, *start: int | None) -> int | None:
     first = start[0] if start else 1
     if first is None:
-        return 0  # Spark looks at the start before it looks at the texts
+        return 0  # Spark checks the start before the texts
     if part is None or text is None:
         return None
     if first < 1:
@@ -286,18 +285,18 @@ _define(
     scalar=_contains,
     shortcut=lambda text, part: pc.match_substring(text, pattern=part),
 )
-_define("instr", resolve=takes(STRING, STRING, returns=INT), scalar=_instr, shortcut=_found)
+_define("instr", resolve=takes(STRING, STRING, returns=INT), scalar=_instr, shortcut=_find_ascii)
 _define(
     "locate",
     "position",
     resolve=takes(STRING, STRING, INT, returns=INT, optional=1),
     scalar=_locate,
-    shortcut=_found,
+    shortcut=_find_ascii,
     text=1,
     sees_null=True,
 )
 
-# Putting together
+# Concatenation and padding
 
 
 def _concat(*texts: Any) -> Any:
@@ -309,7 +308,7 @@ def _concat(*texts: Any) -> Any:
 def _concat_vector(signature: Signature, columns: Sequence[Column]) -> Column:
     longest = sum(pc.max(pc.binary_length(column.values)).as_py() or 0 for column in columns)
     if longest > LONGEST:
-        return strict_rows(_concat, signature.returns, columns)
+        return apply_strict(_concat, signature.returns, columns)
     empty = pa.scalar(b"" if signature.returns == BINARY else "", columns[0].values.type)
     joined = pc.binary_join_element_wise(*(column.values for column in columns), empty)
     return Column(signature.returns, joined, joined.is_valid().to_numpy(zero_copy_only=False))
@@ -374,7 +373,7 @@ _define("repeat", resolve=takes(STRING, INT, returns=STRING), scalar=_repeat)
 _define("lpad", resolve=_resolve_pad, scalar=_lpad)
 _define("rpad", resolve=_resolve_pad, scalar=_rpad)
 
-# Changing characters
+# Replacement
 
 
 def _replace(text: str, search: str, replacement: str = "") -> str | None:
@@ -386,7 +385,7 @@ def _replace(text: str, search: str, replacement: str = "") -> str | None:
     return text.replace(search, replacement)
 
 
-def _replaced(text: pa.Array, search: str, replacement: str = "") -> pa.Array | None:
+def _replace_column(text: pa.Array, search: str, replacement: str = "") -> pa.Array | None:
     if not search or len(replacement) > len(search):
         return None
     return pc.replace_substring(text, pattern=search, replacement=replacement)
@@ -415,7 +414,7 @@ _define(
     "replace",
     resolve=takes(STRING, STRING, STRING, returns=STRING, optional=1),
     scalar=_replace,
-    shortcut=_replaced,
+    shortcut=_replace_column,
 )
 _define("translate", resolve=takes(STRING, STRING, STRING, returns=STRING), scalar=_translate)
 _define("reverse", resolve=_texts(1), scalar=_reverse)
@@ -426,7 +425,7 @@ _define("chr", "char", resolve=takes(BIGINT, returns=STRING), scalar=_chr)
 def _levenshtein(left: str, right: str, *most: int) -> int | None:
     """Edit distance, -1 if it is more than `most`; NULL if the product of the lengths exceeds 10**9.
 
-    NULL for a `most` that is NULL, too: Spark's compiled form then reads whatever number stands there.
+    A `most` of NULL gives NULL, too; Spark's generated code reads an undefined number there.
     """
     if len(left) * len(right) > _MOST_CELLS:
         return None

@@ -1,4 +1,4 @@
-"""Fields of structures: `items[0].price`, and of every structure in an array: `items.price`."""
+"""Fields of structs, `items[0].price`, and of all structs of an array, `items.price`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from tamis.functions.registry import Argument, ArgumentError, Function, Signature, register
-from tamis.values.column import Column, Lists, Value, column_of
+from tamis.values.column import Column, ListValues, Value, column_of
 from tamis.values.types import ANY, STRING, Type, array
 
 
 def field_type(type_: Type, name: str) -> tuple[str, Type] | None:
-    """Exact name and type of a field, found as Spark resolves names; of an array, the array of that field."""
+    """The declared name and type of a field, ignoring case; of an array of structs, the array of that field."""
     if type_ == ANY:
         return name, ANY
     if type_.name == "array":
@@ -55,12 +55,12 @@ def _vector(signature: Signature, columns: Sequence[Column]) -> Column:
     field: Column
     if isinstance(operand.values, tuple):
         field = operand.values[_place(operand.type, name)]
-        return field.masked(operand.valid)
-    if isinstance(operand.values, Lists):
+        return field.where(operand.valid)
+    if isinstance(operand.values, ListValues):
         items = operand.values.items
         field = items.values[_place(items.type, name)]
-        inner = field.masked(items.valid)
-        return Column(signature.returns, Lists(operand.values.offsets, inner), operand.valid)
+        inner = field.where(items.valid)
+        return Column(signature.returns, ListValues(operand.values.offsets, inner), operand.valid)
     rows = zip(operand.values.tolist(), operand.valid.tolist(), strict=True)
     values = [_scalar(signature, value, name) if ok else None for value, ok in rows]
     return Column(ANY, column_of(ANY, values).values, np.array([value is not None for value in values], np.bool_))

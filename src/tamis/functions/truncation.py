@@ -1,7 +1,7 @@
-"""trunc and date_trunc: a date or timestamp cut down to the start of its year, month, day, hour, ...
+"""trunc and date_trunc: the start of the year, month, day, hour, ... of a date or timestamp.
 
-A level that is no level gives NULL, as in Spark. Timestamps are cut by the wall clock of the signature's
-zone, and an hour that the clock shows twice stays the one that it was.
+An unknown level gives NULL, as in Spark. Timestamps are truncated by the wall clock of the signature's zone; in
+an hour that the clock shows twice, the offset is kept.
 """
 
 from __future__ import annotations
@@ -9,13 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from tamis.functions.columnwise import Ints, is_constant, value_of
-from tamis.functions.registry import Function, Scalar, Signature, always, register, takes
-from tamis.functions.unify import strict_rows
+from tamis.arrays import I64
+from tamis.functions.registry import Function, Signature, always, register, takes
+from tamis.functions.rows import Scalar, apply_strict
+from tamis.functions.vectorization import Ints, is_constant, value_of
 from tamis.values import calendar
-from tamis.values.calendar import FIRST_DAY, LAST_DAY, MICROS_PER_SECOND, SECONDS_PER_DAY, wrapped
+from tamis.values.calendar import (
+    GREATEST_DAY,
+    GREATEST_MICROS,
+    LEAST_DAY,
+    LEAST_MICROS,
+    MICROS_PER_SECOND,
+    SECONDS_PER_DAY,
+    wrap_int32,
+)
 from tamis.values.column import Column
 from tamis.values.types import DATE, STRING, TIMESTAMP
 from tamis.values.zones import Zone, zone_of
@@ -23,34 +31,33 @@ from tamis.values.zones import Zone, zone_of
 _STARTS: dict[str, Callable[[Ints], Ints]] = {
     level: formula
     for levels, formula in (
-        ("YEAR YYYY YY", lambda days: wrapped(calendar.year_start(days))),
-        ("QUARTER", calendar.quarter_start),  # here Spark raises instead of wrapping
-        ("MONTH MON MM", lambda days: wrapped(days - calendar.civil_from_days(days)[2] + 1)),
-        ("WEEK", lambda days: calendar.next_weekday(wrapped(days - 7), calendar.MONDAY)),
+        ("YEAR YYYY YY", lambda days: wrap_int32(calendar.year_start(days))),
+        ("QUARTER", calendar.quarter_start),  # Spark raises here instead of wrapping
+        ("MONTH MON MM", lambda days: wrap_int32(days - calendar.civil_from_days(days)[2] + 1)),
+        ("WEEK", lambda days: calendar.next_weekday(wrap_int32(days - 7), calendar.MONDAY)),
     )
     for level in levels.split()
 }
 _CLOCK_UNITS = {"DAY": SECONDS_PER_DAY, "DD": SECONDS_PER_DAY, "HOUR": 3_600, "MINUTE": 60}
 _FRACTIONS = {"SECOND": 1_000_000, "MILLISECOND": 1_000, "MICROSECOND": 1}
-"""Offsets are whole seconds, so these do not depend on the zone."""
+"""Offsets are whole seconds, so truncation to these does not depend on the zone."""
 
-_LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
-_LAST_SECOND = _GREATEST // MICROS_PER_SECOND
+_LAST_SECOND = GREATEST_MICROS // MICROS_PER_SECOND
 
 
 def _trunc(days: int, level: str) -> int | None:
     start = _STARTS.get(level.upper())
-    cut = FIRST_DAY - 1 if start is None else start(days)
-    return cut if FIRST_DAY <= cut <= LAST_DAY else None
+    cut = LEAST_DAY - 1 if start is None else start(days)
+    return cut if LEAST_DAY <= cut <= GREATEST_DAY else None
 
 
 def _trunc_vector(signature: Signature, columns: Sequence[Column]) -> Column:
     dates, levels = columns
     start = _STARTS.get(value_of(levels).upper()) if is_constant(levels) else None
     if start is None:
-        return strict_rows(_trunc, signature.returns, columns)
+        return apply_strict(_trunc, signature.returns, columns)
     cut = start(dates.values)
-    return Column(DATE, cut, dates.valid & (cut >= FIRST_DAY) & (cut <= LAST_DAY))
+    return Column(DATE, cut, dates.valid & (cut >= LEAST_DAY) & (cut <= GREATEST_DAY))
 
 
 def _bind_date_trunc(signature: Signature) -> Scalar:
@@ -68,7 +75,7 @@ def _bind_date_trunc(signature: Signature) -> Scalar:
             cut = zone.start_of_day(_STARTS[level](day))
         else:
             return None
-        return cut if _LEAST <= cut <= _GREATEST else None
+        return cut if LEAST_MICROS <= cut <= GREATEST_MICROS else None
 
     return date_trunc
 
@@ -87,23 +94,23 @@ def _date_trunc_vector(signature: Signature, columns: Sequence[Column]) -> Colum
     micros = moments.values
     if level in _FRACTIONS:
         cut = micros - micros % _FRACTIONS[level]
-        return Column(TIMESTAMP, cut, moments.valid & (cut <= micros))  # greater if it wrapped around
+        return Column(TIMESTAMP, cut, moments.valid & (cut <= micros))  # an overflow would be greater
     zone = zone_of(signature.zone)
     second = micros // MICROS_PER_SECOND
     if level in _CLOCK_UNITS:
         second = _cut_clocks(zone, second, _CLOCK_UNITS[level])
     elif level in _STARTS:
         days = (second + zone.offsets_at(second)) // SECONDS_PER_DAY
-        # What stands in a row that is NULL is no day at all.
+        # Values in NULL rows are arbitrary, and may be outside the range of days.
         starts, places = np.unique(_STARTS[level](np.where(moments.valid, days, 0)), return_inverse=True)
         seconds = [zone.start_of_day(day) // MICROS_PER_SECOND for day in starts.tolist()]
         second = np.array(seconds, np.int64)[places]
     else:
-        return strict_rows(_bind_date_trunc(signature), signature.returns, columns)
+        return apply_strict(_bind_date_trunc(signature), signature.returns, columns)
     return Column(TIMESTAMP, second * MICROS_PER_SECOND, moments.valid & (abs(second) <= _LAST_SECOND))
 
 
-def _cut_clocks(zone: Zone, second: npt.NDArray[np.int64], unit: int) -> npt.NDArray[np.int64]:
+def _cut_clocks(zone: Zone, second: I64, unit: int) -> I64:
     offset = zone.offsets_at(second)
     wall = (second + offset) // unit * unit
     kept = zone.offsets_at(wall - offset) == offset

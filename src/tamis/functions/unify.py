@@ -1,39 +1,33 @@
-"""What typed calls share: finding one type for several arguments, and masks of several columns.
+"""Type unification for calls: one type for several arguments, or an ArgumentError that names what was found.
 
-Turns the silent None of `tamis.values.coercion` into an ArgumentError that says what was found; decides
-nothing about types itself.
+`tamis.values.coercion` decides about types and returns None where there is none; here that becomes an error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from tamis.functions.registry import Argument, ArgumentError, Scalar
+from tamis.functions.registry import Argument, ArgumentError
 from tamis.values.coercion import common_type, is_refused_string
-from tamis.values.column import Column, Mask, Numbers, column_of
 from tamis.values.types import ANY, BOOLEAN, NULL, STRING, Type
 
 _STRING_HINT = "cast the string: try_cast(x AS double), or try_cast(x AS bigint) for whole numbers"
 
 
-def unified(arguments: Sequence[Argument]) -> Type:
+def unify(arguments: Sequence[Argument]) -> Type:
     """The common type of `arguments`, as coalesce finds it; raises ArgumentError."""
-    return found_or_refused(common_type(arguments), arguments)
+    return require_type(common_type(arguments), arguments)
 
 
-def found_or_refused(found: Type | None, arguments: Sequence[Argument]) -> Type:
+def require_type(found: Type | None, arguments: Sequence[Argument]) -> Type:
     """`found`; if that is None, an ArgumentError that names the types of `arguments`."""
     if found is None:
-        raise refusal(arguments)
+        raise type_mismatch(arguments)
     return found
 
 
-def refusal(arguments: Sequence[Argument], verb: str = "compared") -> ArgumentError:
-    """The error of arguments that have no common type."""
+def type_mismatch(arguments: Sequence[Argument], verb: str = "compared") -> ArgumentError:
+    """The error for arguments that have no common type; `verb` is what the function would do to them."""
     if is_refused_string(arguments):
         place = next(at for at, each in enumerate(arguments) if each.type == STRING and not each.is_constant)
         number = next(each.type for each in arguments if each.type not in (STRING, NULL))
@@ -50,46 +44,3 @@ def check_condition(arguments: Sequence[Argument], place: int, *, allow: tuple[T
     if found not in (BOOLEAN, ANY, *allow):
         msg = f"expected a condition (boolean), found {'NULL' if found == NULL else found}"
         raise ArgumentError(msg, place)
-
-
-def all_valid(columns: Sequence[Column]) -> Mask:
-    """The rows in which no column is NULL."""
-    valid = columns[0].valid.copy()
-    for column in columns[1:]:
-        valid &= column.valid
-    return valid
-
-
-def strict_rows(scalar: Scalar, returns: Type, columns: Sequence[Column]) -> Column:
-    """A strict scalar form applied row by row, for types that the vector form of a function leaves out."""
-    at = np.flatnonzero(all_valid(columns))
-    lists = [column.take(at).to_list() for column in columns]
-    results = [None] * len(columns[0])
-    for row, values in zip(at.tolist(), zip(*lists, strict=True), strict=True):
-        results[row] = scalar(*values)
-    return column_of(returns, results)
-
-
-def all_rows(scalar: Scalar, returns: Type, columns: Sequence[Column]) -> Column:
-    """As `strict_rows`, for a scalar form that sees NULL."""
-    lists = [column.to_list() for column in columns]
-    return column_of(returns, [scalar(*values) for values in zip(*lists, strict=True)])
-
-
-def merged(choice: Mask, chosen: Column, other: Column) -> Column:
-    """The rows of `chosen` where `choice` holds, of `other` elsewhere; both are of one type."""
-    valid = np.where(choice, chosen.valid, other.valid)
-    first, second = chosen.values, other.values
-    if isinstance(first, np.ndarray):
-        return Column(chosen.type, np.where(choice, first, second), valid)
-    if isinstance(first, pa.Array):
-        return Column(chosen.type, pc.if_else(pa.array(choice), first, second), valid)
-    if isinstance(first, Numbers):
-        integral = np.where(choice, first.integral, second.integral)
-        ints = np.where(choice, first.ints, second.ints)
-        return Column(chosen.type, Numbers(integral, ints, np.where(choice, first.doubles, second.doubles)), valid)
-    if isinstance(first, tuple):
-        pairs = zip(first, second, strict=True)
-        return Column(chosen.type, tuple(merged(choice, one, two) for one, two in pairs), valid)
-    rows = zip(choice.tolist(), chosen.to_list(), other.to_list(), strict=True)
-    return column_of(chosen.type, [one if picked else two for picked, one, two in rows])

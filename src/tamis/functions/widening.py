@@ -1,7 +1,6 @@
 """Casts between numbers that always succeed, for functions that compute in more than one type.
 
-Only what Spark's typing rules apply by themselves between numbers; every other cast is the analyser's, which
-puts it around the argument.
+These are the implicit casts of Spark's typing rules; the analyser inserts every other cast around an argument.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from tamis.values.types import DOUBLE, NUMBER, Type, is_decimal, is_fractional, 
 
 
 def widening(source: Type, target: Type) -> Callable[[Any], Any] | None:
-    """A function from values of `source` to the same values in `target`; None if there may be none."""
+    """The function from values of `source` to equal values of `target`; None if some value has none."""
     if source == target or (is_integral(source) and is_integral(target)):
         return _same
     if target == NUMBER and is_numeric(source):
@@ -21,7 +20,7 @@ def widening(source: Type, target: Type) -> Callable[[Any], Any] | None:
     if target == DOUBLE and is_numeric(source):
         if is_decimal(source):
             unit = 10**source.scale
-            return lambda value: value / unit  # Python rounds the quotient of two integers correctly
+            return lambda value: value / unit  # Python rounds the quotient of two ints correctly
         return _same if is_fractional(source) else float
     if is_decimal(target) and (is_decimal(source) or is_integral(source)):
         shift = target.scale - source.scale

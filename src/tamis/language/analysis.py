@@ -1,8 +1,8 @@
-"""The analyser: what the names, types and constants of a syntax tree mean for an event type.
+"""The analyser: from a syntax tree to a typed expression, for an event type.
 
-It settles names, gives every part a type, makes Spark's implicit casts explicit, reads literals in the type of
-what they stand beside, and computes what is constant. It reports every problem it finds, with its place, and
-never raises for a bad condition.
+It resolves names, gives every part a type, makes Spark's implicit casts explicit, reads literals in the type of
+the other operand, and folds constants. It reports every problem with its position, and never raises for a bad
+condition.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from difflib import get_close_matches
 from typing import Protocol
 
 from tamis.errors import Problem
+from tamis.formulas.binding import BINDS
+from tamis.formulas.expression import Apply, Constant, Joint, OperatorCall, Path, Quantifier, Typed, Variable
 from tamis.functions import FUNCTIONS
 from tamis.functions.registry import Argument, ArgumentError, Function, Signature
 from tamis.functions.structs import field_type
-from tamis.language import syntax
-from tamis.language.binding import BINDS
-from tamis.language.cursor import MOST_PROBLEMS
-from tamis.language.expression import Apply, Call, Constant, Joint, Path, Quantifier, Typed, Variable
-from tamis.language.implicit import may_cast
-from tamis.language.printing import quote_name, to_text
-from tamis.language.quirks import beyond_bigint, shortened
+from tamis.language.implicit_casts import may_cast
+from tamis.language.spark_rewrites import beyond_bigint, drop_inner_calls
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.operators.registry import OPERATORS, Operator
+from tamis.syntax import tree as syntax
+from tamis.syntax.cursor import MOST_PROBLEMS
+from tamis.syntax.printing import quote_name, to_text
 from tamis.values.casts import can_cast, caster
 from tamis.values.datetimes import (
     is_special_word,
@@ -74,27 +74,27 @@ _CAST_FUNCTIONS = (
 
 
 _INTERNAL = ("read", "field", "cast", BINDS, *syntax.TESTS)
-_TODAY = "this is refused: a match must not depend on when it is looked for"
+_DEPENDS_ON_TIME = "this is refused: a match must not depend on when it is looked for"
 
 
 class NamedType(Protocol):
-    """What the analyser asks of an event type's attribute."""
+    """An attribute, as the analyser needs it."""
 
     @property
     def name(self) -> str:
-        """Its exact name."""
+        """The exact name."""
 
     @property
     def type(self) -> Type:
-        """Its type."""
+        """The type of its values."""
 
 
 class Schema(Protocol):
-    """What the analyser asks of an event type."""
+    """An event type, as the analyser needs it."""
 
     @property
     def is_schemaless(self) -> bool:
-        """Are names and kinds known per event only?"""
+        """Does every event have its own attributes?"""
 
     @property
     def time_zone(self) -> str:
@@ -105,19 +105,18 @@ class Schema(Protocol):
         """Its attributes, None for a schemaless type."""
 
     def find(self, name: str) -> Sequence[NamedType]:
-        """The attributes of that name, whatever its case."""
+        """The attributes of that name, without regard to case."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schemaless:
-    """The schema of events of which nothing is known."""
+    """The schema of events with attributes of their own."""
 
     time_zone: str = "UTC"
     is_schemaless: bool = True
     attributes: None = None
 
     def find(self, name: str) -> Sequence[NamedType]:
-        """Nothing."""
         del name
         return ()
 
@@ -137,7 +136,7 @@ def analyse(
     """
     analyser = _Analyser(schema, limits, {} if sources is None else sources)
     analyser.find_free(tree)
-    expression = analyser.typed(tree)
+    expression = analyser.analyse(tree)
     if expression is not None and is_whole and not analyser.problems:
         if expression.type == ANY:
             expression = analyser.cast(expression, BOOLEAN, tree)
@@ -168,14 +167,14 @@ class _Analyser:
         start, end = node.span
         self.problems.append(Problem(message, start, max(end, start + 1), hint))
 
-    def typed(self, node: syntax.Expression) -> Typed | None:
+    def analyse(self, node: syntax.Expression) -> Typed | None:
         """The typed form of a node, or None after a problem was reported."""
-        expression = self.meaning(node)
+        expression = self.translate(node)
         if expression is not None:
             self.sources[id(expression)] = node
         return expression
 
-    def meaning(self, node: syntax.Expression) -> Typed | None:
+    def translate(self, node: syntax.Expression) -> Typed | None:
         match node:
             case syntax.Literal(type=type_, value=value):
                 return Constant(type_, value)
@@ -185,12 +184,12 @@ class _Analyser:
                 return self.name(node)
             case syntax.Free(name=name):
                 return self.free_variable(name, node)
-            case syntax.Field(operand=operand, name=name):
-                inner = self.typed(operand)
+            case syntax.FieldAccess(operand=operand, name=name):
+                inner = self.analyse(operand)
                 return None if inner is None else self.field(inner, name, node)
             case syntax.Cast():
                 return self.explicit_cast(node)
-            case syntax.Call():
+            case syntax.FunctionCall():
                 return self.call(node)
             case syntax.Lambda():
                 self.report("a lambda stands only in exists(array, x -> ...) and forall", node)
@@ -207,10 +206,10 @@ class _Analyser:
             value = literal_timestamp_ntz(node.text)
         if value is None:
             if is_special_word(node.text) or is_time_alone(node.text):
-                self.report(_TODAY, node)
+                self.report(_DEPENDS_ON_TIME, node)
             else:
                 example = "'2026-02-28'" if node.type == DATE else "'2026-02-28 13:45:00'"
-                self.report(f"{_shown(node.text)} is not a {node.type}", node, f"write e.g. {example}")
+                self.report(f"{_quote(node.text)} is not a {node.type}", node, f"write e.g. {example}")
             return None
         return Constant(node.type, value)
 
@@ -242,13 +241,13 @@ class _Analyser:
             return
         if found:
             exact = ", ".join(quote_name(each.name) for each in found)
-            self.report(f"{_shown(name)} is ambiguous: the event type has {exact}", node)
+            self.report(f"{_quote(name)} is ambiguous: the event type has {exact}", node)
             return
         if name.lower() in _CLOCKS:
             self.report(f"{name} is refused: a match must not depend on when or where it is looked for", node)
             return
         hint = _did_you_mean(name, [each.name for each in self.schema.attributes or ()])
-        self.report(f"the event type has no attribute {_shown(name)}", node, hint)
+        self.report(f"the event type has no attribute {_quote(name)}", node, hint)
 
     def field(self, operand: Typed, name: str, node: syntax.Expression) -> Typed | None:
         try:
@@ -259,7 +258,7 @@ class _Analyser:
         if found is None:
             owner = operand.type.item if operand.type.element else operand.type
             hint = _did_you_mean(name, [field for field, _ in owner.fields])
-            self.report(f"{_article(operand.type)} has no field {_shown(name)}", node, hint)
+            self.report(f"{_article(operand.type)} has no field {_quote(name)}", node, hint)
             return None
         exact, type_ = found
         if isinstance(operand, Path) and operand.type.name in ("struct", "any"):
@@ -270,7 +269,7 @@ class _Analyser:
     # --- casts -------------------------------------------------------------------------------------------
 
     def explicit_cast(self, node: syntax.Cast) -> Typed | None:
-        operand = self.typed(node.operand)
+        operand = self.analyse(node.operand)
         if operand is None:
             return None
         if operand.type == node.type:
@@ -279,9 +278,9 @@ class _Analyser:
             self.report(f"{_article(operand.type)} cannot be cast to {node.type}", node)
             return None
         if _depends_on_today(operand, node.type):
-            self.report(_TODAY, node)
+            self.report(_DEPENDS_ON_TIME, node)
             return None
-        return self.applied("cast", (operand,), Signature((operand.type,), node.type, self.schema.time_zone))
+        return self.apply("cast", (operand,), Signature((operand.type,), node.type, self.schema.time_zone))
 
     def cast(self, operand: Typed, target: Type, node: syntax.Expression) -> Typed | None:
         """The operand as an argument of type `target`, by an implicit cast."""
@@ -291,7 +290,7 @@ class _Analyser:
         if operand.type == NULL:
             return Constant(target, None)
         if operand.type == ANY:
-            return self.applied("read", (operand,), Signature((ANY,), target, zone))
+            return self.apply("read", (operand,), Signature((ANY,), target, zone))
         is_literal = isinstance(node, syntax.Literal)
         if not may_cast(operand.type, target, is_constant=isinstance(operand, Constant)):
             hint = f"write TRY_CAST({to_text(node)} AS {target})" if can_cast(operand.type, target) else None
@@ -300,14 +299,14 @@ class _Analyser:
         if isinstance(operand, Constant) and is_literal and operand.type == STRING:
             value = caster(STRING, target, zone)(operand.value)
             if value is None:
-                self.report(f"{_shown(operand.value)} is not {_article(target)}", node)
+                self.report(f"{_quote(operand.value)} is not {_article(target)}", node)
                 return None
             return Constant(target, value)
-        return self.applied("cast", (operand,), Signature((operand.type,), target, zone))
+        return self.apply("cast", (operand,), Signature((operand.type,), target, zone))
 
     # --- calls -------------------------------------------------------------------------------------------
 
-    def call(self, node: syntax.Call) -> Typed | None:
+    def call(self, node: syntax.FunctionCall) -> Typed | None:
         name = node.function
         if name in ("exists", "forall"):
             return self.quantifier(node)
@@ -316,7 +315,7 @@ class _Analyser:
         function = FUNCTIONS.get(name)
         if function is None or name in ("read", "field", "cast", BINDS):
             return self.unknown_function(node)
-        arguments = [self.typed(argument) for argument in node.arguments]
+        arguments = [self.analyse(argument) for argument in node.arguments]
         known = [argument for argument in arguments if argument is not None]
         if len(known) < len(arguments):
             return None
@@ -324,15 +323,19 @@ class _Analyser:
             if known[1].type == STRING and known[1].value is not None:
                 return self.field(known[0], known[1].value, node)
         always = beyond_bigint(name, node, known)
-        return always or self.resolved(function, known, node)
+        return always or self.resolve_call(function, known, node)
 
-    def resolved(self, function: Function, arguments: Sequence[Typed], node: syntax.Call) -> Typed | None:
+    def resolve_call(
+        self, function: Function, arguments: Sequence[Typed], node: syntax.FunctionCall
+    ) -> Typed | None:
         if function.name in ("like", "ilike", "rlike") and len(arguments) > 1 and self.is_too_long(arguments[1]):
             most = self.limits.pattern_characters
             self.report(f"a pattern has {most} characters at most", node.arguments[1])
             return None
         try:
-            described = [_described(one, part) for one, part in zip(arguments, node.arguments, strict=True)]
+            described = [
+                _describe_argument(one, part) for one, part in zip(arguments, node.arguments, strict=True)
+            ]
             signature = function.resolve(described, self.schema.time_zone)
         except ArgumentError as error:
             place = node if error.argument is None else node.arguments[error.argument]
@@ -344,9 +347,9 @@ class _Analyser:
             for argument, target, part in zip(arguments, signature.parameters, node.arguments, strict=True)
         ]
         ready = tuple(argument for argument in cast if argument is not None)
-        return self.applied(function.name, ready, signature) if len(ready) == len(cast) else None
+        return self.apply(function.name, ready, signature) if len(ready) == len(cast) else None
 
-    def operator(self, operator: Operator, node: syntax.Call) -> Typed | None:
+    def operator(self, operator: Operator, node: syntax.FunctionCall) -> Typed | None:
         """A call of an operator, its arguments cast to the types that it takes."""
         if self.limits.operators is not None and operator.name not in self.limits.operators:
             self.report(f"operator {operator.name} is not allowed here", node)
@@ -357,7 +360,7 @@ class _Analyser:
             self.report(f"{operator.name} takes ({wanted}), found {len(node.arguments)} arguments", node)
             return None
         types = [*operator.parameters, *(type_ for _, type_ in outputs)]
-        found = [self.typed(argument) for argument in node.arguments]
+        found = [self.analyse(argument) for argument in node.arguments]
         cast = [
             None if one is None else self.cast(one, target, part)
             for one, target, part in zip(found, types, node.arguments, strict=True)
@@ -372,16 +375,16 @@ class _Analyser:
             self.report(f"{operator.name}: {problem}", node)
             return None
         zone = self.schema.time_zone
-        call = Call(operator.name, ready, Signature(operator.parameters, operator.returns, zone))
+        call = OperatorCall(operator.name, ready, Signature(operator.parameters, operator.returns, zone))
         if not outputs:
             return call
         signature = Signature((operator.returns, *types[len(inputs) :]), BOOLEAN, zone)
         return Apply(BINDS, (call, *given[len(inputs) :]), signature)
 
     def find_free(self, tree: syntax.Expression) -> None:
-        """The types of variables, from the calls that bind them."""
+        """Find the types of variables, from the calls that bind them."""
         for node in syntax.walk(tree):
-            if isinstance(node, syntax.Call) and node.function in OPERATORS:
+            if isinstance(node, syntax.FunctionCall) and node.function in OPERATORS:
                 inputs, outputs = _parts_of(OPERATORS[node.function], node)
                 for argument, (_, type_) in zip(node.arguments[len(inputs or ()) :], outputs, strict=False):
                     if isinstance(argument, syntax.Free):
@@ -402,31 +405,31 @@ class _Analyser:
         value = pattern.value if isinstance(pattern, Constant) else None
         return isinstance(value, str) and len(value) > self.limits.pattern_characters
 
-    def applied(self, name: str, arguments: tuple[Typed, ...], signature: Signature) -> Typed:
+    def apply(self, name: str, arguments: tuple[Typed, ...], signature: Signature) -> Typed:
         """The call, or its value if all arguments are constants."""
-        arguments, signature = shortened(name, arguments, signature)
+        arguments, signature = drop_inner_calls(name, arguments, signature)
         constants = [argument.value for argument in arguments if isinstance(argument, Constant)]
         if len(constants) == len(arguments):
             return Constant(signature.returns, FUNCTIONS[name].scalar(signature)(*constants))
         return Apply(name, arguments, signature)
 
-    def unknown_function(self, node: syntax.Call) -> Typed | None:
+    def unknown_function(self, node: syntax.FunctionCall) -> Typed | None:
         name = node.function
         if name in _CAST_FUNCTIONS and len(node.arguments) == 1:
             return self.explicit_cast(syntax.Cast(node.arguments[0], parse_type(name), node.span))
         for argument in node.arguments:
             if not isinstance(argument, syntax.Lambda):
-                self.typed(argument)
+                self.analyse(argument)
         if name in _CLOCKS:
             self.report(f"{name}() is refused: a match must not depend on when or where it is looked for", node)
             return None
         callable_names = [known for known in FUNCTIONS if known.isidentifier() and known not in _INTERNAL]
         callable_names += OPERATORS
         close = get_close_matches(name, callable_names, n=1)
-        self.report(f"there is no function {_shown(name)}", node, f"did you mean {close[0]}?" if close else None)
+        self.report(f"there is no function {_quote(name)}", node, f"did you mean {close[0]}?" if close else None)
         return None
 
-    def quantifier(self, node: syntax.Call) -> Typed | None:
+    def quantifier(self, node: syntax.FunctionCall) -> Typed | None:
         name = node.function
         condition = node.arguments[-1] if len(node.arguments) == 2 else None
         if not isinstance(condition, syntax.Lambda):
@@ -437,7 +440,7 @@ class _Analyser:
             )
             return None
         operand = node.arguments[0]
-        values = self.typed(operand)
+        values = self.analyse(operand)
         if values is not None and values.type == ANY:
             values = self.cast(values, array(ANY), operand)
         if values is None:
@@ -450,7 +453,7 @@ class _Analyser:
     def over_elements(self, name: str, values: Typed, condition: syntax.Lambda) -> Typed | None:
         variable = Variable(self.fresh(condition.variable), values.type.item)
         outer, self.variables = self.variables, {**self.variables, condition.variable.lower(): variable}
-        body = self.typed(condition.body)
+        body = self.analyse(condition.body)
         self.variables = outer
         if body is None:
             return None
@@ -464,7 +467,7 @@ class _Analyser:
         return None if body is None else Quantifier(name, values, variable, body)
 
     def fresh(self, name: str) -> str:
-        """A variable's name, made different from those of the quantifiers around it."""
+        """A name for a variable that differs from those of the quantifiers around it."""
         used = {variable.name for variable in self.variables.values()}
         candidate, number = name, 1
         while candidate in used:
@@ -474,11 +477,11 @@ class _Analyser:
 
 
 def _parts_of(
-    operator: Operator, node: syntax.Call
+    operator: Operator, node: syntax.FunctionCall
 ) -> tuple[Sequence[syntax.Expression] | None, Sequence[tuple[str, Type]]]:
     """The arguments of a call that are given to the operator, None if there are too few or too many.
 
-    Those after them stand for the fields of what it returns, if that is an array of structs.
+    Arguments after them bind the fields of the result, if that is an array of structs.
     """
     count, row = len(operator.parameters), operator.returns.element
     if len(node.arguments) == count:
@@ -499,7 +502,7 @@ def _depends_on_today(operand: Typed, target: Type) -> bool:
     return operand.value is not None and (is_special_word(operand.value) or is_time_alone(operand.value))
 
 
-def _shown(text: str) -> str:
+def _quote(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
@@ -509,7 +512,7 @@ def _did_you_mean(name: str, known: Sequence[str]) -> str | None:
     return f"did you mean {quote_name(exact[close[0]])}?" if close else None
 
 
-def _described(expression: Typed, node: syntax.Expression) -> Argument:
+def _describe_argument(expression: Typed, node: syntax.Expression) -> Argument:
     if not isinstance(expression, Constant):
         return Argument(expression.type)
     literal = isinstance(node, syntax.Literal | syntax.TimeLiteral)

@@ -1,11 +1,11 @@
-"""Many conditions at once: a column of texts to a column of formulas.
+"""The bulk compiler: a column of condition texts to a column of formulas.
 
 Most conditions differ in names and constants only. Kernels split the texts into atoms and read the constants of
-the common ones; names are resolved once each; whatever the kernels do not know goes, atom by atom and once per
-distinct text, through the ordinary parser and analyser. The outcome is the same as `compile_condition` gives for
-each text, and a text with any problem is compiled by it, so that errors are the same too.
+the common ones; names are resolved once each; what the kernels do not know goes, atom by atom and once for each
+distinct text, through the ordinary parser and analyser. The results are those of `compile_condition` for each
+text; a text with any problem is compiled by it, so that errors are the same, too.
 
-The result stays in columns: a formula becomes an object when somebody asks for it.
+The result stays in columns: a formula becomes an object when it is first read.
 """
 
 from __future__ import annotations
@@ -15,22 +15,28 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from tamis.arrays import I64
 from tamis.errors import ConditionError, Problem
+from tamis.formulas.expression import Typed
+from tamis.formulas.formula import Formula, conjunction, disjunction
+from tamis.kernels import is_compiled
+from tamis.language import skeleton
 from tamis.language.analysis import Schema, Schemaless, analyse, resolve_name
 from tamis.language.condition import compile_condition
-from tamis.language.expression import Typed
-from tamis.language.formula import Formula, conjunction, disjunction
-from tamis.language.operands import Atoms, Operand, atoms_of, settled
-from tamis.language.parser import parse_leniently
+from tamis.language.operands import AttributeOperand, ConditionAtoms, atoms_of, compilable_atoms
 from tamis.language.skeleton import NODE_FALSE, NODE_OR, NODE_TRUE, Skeletons, shapes, skeletons
-from tamis.language.tokens import TokenColumn, tokenise_column
 from tamis.language.truth import Truth
 from tamis.limits import DEFAULT_LIMITS, Limits
+from tamis.syntax.parser import parse_leniently
+from tamis.syntax.token_column import TokenColumn, tokenise_column
 
 _CHUNK_BYTES = 1 << 23
+_LEAST_FOR_BULK = 100
+"""Fewer conditions are compiled one by one: loading the kernels would take longer."""
+_LEAST_FOR_COMPILING = 10_000
+"""Fewer conditions are compiled one by one where numba would have to compile the kernels first."""
 
 
 def compile_conditions(
@@ -47,6 +53,23 @@ def compile_conditions(
     return FormulaColumn([_chunk(part, originals, schema, limits) for part, originals in _parts(texts)])
 
 
+def compile_many(
+    texts: Sequence[str | None] | pa.Array, event_type: Schema | None = None, limits: Limits = DEFAULT_LIMITS
+) -> Sequence[Formula | ConditionError]:
+    """Compile conditions the quicker way: in bulk if they are many, else one by one. The results are the same."""
+    if len(texts) >= _LEAST_FOR_COMPILING or (len(texts) >= _LEAST_FOR_BULK and is_compiled(skeleton.__name__)):
+        return compile_conditions(texts, event_type, limits)
+    schema = event_type if event_type is not None else Schemaless()
+    return [_compile_alone(_plain(text), schema, limits) for text in texts]
+
+
+def refusals(compiled: Sequence[Formula | ConditionError]) -> dict[int, ConditionError]:
+    """By place, why conditions were refused."""
+    places = compiled.refused if isinstance(compiled, FormulaColumn) else range(len(compiled))
+    errors = ((place, compiled[place]) for place in places)
+    return {place: error for place, error in errors if isinstance(error, ConditionError)}
+
+
 class FormulaColumn(Sequence[Formula | ConditionError]):
     """Formulas, or the errors of refused conditions, in the order of the texts."""
 
@@ -55,7 +78,6 @@ class FormulaColumn(Sequence[Formula | ConditionError]):
         self._ends = np.cumsum([len(chunk) for chunk in chunks]).tolist()
 
     def __len__(self) -> int:
-        """Number of conditions."""
         return self._ends[-1] if self._ends else 0
 
     @overload
@@ -73,7 +95,6 @@ class FormulaColumn(Sequence[Formula | ConditionError]):
         return self.chunks[chunk][place - (self._ends[chunk - 1] if chunk else 0)]
 
     def __iter__(self) -> Iterator[Formula | ConditionError]:
-        """All of them, in order."""
         for chunk in self.chunks:
             yield from (chunk[place] for place in range(len(chunk)))
 
@@ -90,20 +111,19 @@ class FormulaColumn(Sequence[Formula | ConditionError]):
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Some texts: those in `apart` were compiled one by one, the others are skeletons over operands.
+    """Some compiled texts: those in `apart` one by one, the others as skeletons over operands.
 
-    `names[n]` answers for the shapes that read name n; `others[a]` is the Boolean expression of an atom of no
+    `names[n]` makes the formulas of atoms that read name n; `others[a]` is the Boolean expression of an atom of no
     known shape.
     """
 
     skeletons: Skeletons
-    atoms: Atoms
-    names: Sequence[Operand | None]
-    others: dict[int, Atom]
+    atoms: ConditionAtoms
+    names: Sequence[AttributeOperand | None]
+    others: dict[int, BooleanAtom]
     apart: dict[int, Formula | ConditionError]
 
     def __len__(self) -> int:
-        """Number of texts."""
         return len(self.skeletons.firsts) - 1
 
     def refused(self) -> list[int]:
@@ -116,7 +136,7 @@ class Chunk:
         if found is not None:
             return found
         kinds, numbers = self.skeletons.kinds, self.skeletons.atoms
-        # A run of one joint is collected and joined once; the last entry says which joint waits.
+        # Operands of a run of one connective are collected and joined once: `a AND b AND c` is one conjunction.
         stack: list[tuple[int, list[Formula]]] = []
         for node in range(self.skeletons.firsts[text], self.skeletons.firsts[text + 1]):
             kind = kinds.item(node)
@@ -125,7 +145,7 @@ class Chunk:
             else:
                 right, left = stack.pop(), stack.pop()
                 stack.append((kind, [*_operands(left, kind), *_operands(right, kind)]))
-        return _joined(stack[0])
+        return _join(stack[0])
 
     def leaf(self, atom: int, *, holds: bool) -> Formula:
         """The formula that an atom is true, or that it is false."""
@@ -133,20 +153,20 @@ class Chunk:
         if other is not None:
             return other.formula(holds=holds)
         operand = self.names[self.atoms.shapes.names.item(atom)]
-        assert operand is not None, "an atom without an attribute is never settled"
+        assert operand is not None, "an atom without an attribute has no compiled form"
         return operand.formula(self.atoms, atom, holds=holds)
 
 
 def _operands(entry: tuple[int, list[Formula]], kind: int) -> list[Formula]:
-    return entry[1] if entry[0] == kind else [_joined(entry)]
+    return entry[1] if entry[0] == kind else [_join(entry)]
 
 
-def _joined(entry: tuple[int, list[Formula]]) -> Formula:
+def _join(entry: tuple[int, list[Formula]]) -> Formula:
     kind, operands = entry
     return operands[0] if kind <= NODE_FALSE else (disjunction if kind == NODE_OR else conjunction)(operands)
 
 
-class Atom:
+class BooleanAtom:
     """A Boolean expression; equal texts share one."""
 
     __slots__ = ("expression", "truth")
@@ -167,34 +187,36 @@ def _chunk(texts: pa.LargeStringArray, originals: Sequence[Any], schema: Schema,
     text = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
     tokens = tokenise_column(text, offsets)
     found = skeletons(tokens, limits.depth)
-    asked = shapes(tokens, found)
+    atom_shapes = shapes(tokens, found)
     names = [
         _operand(text[start:end].tobytes().decode(), schema)
-        for start, end in zip(asked.name_starts, asked.name_ends, strict=True)
+        for start, end in zip(atom_shapes.name_starts, atom_shapes.name_ends, strict=True)
     ]
-    fine = settled(asked, names, most_constants=limits.operands, longest_pattern=limits.pattern_characters)
-    # A text this short cannot have too many characters, nodes or operands, whatever it says.
+    compilable = compilable_atoms(
+        atom_shapes, names, most_constants=limits.operands, longest_pattern=limits.pattern_characters
+    )
+    # A text with fewer bytes than every limit cannot have too many characters, nodes or operands.
     long = np.diff(offsets) > min(limits.text_characters, limits.nodes, limits.operands)
-    others, unclear = _others(tokens, found, np.flatnonzero(~fine & ~long[found.atom_texts]), schema, limits)
+    others, unclear = _others(tokens, found, np.flatnonzero(~compilable & ~long[found.atom_texts]), schema, limits)
     apart = {int(found.atom_texts[atom]) for atom in unclear}
     apart.update(np.flatnonzero(found.firsts[1:] == found.firsts[:-1]).tolist())
     apart.update(np.flatnonzero(long | texts.is_null().to_numpy(zero_copy_only=False)).tolist())
-    alone = {row: compiled_alone(_plain(originals[row]), schema, limits) for row in sorted(apart)}
-    return Chunk(found, atoms_of(asked, text, names), names, others, alone)
+    alone = {row: _compile_alone(_plain(originals[row]), schema, limits) for row in sorted(apart)}
+    return Chunk(found, atoms_of(atom_shapes, text, names), names, others, alone)
 
 
-def _operand(name: str, schema: Schema) -> Operand | None:
+def _operand(name: str, schema: Schema) -> AttributeOperand | None:
     """The attribute of that name, None if there is a problem with it."""
     attribute = resolve_name(tuple(name.split(".")), schema)
-    return None if attribute is None else Operand(attribute, schema.time_zone)
+    return None if attribute is None else AttributeOperand(attribute, schema.time_zone)
 
 
 def _others(
-    tokens: TokenColumn, found: Skeletons, atoms: npt.NDArray[np.int64], schema: Schema, limits: Limits
-) -> tuple[dict[int, Atom], list[int]]:
-    """Atoms of no known shape, each distinct text analysed once; and those that are no conditions alone."""
-    known: dict[bytes, Atom | None] = {}
-    others: dict[int, Atom] = {}
+    tokens: TokenColumn, found: Skeletons, atoms: I64, schema: Schema, limits: Limits
+) -> tuple[dict[int, BooleanAtom], list[int]]:
+    """Atoms of no known shape, each distinct text analysed once; and those that cannot be compiled alone."""
+    known: dict[bytes, BooleanAtom | None] = {}
+    others: dict[int, BooleanAtom] = {}
     unclear: list[int] = []
     for atom in atoms.tolist():
         base = tokens.offsets[found.atom_texts[atom]]
@@ -203,22 +225,22 @@ def _others(
         source = tokens.text[start:end].tobytes()
         if source not in known:
             known[source] = _atom(source.decode(), schema, limits)
-        settled_atom = known[source]
-        if settled_atom is None:
+        compiled = known[source]
+        if compiled is None:
             unclear.append(atom)
         else:
-            others[atom] = settled_atom
+            others[atom] = compiled
     return others, unclear
 
 
-def _atom(source: str, schema: Schema, limits: Limits) -> Atom | None:
-    """An atom of no known shape, with its formulas; None if the text around it must be looked at as a whole."""
+def _atom(source: str, schema: Schema, limits: Limits) -> BooleanAtom | None:
+    """An atom of no known shape, with its formulas; None if its whole condition must be compiled."""
     try:
         tree, problems = parse_leniently(source, limits)
         expression, more = analyse(tree, schema, limits)
         if problems or more or expression is None:
             return None
-        atom = Atom(expression)
+        atom = BooleanAtom(expression)
         atom.formula(holds=True)
         atom.formula(holds=False)
     except RecursionError:
@@ -226,7 +248,7 @@ def _atom(source: str, schema: Schema, limits: Limits) -> Atom | None:
     return atom
 
 
-def compiled_alone(text: str | None, schema: Schema, limits: Limits) -> Formula | ConditionError:
+def _compile_alone(text: str | None, schema: Schema, limits: Limits) -> Formula | ConditionError:
     """The formula of one condition, or why it is refused."""
     if text is None:
         return ConditionError("", [Problem("there is no condition", 0, 1)])
@@ -245,7 +267,7 @@ def _parts(texts: Any) -> Iterator[tuple[pa.LargeStringArray, Sequence[Any]]]:
     """The texts in pieces of some megabytes, encoded and as they were given."""
     if isinstance(texts, pa.ChunkedArray):
         texts = texts.combine_chunks()
-    whole = texts.cast(pa.large_string()) if isinstance(texts, pa.Array) else _encoded(texts)
+    whole = texts.cast(pa.large_string()) if isinstance(texts, pa.Array) else _encode(texts)
     offsets = np.frombuffer(whole.buffers()[1], np.int64)[whole.offset : whole.offset + len(whole) + 1]
     start = 0
     while start < len(whole):
@@ -255,7 +277,7 @@ def _parts(texts: Any) -> Iterator[tuple[pa.LargeStringArray, Sequence[Any]]]:
         start = stop
 
 
-def _encoded(texts: Sequence[str | None]) -> pa.LargeStringArray:
+def _encode(texts: Sequence[str | None]) -> pa.LargeStringArray:
     try:
         return pa.array(texts, pa.large_string())
     except UnicodeEncodeError:

@@ -1,19 +1,19 @@
-"""A condition from text to formula, in one call, with all of its problems."""
+"""Compilation of one condition, from text to formula, with all of its problems."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from tamis.errors import ConditionError, Problem
-from tamis.language import syntax
+from tamis.formulas.binding import UnboundError
+from tamis.formulas.expression import Typed
+from tamis.formulas.formula import Formula
 from tamis.language.analysis import Schema, Schemaless, analyse
-from tamis.language.binding import UnboundError
-from tamis.language.expression import Typed
-from tamis.language.formula import Formula
-from tamis.language.parser import parse_leniently
-from tamis.language.printing import to_text
 from tamis.language.truth import Truth
 from tamis.limits import DEFAULT_LIMITS, Limits
+from tamis.syntax import tree as syntax
+from tamis.syntax.parser import parse_leniently
+from tamis.syntax.printing import to_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +22,9 @@ class Condition:
 
     Attributes:
         text: As it was written.
-        tree: What it says.
-        expression: What it means for the event type; three-valued.
-        formula: When it is true; two-valued. This is what engines match.
+        tree: Its syntax tree.
+        expression: The typed expression for the event type; three-valued.
+        formula: Holds when the expression is TRUE; two-valued. Engines match this.
         schema: The event type.
         sources: The syntax that each part of the expression came from, by identity.
     """
@@ -45,9 +45,9 @@ def compile_condition(text: str, event_type: Schema | None = None, limits: Limit
     """
     try:
         tree, problems = parse_leniently(text, limits)
-        return _compiled(text, tree, problems, event_type, limits)
+        return _compile(text, tree, problems, event_type, limits)
     except RecursionError:
-        # The limit on depth leaves room for hundreds of callers; whoever has more gets an error all the same.
+        # The limit on depth leaves room for hundreds of callers; a deeper stack gets an error, too.
         message = "nested too deep for the stack that its caller has left"
         raise ConditionError(text, [Problem(message, 0, len(text))]) from None
 
@@ -57,16 +57,16 @@ def normalise(
 ) -> Formula:
     """The formula of a condition, given as text or as `parse` returned it.
 
-    >>> from tamis.language.parser import parse
+    >>> from tamis.syntax.parser import parse
     >>> normalise(parse("NOT (a < 3 OR b = 'x')"))
     Formula(a >= 3 AND b <> 'x')
     """
     if isinstance(condition, str):
         return compile_condition(condition, event_type, limits).formula
-    return _compiled(to_text(condition), condition, [], event_type, limits).formula
+    return _compile(to_text(condition), condition, [], event_type, limits).formula
 
 
-def _compiled(
+def _compile(
     text: str, tree: syntax.Expression, problems: list[Problem], event_type: Schema | None, limits: Limits
 ) -> Condition:
     schema = event_type if event_type is not None else Schemaless()
@@ -86,7 +86,7 @@ def _compiled(
 
 
 def _unbound(tree: syntax.Expression, error: UnboundError) -> Problem:
-    """The problem, where the variable stands last."""
+    """The problem, at the last place of the variable."""
     places = [
         node.span
         for node in syntax.walk(tree)

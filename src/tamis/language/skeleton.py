@@ -1,24 +1,24 @@
 """Kernels that read the Boolean skeleton of many conditions at once.
 
 `skeletons` splits each condition at its ANDs, ORs, NOTs and parentheses into atoms, as the parser would, and
-pushes NOT down to the atoms. `shapes` recognises the atoms that most conditions are made of (attribute,
-operator, constants) and reads their constants. Both only claim what they are sure of: a text that is in any way
-out of the ordinary is left to the parser, an atom to the analyser.
+pushes NOT down to the atoms. `shapes` recognises the atoms that most conditions consist of (attribute, operator,
+constants) and reads their constants. A text with anything unusual is left to the parser, such an atom to the
+analyser.
+
+    a < 3 AND NOT (b = 'x' OR c)     atoms: 0 `a < 3`, 1 `b = 'x'`, 2 `c`
+                                     postfix: TRUE 0, FALSE 1, FALSE 2, AND, AND
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
-import numpy.typing as npt
 
-from tamis.language.tokens import Kind, TokenColumn
-
-Ints = npt.NDArray[np.int64]
-Shorts = npt.NDArray[np.int32]
-Bytes = npt.NDArray[np.uint8]
+from tamis.arrays import I32, I64, U8
+from tamis.kernels import kernel
+from tamis.syntax.token_column import TokenColumn
+from tamis.syntax.tokens import Kind
 
 # Kernels know kinds of tokens as plain integers.
 _END, _NAME, _STRING, _RAW_STRING = int(Kind.END), int(Kind.NAME), int(Kind.STRING), int(Kind.RAW_STRING)
@@ -39,46 +39,49 @@ _BETWEEN, _IN, _LIKE, _IS, _NULL = (
 _CASE, _END_CASE = int(Kind.CASE), int(Kind.END_CASE)
 _BACKSLASH, _POINT, _PLUS_SIGN, _MINUS_SIGN, _ZERO, _NINE = 92, 46, 43, 45, 48, 57
 
-# What a node of a skeleton is: an atom that must be true, one that must be false, or a joint of the two before.
+# The kind of a node of a skeleton: an atom that must be true, one that must be false, AND or OR of the two before.
 NODE_TRUE, NODE_FALSE, NODE_AND, NODE_OR = 0, 1, 2, 3
 
-# What an atom asks. Comparisons are the token kinds EQ ... GE.
+# The shape of an atom. Comparisons are the token kinds EQ ... GE.
 SHAPE_OTHER, SHAPE_BARE, SHAPE_BETWEEN, SHAPE_IN, SHAPE_LIKE, SHAPE_NULL = 0, 1, 2, 3, 4, 5
 
-# What a constant is.
+# The kind of a constant.
 CONSTANT_INTEGER, CONSTANT_DECIMAL, CONSTANT_DOUBLE, CONSTANT_STRING = 0, 1, 2, 3
 
 
 class Skeletons(NamedTuple):
-    """The nodes of text i, in postfix order, are `[firsts[i], firsts[i + 1])`; none if it was not understood."""
+    """The nodes of text i, in postfix order, are `[firsts[i], firsts[i + 1])`; none if the parser must read it."""
 
-    firsts: Ints
-    kinds: Bytes
-    atoms: Shorts  # of an atom node: its number
-    atom_texts: Shorts  # per atom: the text it stands in
-    atom_starts: Ints  # per atom: its first token
-    atom_ends: Ints  # per atom: one past its last token
-
-
-class Shapes(NamedTuple):
-    """What each atom asks, and its constants: those of atom a are `[constants[a], constants[a + 1])`."""
-
-    shapes: Bytes
-    negated: Bytes
-    names: Shorts  # number of the attribute's name, -1 for other shapes
-    constants: Ints
-    constant_kinds: Bytes
-    mantissas: Ints  # integer: the value; decimal: without its point
-    scales: Shorts  # digits behind the point; of a string: 0
-    starts: Ints  # of a string: its first byte in the column
-    ends: Ints
-    name_starts: Ints  # per distinct name: where it stands in the column
-    name_ends: Ints
+    firsts: I64
+    kinds: U8
+    atoms: I32  # of an atom node: its number
+    atom_texts: I32  # per atom: the number of its text
+    atom_starts: I64  # per atom: its first token
+    atom_ends: I64  # per atom: one past its last token
 
 
-@numba.njit(cache=True, nogil=True)
-def _matching(kinds: Bytes, first: int, last: int, partner: Shorts, stack: Ints) -> bool:
-    """Fill in the partner of every parenthesis and bracket; False if they do not pair up."""
+class AtomShapes(NamedTuple):
+    """The shape of each atom, and its constants: those of atom a are `[constants[a], constants[a + 1])`."""
+
+    shapes: U8
+    negated: U8
+    names: I32  # number of the attribute's name, -1 for other shapes
+    constants: I64
+    constant_kinds: U8
+    mantissas: I64  # integer: the value; decimal: without its point
+    scales: I32  # digits behind the point; of a string: 0
+    starts: I64  # of a string: its first byte in the column
+    ends: I64
+    name_starts: I64  # per distinct name: its first byte in the column
+    name_ends: I64
+
+
+@kernel
+def _matching(kinds: U8, first: int, last: int, partner: I32, stack: I64) -> bool:
+    """Find the partner of every parenthesis and bracket; False if they do not pair up.
+
+    Also False for tokens that are left to the parser: variables, bad names, XOR and CASE.
+    """
     depth = 0
     for at in range(first, last):
         kind = kinds[at]
@@ -98,15 +101,15 @@ def _matching(kinds: Bytes, first: int, last: int, partner: Shorts, stack: Ints)
     return depth == 0
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _skeletons(
-    kinds: Bytes,
-    firsts: Ints,
+    kinds: U8,
+    firsts: I64,
     depth_limit: int,
     out: Skeletons,
-    partner: Shorts,
-    stack: Ints,
-    negations: Bytes,
+    partner: I32,
+    stack: I64,
+    negations: U8,
 ) -> tuple[int, int]:
     """Fill `out`; gives the number of nodes and of atoms."""
     nodes = 0
@@ -119,7 +122,7 @@ def _skeletons(
             continue
         first_node, first_atom = nodes, atoms
         understood = True
-        # The stack holds waiting joints and open parentheses; `negations[d]` says whether depth d is negated.
+        # The stack holds open connectives and parentheses; `negations[d]` says whether depth d is negated.
         height = 0
         depth = 0
         negations[0] = 0
@@ -167,10 +170,10 @@ def _skeletons(
             out.atom_starts[atoms] = start
             out.atom_ends[atoms] = at
             atoms += 1
-            # What follows an operand: closing parentheses, then a joint or the end.
+            # What follows an operand: closing parentheses, then a connective or the end.
             while True:
                 kind = kinds[at]
-                # OR waits for nothing; AND and the others bind at least as tightly.
+                # OR closes every open connective of this depth; AND closes only ANDs, which bind as tightly.
                 while height > 0 and stack[height - 1] != _OPEN and (kind != _AND or stack[height - 1] == _AND):
                     height -= 1
                     is_and = (stack[height] == _AND) != (negations[depth] == 1)
@@ -222,8 +225,8 @@ def skeletons(tokens: TokenColumn, depth_limit: int) -> Skeletons:
     )
 
 
-@numba.njit(cache=True, nogil=True)
-def _constant(tokens: TokenColumn, text: int, at: int, end: int, slot: int, out: Shapes) -> int:
+@kernel
+def _constant(tokens: TokenColumn, text: int, at: int, end: int, slot: int, out: AtomShapes) -> int:
     """Read the constant at a token into `slot`; gives the token behind it, or -1 if it is not a plain one."""
     negative = tokens.kinds[at] == _MINUS
     if negative:
@@ -285,9 +288,9 @@ def _constant(tokens: TokenColumn, text: int, at: int, end: int, slot: int, out:
     return at + 1
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _name(
-    tokens: TokenColumn, text: int, at: int, end: int, table: Ints, out: Shapes, names: int
+    tokens: TokenColumn, text: int, at: int, end: int, table: I64, out: AtomShapes, names: int
 ) -> tuple[int, int]:
     """Number of the name at a token (a new one if it equals `names`), and the token behind it; -1 if none."""
     if tokens.kinds[at] != _NAME:
@@ -325,8 +328,8 @@ def _name(
     return names, stop
 
 
-@numba.njit(cache=True, nogil=True)
-def _shapes(tokens: TokenColumn, skeletons: Skeletons, table: Ints, out: Shapes) -> tuple[int, int]:
+@kernel
+def _shapes(tokens: TokenColumn, skeletons: Skeletons, table: I64, out: AtomShapes) -> tuple[int, int]:
     """Fill `out`; gives the number of constants and of distinct names."""
     slot = 0
     names = 0
@@ -405,10 +408,10 @@ def _shapes(tokens: TokenColumn, skeletons: Skeletons, table: Ints, out: Shapes)
     return slot, names
 
 
-def shapes(tokens: TokenColumn, found: Skeletons) -> Shapes:
-    """What every atom asks."""
+def shapes(tokens: TokenColumn, found: Skeletons) -> AtomShapes:
+    """The shape of every atom."""
     atoms, most = len(found.atom_texts), len(tokens.kinds)
-    out = Shapes(
+    out = AtomShapes(
         np.empty(atoms, np.uint8),
         np.empty(atoms, np.uint8),
         np.empty(atoms, np.int32),
@@ -423,7 +426,7 @@ def shapes(tokens: TokenColumn, found: Skeletons) -> Shapes:
     )
     table = np.full(2 * atoms + 1, -1, np.int64)
     constants, names = _shapes(tokens, found, table, out)
-    return Shapes(
+    return AtomShapes(
         out.shapes,
         out.negated,
         out.names,

@@ -1,7 +1,7 @@
 """From a three-valued Boolean expression to three formulas: T (is true), F (is false), U (is NULL).
 
-The three are exclusive and exhaustive; a subscription is its T. This is the only place that knows Kleene's
-logic: everything downstream is two-valued. Each formula is made when it is asked for, once, and shared.
+The three are exclusive and exhaustive; a subscription is its T. This is the only place that knows Kleene's logic:
+everything downstream is two-valued. Each formula is made once, when it is needed, and shared.
 
 A Boolean expression that is none of the cases below is a computed Boolean attribute, read by `Within`.
 """
@@ -12,18 +12,18 @@ from collections.abc import Callable, Sequence
 from typing import Literal as Exactly
 from typing import TypeAlias
 
-from tamis.functions.patterns import parse_like
+from tamis.formulas.binding import bind_variables
+from tamis.formulas.expression import Apply, Constant, Joint, Quantifier, Typed, Variable
+from tamis.formulas.formula import FALSE, TRUE, Formula, at_least, conjunction, disjunction, leaf
+from tamis.formulas.predicates.matches import MatchesPattern
+from tamis.formulas.predicates.quantified import Quantified
+from tamis.formulas.predicates.within import Within
+from tamis.functions.like import parse_like
 from tamis.functions.registry import Signature
-from tamis.language.binding import bound
-from tamis.language.expression import Apply, Constant, Joint, Quantifier, Typed, Variable
-from tamis.language.formula import FALSE, TRUE, Formula, at_least, conjunction, disjunction, leaf
-from tamis.language.patterns import canonical_like, like_ranges
-from tamis.language.unwrap import unwrapped
-from tamis.predicates.matches import Matches
-from tamis.predicates.quantified import Quantified
-from tamis.predicates.within import Within
+from tamis.language.cast_elimination import eliminate_casts
+from tamis.language.like_patterns import canonical_like, like_ranges
 from tamis.values.order import order_key
-from tamis.values.ranges import ALL, NONE, Ranges, compared, points_of, starting_with
+from tamis.values.ranges import ALL, NONE, Ranges, comparison_ranges, points_of, starting_with
 from tamis.values.types import BOOLEAN, STRING, is_ordered
 
 Verdict: TypeAlias = Exactly["T", "F", "U"]
@@ -43,7 +43,7 @@ class Truth:
         known = self._known.get((id(expression), verdict))
         if known is None:
             known = self._known[id(expression), verdict] = self._make(expression, verdict)
-            # Memory is by identity, so what is remembered must stay alive.
+            # The keys are identities, so the expressions must stay alive.
             self._kept.append(expression)
         return known
 
@@ -52,16 +52,16 @@ class Truth:
             case Constant(value=value):
                 return TRUE if verdict == ("U" if value is None else "T" if value else "F") else FALSE
             case Quantifier():
-                return self._quantified(expression, verdict)
+                return self._quantifier(expression, verdict)
             case Joint(body=body):
                 assert verdict == "T", "it is a whole condition"
-                return bound(self.formula(body), self.formula)
+                return bind_variables(self.formula(body), self.formula)
             case Apply(function=function, arguments=arguments):
                 make = _CASES.get(function)
                 made = make(self, expression, arguments, verdict) if make else None
-                return _computed(expression, verdict) if made is None else made
+                return _computed_leaf(expression, verdict) if made is None else made
             case _:
-                return _computed(expression, verdict)
+                return _computed_leaf(expression, verdict)
 
     def _not_unknown(self, expression: Typed) -> Formula:
         return disjunction([self.formula(expression, "T"), self.formula(expression, "F")])
@@ -165,9 +165,9 @@ class Truth:
             return TRUE if verdict == "U" else FALSE
         if not is_ordered(right.type):
             return None
-        ranges = compared(right.type, operator, order_key(right.type)(right.value))
+        ranges = comparison_ranges(right.type, operator, order_key(right.type)(right.value))
         if operator == "<=>":
-            attribute, ranges = unwrapped(left, ranges)
+            attribute, ranges = eliminate_casts(left, ranges)
             return {
                 "T": leaf(Within(attribute, ranges)),
                 "F": leaf(Within(attribute, ~ranges, null=True)),
@@ -227,7 +227,7 @@ class Truth:
         ranges = points_of(value.type, (key(item.value) for item in constants if item.value is not None))
         if not has_null:
             return _within(value, ranges, verdict)
-        attribute, ranges = unwrapped(value, ranges)
+        attribute, ranges = eliminate_casts(value, ranges)
         if verdict == "T":
             return leaf(Within(attribute, ranges))
         return FALSE if verdict == "F" else leaf(Within(attribute, ~ranges, null=True))
@@ -261,7 +261,7 @@ class Truth:
         text = sought.value.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         return _matches(subject, "like", f"%{text}" + ("%" if expression.function == "contains" else ""), verdict)
 
-    def _quantified(self, expression: Quantifier, verdict: Verdict) -> Formula:
+    def _quantifier(self, expression: Quantifier, verdict: Verdict) -> Formula:
         """An OR over the elements for exists, an AND for forall; both are U for a NULL array."""
         decisive: Verdict = "T" if expression.function == "exists" else "F"
         body, array, variable = expression.body, expression.array, expression.variable
@@ -326,24 +326,24 @@ def _equals(left: Typed, right: Typed, zone: str) -> Apply:
     return Apply("=", (left, right), Signature((left.type, right.type), BOOLEAN, zone))
 
 
-def _computed(attribute: Typed, verdict: Verdict) -> Formula:
+def _computed_leaf(attribute: Typed, verdict: Verdict) -> Formula:
     if verdict == "U":
         return leaf(Within(attribute, NONE, null=True))
-    return leaf(Within(attribute, compared(BOOLEAN, "=", int(verdict == "T"))))
+    return leaf(Within(attribute, comparison_ranges(BOOLEAN, "=", int(verdict == "T"))))
 
 
 def _within(attribute: Typed, ranges: Ranges, verdict: Verdict) -> Formula:
     if verdict == "U":
-        attribute, _ = unwrapped(attribute, NONE)
+        attribute, _ = eliminate_casts(attribute, NONE)
         return leaf(Within(attribute, NONE, null=True))
-    attribute, ranges = unwrapped(attribute, ranges)
+    attribute, ranges = eliminate_casts(attribute, ranges)
     return leaf(Within(attribute, ranges if verdict == "T" else ~ranges))
 
 
 def _matches(attribute: Typed, test: str, pattern: str, verdict: Verdict) -> Formula:
     if verdict == "U":
         return leaf(Within(attribute, NONE, null=True))
-    return leaf(Matches(attribute, test, pattern, negated=verdict == "F"))
+    return leaf(MatchesPattern(attribute, test, pattern, negated=verdict == "F"))
 
 
 def _over_elements(array: Typed, variable: Variable, formula: Formula, *, every: bool) -> Formula:

@@ -1,4 +1,4 @@
-"""Operators: what conditions may call that costs too much to be computed for every event."""
+"""Operators: functions in conditions that are too expensive to compute for every event."""
 
 from tamis.operators.registry import OPERATORS, Operator, OperatorError, install, operator, uninstall
 

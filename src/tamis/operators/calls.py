@@ -1,44 +1,24 @@
-"""The calls of one batch of events: each is made once an event, whoever asks and however often."""
+"""The operator calls of one batch of events: each is made at most once for an event, and its result is shared."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Protocol, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from tamis.arrays import RowIndices
 from tamis.events.arrow import arrow_column
 from tamis.events.arrow_out import arrow_array
-from tamis.language.expression import Call, Constant, Typed
-from tamis.operators.running import run
+from tamis.formulas.expression import Constant, OperatorCall
+from tamis.formulas.predicates.base import Frame
+from tamis.operators.execution import run_operator
 from tamis.values.column import Column, constant_column
 
-Places: TypeAlias = npt.NDArray[np.int64]
 
-
-class RowFrame(Protocol):
-    """Rows of a batch."""
-
-    @property
-    def batch_rows(self) -> Places:
-        """Which rows of the batch they are."""
-
-    @property
-    def rows(self) -> int:
-        """How many."""
-
-    def column(self, expression: Typed) -> Column:
-        """The expression's value in every row."""
-
-    def chosen(self, rows: Places) -> RowFrame:
-        """Some of the rows."""
-
-
-class _Answers:
-    """What calls of one shape gave so far; `places` tells where the answer stands, by event and constants."""
+class _CallResults:
+    """The results of calls of one shape; `places` maps (row of the event, constants) to a place in `values()`."""
 
     def __init__(self) -> None:
         self.places: dict[object, int] = {}
@@ -55,21 +35,21 @@ class _Answers:
         return self._values[0]
 
 
-class Calls:
-    """Answers by call and event; several threads may ask, for different events."""
+class BatchCalls:
+    """Results by call and event. Several threads may ask at once if their events differ."""
 
     def __init__(self) -> None:
-        self._answers: dict[object, _Answers] = {}
+        self._by_shape: dict[object, _CallResults] = {}
         self._lock = threading.Lock()
 
-    def is_made(self, call: Call, row: int) -> bool:
-        """Was the call made for an event?"""
-        known = self._answers.get(shape_of(call))
+    def is_made(self, call: OperatorCall, row: int) -> bool:
+        """Was the call made for the event in this row?"""
+        known = self._by_shape.get(call_shape(call))
         return known is not None and (row, *_constants(call)) in known.places
 
-    def column(self, call: Call, frame: RowFrame) -> Column:
-        """The call's value in every row of a frame; it is made for events of which that is not known."""
-        known = self._answers.get(shape_of(call))
+    def column(self, call: OperatorCall, frame: Frame) -> Column:
+        """The call's value in every row of a frame; it is made for those events only that have no result yet."""
+        known = self._by_shape.get(call_shape(call))
         arguments: list[Column] = []
         rows, constants = frame.batch_rows, _constants(call)
         if known is None or not all((row, *constants) in known.places for row in rows.tolist()):
@@ -81,13 +61,13 @@ class Calls:
             ]
         return self.several(call, arguments, rows)
 
-    def several(self, pattern: Call, arguments: Sequence[Column], rows: Places) -> Column:
-        """Calls that differ from `pattern` in constants only, one a row, with their arguments.
+    def several(self, pattern: OperatorCall, arguments: Sequence[Column], rows: RowIndices) -> Column:
+        """The results of calls that differ from `pattern` in constants only, one call for each row.
 
         Args:
             pattern: One of them.
-            arguments: Their values; may be left out if all calls were made already.
-            rows: Rows of the batch.
+            arguments: A column for each argument; may be empty if all calls were made before.
+            rows: The row of the batch that each call belongs to.
         """
         places = [place for place, each in enumerate(pattern.arguments) if isinstance(each, Constant)]
         if arguments:
@@ -95,37 +75,39 @@ class Calls:
         else:
             lists = [[value] * len(rows) for value in _constants(pattern)]
         keys: list[object] = list(zip(rows.tolist(), *lists, strict=True))
-        return self._asked(shape_of(pattern), keys, pattern, arguments)
+        return self._results(call_shape(pattern), keys, pattern, arguments)
 
-    def of_arguments(self, call: Call, arguments: Sequence[Column], rows: int) -> Column:
+    def of_arguments(self, call: OperatorCall, arguments: Sequence[Column], rows: int) -> Column:
         """The call's value for arguments that are no attributes of events; equal arguments are one call."""
         lists = [_keys(column) for column in arguments]
         keys: list[object] = list(zip(*lists, strict=True)) if lists else [()] * rows
-        return self._asked(call.operator, keys, call, arguments)
+        return self._results(call.operator, keys, call, arguments)
 
-    def _asked(self, shape: object, keys: list[object], call: Call, arguments: Sequence[Column]) -> Column:
-        """The answers by key; those that are not there yet are asked for."""
+    def _results(
+        self, shape: object, keys: list[object], call: OperatorCall, arguments: Sequence[Column]
+    ) -> Column:
+        """The results by key; calls without one are made in a single run."""
         operator, returns, zone = call.operator, call.signature.returns, call.signature.zone
         with self._lock:
-            answers = self._answers.setdefault(shape, _Answers())
-            new = {key: at for at, key in enumerate(keys) if key not in answers.places}
+            results = self._by_shape.setdefault(shape, _CallResults())
+            new = {key: at for at, key in enumerate(keys) if key not in results.places}
         if len(new) == len(keys):
-            found = run(operator, arguments, len(keys), returns, zone)
+            found = run_operator(operator, arguments, len(keys), returns, zone)
             with self._lock:
-                answers.add(keys, arrow_array(found))
+                results.add(keys, arrow_array(found))
             return found
         if new:
             some = np.array(list(new.values()), np.int64)
-            found = run(operator, [column.take(some) for column in arguments], len(some), returns, zone)
+            found = run_operator(operator, [column.take(some) for column in arguments], len(some), returns, zone)
             with self._lock:
-                answers.add(list(new), arrow_array(found))
+                results.add(list(new), arrow_array(found))
         with self._lock:
-            places = pa.array([answers.places[key] for key in keys], pa.int64())
-            return arrow_column(answers.values().take(places), returns, zone)
+            places = pa.array([results.places[key] for key in keys], pa.int64())
+            return arrow_column(results.values().take(places), returns, zone)
 
 
-def shape_of(call: Call) -> object:
-    """What calls have in common that differ in constants only."""
+def call_shape(call: OperatorCall) -> object:
+    """Calls of equal shape differ in their constants only."""
     return (
         call.operator,
         call.signature,
@@ -133,7 +115,7 @@ def shape_of(call: Call) -> object:
     )
 
 
-def _constants(call: Call) -> list[object]:
+def _constants(call: OperatorCall) -> list[object]:
     return [_key(each.value) for each in call.arguments if isinstance(each, Constant)]
 
 

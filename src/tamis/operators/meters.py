@@ -1,4 +1,4 @@
-"""What operators did in this process: calls, time and failures; and a breaker for those that keep failing."""
+"""Meters of operators in this process: calls, time, failures; and a circuit breaker."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 BREAK_AFTER = 10
-"""Failures in a row after which an operator is left alone."""
+"""Consecutive failures after which the circuit of an operator opens."""
 BREAK_SECONDS = 30.0
-"""For so long; then one call is tried."""
+"""Seconds that a circuit stays open; then one call is tried."""
 _FAILURES_KEPT = 5
 _HALF_LIFE = 1 << 12
-"""Calls after which older ones count half for what a call costs."""
+"""Calls after which older ones count half in the mean cost of a call."""
 COUNTS = ("calls", "runs", "seconds", "cached", "saved", "failures", "timeouts", "skipped")
-"""What is counted of an operator."""
+"""The counters of an operator."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class CallFailure:
     """A call that failed: when, on what, and how."""
 
     at: float
@@ -31,35 +31,35 @@ class Failure:
 
 
 class Recent(NamedTuple):
-    """Calls and the seconds that they took, of late."""
+    """A decaying sum of calls and of the seconds that they took."""
 
     calls: float = 0.0
     seconds: float = 0.0
 
     def after(self, calls: int, seconds: float) -> Recent:
-        """With more calls; those of before fade."""
-        fade = 0.5 if self.calls > _HALF_LIFE else 1.0
-        return Recent(self.calls * fade + calls, self.seconds * fade + seconds)
+        """The sums with more calls; earlier ones decay."""
+        decay = 0.5 if self.calls > _HALF_LIFE else 1.0
+        return Recent(self.calls * decay + calls, self.seconds * decay + seconds)
 
     @property
     def cost(self) -> float | None:
-        """Seconds of a call; None if there was none."""
+        """Mean seconds of a call; None if there was none."""
         return self.seconds / self.calls if self.calls else None
 
 
 @dataclass(slots=True)
 class Meter:
-    """What one operator did; methods may be called from several threads.
+    """The counters of one operator; methods may be called from several threads.
 
     Attributes:
         calls: Events that it was run for.
         runs: How often its function was run; a batch is one.
         seconds: Time that this took.
-        cached: Calls that were answered from the cache.
-        saved: Calls that conditions wanted and that sharing or an early end made needless.
+        cached: Calls whose results came from the cache.
+        saved: Calls in conditions that sharing or an early verdict made needless.
         failures: Events for which it failed.
         timeouts: Runs that took too long; their events are among the failures.
-        skipped: Calls that were not made because it had failed too often.
+        skipped: Calls that were not made because the circuit was open.
         lately: The last failures.
     """
 
@@ -71,37 +71,37 @@ class Meter:
     failures: int = 0
     timeouts: int = 0
     skipped: int = 0
-    lately: deque[Failure] = field(default_factory=lambda: deque(maxlen=_FAILURES_KEPT))
+    lately: deque[CallFailure] = field(default_factory=lambda: deque(maxlen=_FAILURES_KEPT))
     _recent: Recent = field(default_factory=Recent)
-    _in_a_row: int = 0
+    _consecutive: int = 0
     _open_until: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def is_open(self) -> bool:
-        """Should it be left alone for now?"""
-        return self._in_a_row >= BREAK_AFTER and time.monotonic() < self._open_until
+        """Is the circuit open, so that no calls are made for now?"""
+        return self._consecutive >= BREAK_AFTER and time.monotonic() < self._open_until
 
     @property
     def cost(self) -> float | None:
-        """Seconds for one event, of late; None if it was never called."""
+        """Mean seconds for one event, recent calls counting most; None if it was never called."""
         return self._recent.cost
 
-    def ran(self, calls: int, seconds: float) -> None:
-        """It was run for some events, and answered."""
+    def record_run(self, calls: int, seconds: float) -> None:
+        """Count a run for some events that returned results."""
         with self._lock:
             self._count(calls, seconds)
-            self._in_a_row = 0
+            self._consecutive = 0
 
-    def failed(self, calls: int, seconds: float, arguments: str, error: BaseException) -> None:
-        """It was run for some events, and did not answer."""
+    def record_failure(self, calls: int, seconds: float, arguments: str, error: BaseException) -> None:
+        """Count a run for some events that failed."""
         shown = "".join(traceback.format_exception(error))
         with self._lock:
             self._count(calls, seconds)
             self.failures += calls
             self.timeouts += isinstance(error, TimeoutError)
-            self.lately.append(Failure(time.time(), arguments, f"{type(error).__name__}: {error}", shown))
-            self._in_a_row += 1
-            if self._in_a_row >= BREAK_AFTER:
+            self.lately.append(CallFailure(time.time(), arguments, f"{type(error).__name__}: {error}", shown))
+            self._consecutive += 1
+            if self._consecutive >= BREAK_AFTER:
                 self._open_until = time.monotonic() + BREAK_SECONDS
 
     def _count(self, calls: int, seconds: float) -> None:
@@ -111,14 +111,14 @@ class Meter:
         self._recent = self._recent.after(calls, seconds)
 
     def count(self, *, cached: int = 0, saved: int = 0, skipped: int = 0) -> None:
-        """Calls that were not made."""
+        """Count calls that were not made."""
         with self._lock:
             self.cached += cached
             self.saved += saved
             self.skipped += skipped
 
-    def figures(self) -> dict[str, Any]:
-        """All counts by name."""
+    def counts(self) -> dict[str, Any]:
+        """All counters by name."""
         with self._lock:
             return {name: getattr(self, name) for name in COUNTS}
 
@@ -139,8 +139,8 @@ def meters() -> dict[str, Meter]:
         return dict(_METERS)
 
 
-def forget(*names: str) -> None:
-    """Begin anew with some operators, their breakers included."""
+def reset_meters(*names: str) -> None:
+    """Forget the meters of some operators; their circuits close."""
     with _LOCK:
         for name in names:
             _METERS.pop(name, None)

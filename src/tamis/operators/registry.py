@@ -1,4 +1,4 @@
-"""The registry of operators: functions of events that cost too much to be computed for everyone.
+"""The registry of operators: functions that are too expensive to compute for every event.
 
 An operator is a Python function with a name, typed arguments and a typed result. A condition calls it by name;
 each call is shared by all conditions that make it, and made only for events on which an undecided condition
@@ -45,7 +45,7 @@ class Operator:
         deterministic: Are equal arguments enough for equal results?
         timeout: Seconds that one run of `function` may take.
         cache: Results kept across events, by argument; 0 for none.
-        check: Gets the arguments of a call, None for those that are not constant, when somebody subscribes;
+        check: Gets the arguments of a call, None for those that are not constant, when a condition is registered;
             returns what is wrong with them, or None.
         description: One line for people.
     """
@@ -79,7 +79,7 @@ class Operator:
 
     @property
     def signature(self) -> str:
-        """`people(binary) int`."""
+        """For example `people(binary) int`."""
         return f"{self.name}({', '.join(str(each) for each in self.parameters)}) {self.returns}"
 
 
@@ -99,7 +99,7 @@ def operator(
     cache: int = 0,
     check: Check | None = None,
 ) -> Callable[[F], F]:
-    """Make a function an operator, under a name; the function itself stays as it is.
+    """Register a function as an operator; the function itself is unchanged.
 
     >>> @operator("length_in_words", ["string"], "int", batch=False)
     ... def length_in_words(text: str) -> int:
@@ -133,7 +133,7 @@ def operator(
 
 
 def install(*operators: Operator) -> None:
-    """Make operators known; one of the same name from the same place is replaced, another one refused."""
+    """Register operators; one of the same name from the same function is replaced, another one refused."""
     for each in operators:
         known = OPERATORS.get(each.name)
         if known is not None and _place(known) != _place(each):
@@ -143,7 +143,6 @@ def install(*operators: Operator) -> None:
 
 
 def uninstall(*names: str) -> None:
-    """Forget operators."""
     for name in names:
         if OPERATORS.pop(name, None) is None:
             msg = f"there is no operator {name!r}"

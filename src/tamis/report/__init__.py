@@ -1,5 +1,5 @@
-"""A run as one HTML page: charts, the busiest subscriptions, an explained match; nothing to fetch, no script."""
+"""A run as one HTML page: charts, the busiest subscriptions, an explained match; self-contained, no script."""
 
-from tamis.report.page import page
+from tamis.report.page import Figure, page
 
-__all__ = ["page"]
+__all__ = ["Figure", "page"]

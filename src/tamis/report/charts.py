@@ -1,7 +1,7 @@
-"""Charts of a page: plain SVG, made here, with no script and nothing to fetch.
+"""Charts as plain SVG, without scripts or external resources.
 
-A chart has no colours or sizes of its own: `STYLE` gives them, in light and dark, and the page that shows a chart
-has it in its head. Each chart is well-formed XML and escapes its texts.
+`STYLE` defines colours and sizes, in light and dark mode; a page with charts includes it in its head. Each chart
+is well-formed XML with escaped texts.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
+from tamis.numerals import number_text
 from tamis.report.markup import escape
-from tamis.report.scales import Scale, decades, elapsed, linear
+from tamis.report.scales import Scale, decades, linear, time_scale
 
 Points: TypeAlias = Sequence[tuple[float, float]]
 
@@ -52,10 +53,10 @@ def bars(title: str, unit: str, groups: Mapping[str, Mapping[str, float]], *, fo
     """Groups of bars on a logarithmic scale: group -> series -> value.
 
     Args:
-        title: What is shown.
-        unit: Of the values.
-        groups: What is not above 0 has no bar.
-        foot: The value at the foot, lest the smallest have a bar of no height; a power of ten if None.
+        title: The caption.
+        unit: The unit of the values.
+        groups: Bars by group and name; values that are not above 0 have none.
+        foot: The value at the bottom, by default a power of ten, where the smallest bar may have no height.
     """
     values = [value for group in groups.values() for value in group.values() if value > 0]
     if not values:
@@ -82,7 +83,7 @@ def bars(title: str, unit: str, groups: Mapping[str, Mapping[str, float]], *, fo
 
 
 def lines(title: str, unit: str, series: Mapping[str, Points]) -> str:
-    """Lines with both scales logarithmic: series -> points."""
+    """Lines over two logarithmic scales, from a mapping of series to points."""
     points = [point for each in series.values() for point in each]
     if not points:
         return ""
@@ -110,11 +111,11 @@ def timeline(
     """Lines over time: series -> (seconds since the start, value).
 
     Args:
-        title: What is shown.
-        unit: Of the values.
-        series: One line each; the first is drawn over the others, and filled if the scale begins at 0.
-        marks: Levels drawn across, by their names.
-        shape: `steps` if a value holds until the next one, `spikes` if it is of its moment only.
+        title: The caption.
+        unit: The unit of the values.
+        series: One line each; the first is drawn on top, and filled if the scale begins at 0.
+        marks: Horizontal lines at these levels, by name.
+        shape: `steps` if a value lasts until the next one, `spikes` if it belongs to its moment only.
         whole: Are the values whole numbers?
         from_zero: Does the scale begin at 0?
     """
@@ -123,7 +124,7 @@ def timeline(
         return ""
     levels = marks or {}
     scale = linear([*(y for _, y in points), *levels.values()], from_zero=from_zero, whole=whole)
-    across = elapsed(max(x for x, _ in points))
+    across = time_scale(max(x for x, _ in points))
     parts = [_grid(scale), _foot(across)]
     for place, each in reversed(list(enumerate(series.values()))):
         drawn = [(_right(across, x), _down(scale, y)) for x, y in each]
@@ -156,7 +157,7 @@ def _spikes(place: int, points: Points, hints: Sequence[str]) -> str:
 
 
 def _marks(scale: Scale, levels: Mapping[str, float]) -> str:
-    """Dashed lines with their names at the right, of which one that would stand in another is left out."""
+    """Dashed lines with their names at the right; a name that would overlap another is left out."""
     parts, taken = [], math.inf
     for name, value in sorted(levels.items(), key=lambda level: level[1]):
         y = _down(scale, value)
@@ -209,8 +210,7 @@ def _text(x: float, y: float, text: str, anchor: str, style: str = "") -> str:
 
 
 def _hint(of: str, value: float, unit: str) -> str:
-    shown = f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.3g}"
-    return f"<title>{escape(f'{of}: {shown} {unit}')}</title>"
+    return f"<title>{escape(f'{of}: {number_text(value, 3)} {unit}')}</title>"
 
 
 def _colour(place: int) -> str:

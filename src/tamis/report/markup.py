@@ -1,4 +1,4 @@
-"""Text of a page: what comes from data can be read on it, and can be nothing but text."""
+"""Escaping of texts in a page: data stays readable and never becomes markup."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import html
 
 
 def escape(text: object) -> str:
-    """The text for an element or a quoted attribute; characters that nobody sees are spelled out.
+    """The text for an element or a quoted attribute; invisible characters become escape sequences.
 
-    They would otherwise break the page (NUL, half of a surrogate pair) or reorder what stands around them.
+    They could break the page (NUL, half of a surrogate pair) or reorder the text around them.
     """
-    seen = "".join(
+    visible = "".join(
         each if each.isprintable() or each in "\n\t" else each.encode("unicode_escape").decode()
         for each in str(text)
     )
-    return html.escape(seen, quote=True)
+    return html.escape(visible, quote=True)

@@ -1,10 +1,12 @@
-"""Scales of charts: where a value stands between the ends of an axis, and which values are labelled."""
+"""Scales of charts: the position of a value on an axis, and the labelled ticks."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+from tamis.numerals import number_text
 
 _MOST_TICKS = 6
 _UNITS = (
@@ -17,13 +19,13 @@ _UNITS = (
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """From `low` to `high`, by value or by its logarithm.
+    """A linear or logarithmic scale.
 
     Attributes:
-        low: What stands at the foot.
-        high: What stands at the top.
-        ticks: The values that are labelled, and their labels.
-        logarithmic: Do equal distances mean equal factors?
+        low: The value at the bottom.
+        high: The value at the top.
+        ticks: The labelled values with their labels.
+        logarithmic: Whether equal distances are equal factors.
     """
 
     low: float
@@ -32,7 +34,7 @@ class Scale:
     logarithmic: bool = False
 
     def place(self, value: float) -> float:
-        """0 at the foot, 1 at the top; what is beyond stands at the end."""
+        """The position from 0 at the bottom to 1 at the top; values outside are moved to the ends."""
         low, high, value = self.low, self.high, max(self.low, min(self.high, value))
         if self.logarithmic:
             low, high, value = math.log(low), math.log(high), math.log(value)
@@ -40,7 +42,7 @@ class Scale:
 
 
 def decades(values: Iterable[float], foot: float | None = None) -> Scale:
-    """A logarithmic scale of whole powers of ten around the values, all above 0; or from a foot of its own."""
+    """A logarithmic scale between powers of ten around the values, all above 0; or from `foot` on."""
     values = list(values)
     low = math.floor(math.log10(min(values)))
     high = max(low + 1, math.ceil(math.log10(max(values))))
@@ -49,7 +51,7 @@ def decades(values: Iterable[float], foot: float | None = None) -> Scale:
 
 
 def linear(values: Iterable[float], *, from_zero: bool = True, whole: bool = False) -> Scale:
-    """A scale with round steps around the values; of whole numbers, if nothing is between them."""
+    """A linear scale with round steps around the values; `whole` if the values are whole numbers."""
     values = list(values)
     low, high = (0.0 if from_zero else min(values)), max(values)
     step = _round_step((high - low) / (_MOST_TICKS - 1))
@@ -61,26 +63,26 @@ def linear(values: Iterable[float], *, from_zero: bool = True, whole: bool = Fal
     return Scale(first * step, last * step, ticks)
 
 
-def elapsed(seconds: float) -> Scale:
-    """A scale of time from 0 to that many seconds, in a unit that suits it."""
+def time_scale(seconds: float) -> Scale:
+    """A scale of time from 0 to `seconds`, with ticks in a suitable unit."""
     seconds = max(seconds, 1e-3)
     for unit, size, steps in _UNITS:
         for step in steps:
             if seconds / (step * size) <= _MOST_TICKS:
-                return _elapsed(
+                return _time_scale(
                     seconds, step if seconds >= size else _round_step(seconds / _MOST_TICKS), unit, size
                 )
-    return _elapsed(seconds, _round_step(seconds / 86_400 / _MOST_TICKS), "d", 86_400)
+    return _time_scale(seconds, _round_step(seconds / 86_400 / _MOST_TICKS), "d", 86_400)
 
 
-def _elapsed(seconds: float, step: float, unit: str, size: int) -> Scale:
+def _time_scale(seconds: float, step: float, unit: str, size: int) -> Scale:
     count = math.floor(seconds / (step * size) + 1e-9)
-    ticks = ((number * step, f"{number * step:.4g} {unit}") for number in range(count + 1))
+    ticks = ((number * step, f"{number_text(number * step, 4)} {unit}") for number in range(count + 1))
     return Scale(0.0, seconds, tuple((value * size, text) for value, text in ticks))
 
 
 def _round_step(least: float) -> float:
-    """The smallest of 1, 2, 2.5, 5 times a power of ten that is not below."""
+    """The smallest of 1, 2, 2.5, 5 times a power of ten that is at least `least`."""
     if least <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(least))
@@ -91,5 +93,5 @@ def tick_text(value: float) -> str:
     """`250`, `5,000`, `20k`, `1.5M`: short, for an axis."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= size * (10 if letter == "k" else 1):
-            return f"{value / size:.6g}{letter}"
-    return f"{value:,.6g}"
+            return f"{number_text(value / size, 6)}{letter}"
+    return number_text(value, 6)

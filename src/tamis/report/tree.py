@@ -1,4 +1,4 @@
-"""An explanation as a tree of a page: every part of the condition, its verdict by mark and colour, its values."""
+"""An explanation as an HTML tree: every part of the condition with its verdict and its values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tamis.report.markup import escape
 
 if TYPE_CHECKING:
-    from tamis.explain import Explanation, Part
+    from tamis.explain import ExplainedPart, Explanation
 
 _VERDICTS = {True: ("✓", "yes", "true"), False: ("✗", "no", "false"), None: ("?", "open", "unknown")}
 _JOINED = ("and", "or", "not", "xor", "is_true", "is_not_true", "is_false", "is_not_false")
@@ -34,7 +34,7 @@ def explanation_tree(explanation: Explanation) -> str:
     return f'<ul class="tree">{_item(explanation.tree)}</ul>'
 
 
-def _item(part: Part) -> str:
+def _item(part: ExplainedPart) -> str:
     mark, style, word = _VERDICTS[part.verdict]
     values = ", ".join(f"{name} = {value}" for name, value in part.values.items() if name != part.text)
     small = f"<small>{escape(values)}</small>" if values else ""

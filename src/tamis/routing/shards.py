@@ -1,13 +1,13 @@
-"""A snapshot dealt to shards, with the entries that lead events to them.
+"""A snapshot partitioned into shards, with the routing entries that lead events to them.
 
-Every segment of a version is cut up: each shard gets the subscriptions that were dealt to it, exact as they are,
-and the routing table gets generalised copies of them, each with its shard. An event visits the shards that an
-entry sends it to, and is matched there with the exact subscriptions; so a deal may cost visits, and never a match.
-What was dealt is published as a snapshot of its own, beside the one that it is of: workers map it like any other.
+Every segment of a version is split: each shard gets the subscriptions assigned to it, unchanged, and the routing
+table gets generalised copies of them, each with its shard. An event visits the shards whose entries admit it and
+is matched there with the exact subscriptions. So an assignment may cost visits, never a match. It is published
+as a snapshot of its own beside the original one, and workers map it like any other snapshot.
 
-A segment is dealt once. Versions that share it share what was made of it; only what has died in it since is told
-anew. Entries of subscriptions that are gone stay until their segment is merged into another: an event may visit a
-shard in vain for their sake.
+A segment is split once. Versions that share the segment share the split, and only its tombstones are computed
+again. Entries of removed subscriptions stay until their segment is merged into another, so an event may visit a
+shard for a subscription that is gone.
 """
 
 from __future__ import annotations
@@ -17,61 +17,57 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from tamis.arrays import I32, I64, U64
 from tamis.engines import ENGINES
 from tamis.engines.base import Index
-from tamis.engines.choosing import MAPPED
+from tamis.engines.engine_choice import MAPPED_ENGINE
 from tamis.engines.forest import Forest, forest_of
 from tamis.engines.forest.join import join_forests
 from tamis.errors import SnapshotError, TamisError
 from tamis.events.batch import EventBatch
-from tamis.events.compute import BatchFrame
-from tamis.language.formula import Formula
-from tamis.routing.common import Generalised, generalised_to, pruned_to
-from tamis.routing.dealing import SLACK, Dealer
+from tamis.formulas.formula import Formula
+from tamis.frames import BatchFrame
+from tamis.routing.access_predicates import find_access_predicates
+from tamis.routing.assignment import SLACK, ShardAssigner
 from tamis.routing.entries import DIGITS, entry_part
-from tamis.routing.gates import gates_of
-from tamis.routing.measures import MEASURES
-from tamis.routing.selectivity import SelectivityTable
-from tamis.routing.tenancy import Homes, by_tenant
+from tamis.routing.generalisation import COMMON, Generalisation, generalise, known_measures
+from tamis.routing.tenancy import TenantShards, group_by_tenant
 from tamis.routing.trees import size
-from tamis.segments.files import opened, stored
-from tamis.segments.live import LiveSegment
-from tamis.segments.merging import gathered
-from tamis.snapshot import Manifest, Part, Snapshots
+from tamis.segments.files import open_segment, store_segment
+from tamis.segments.merge import merge_slots
+from tamis.segments.segment import LiveSegment
+from tamis.snapshot import Manifest, SnapshotPart, Snapshots
 from tamis.statistics import Statistics
 
-Ints: TypeAlias = npt.NDArray[np.int64]
-Shorts: TypeAlias = npt.NDArray[np.int32]
-
 BUDGET = 1 << 20
-"""Bytes of all entries."""
-COMMON = "common"
+"""Default for the bytes of all entries."""
 SAMPLE_ROWS = 4_096
-"""Events of a type that a deal looks at."""
+"""Default for the events of a type by which similarity is measured."""
 _ATTEMPTS = 5
+_EXTRA_KEY = "dealt"
+"""Of an assignment in a manifest; part of the file format."""
 
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """How subscriptions are dealt, and how exact the entries are that lead events to them.
+    """How subscriptions are assigned to shards, and how exact the routing entries are.
 
     Attributes:
         budget: Bytes that all entries may take: subscriptions are generalised until they take no more, or nothing
             is left to generalise. The more, the fewer visits are in vain, and the longer it takes to route.
-        measure: What is generalised first: "common" deletes whole attributes, those first that tell subscriptions
-            apart and events hardly, and is quick; the names of `tamis.routing.measures.MEASURES` prune step by
-            step.
-        by_similarity: Deal similar subscriptions together; if not, by their ids, as if at random.
+        measure: What is generalised first: "common" deletes whole attributes, beginning with those that
+            distinguish many subscriptions and few events, and is quick; the names of
+            `tamis.lab.MEASURES` prune step by step.
+        by_similarity: Assign similar subscriptions to the same shard; if not, assign by a hash of the id.
         by_tenant: Keep the subscriptions of an owner in as few shards as hold them, by similarity within these:
-            for owners whose events are theirs alone, as the tenants of a service.
+            for owners that have events of their own, as the tenants of a service.
         slack: The share by which a shard may have more subscriptions than the average.
-        sample: Events of a type that a deal looks at; 0 to go by conditions and statistics alone.
+        sample: Events of a type by which similarity is measured; 0 to use conditions and statistics alone.
     """
 
     budget: int = BUDGET
@@ -82,24 +78,23 @@ class Routing:
     by_tenant: bool = False
 
     def __post_init__(self) -> None:
-        """Check what can be checked."""
-        if self.measure not in (COMMON, *MEASURES):
-            msg = f"there is no measure {self.measure!r}; known are {', '.join((COMMON, *MEASURES))}"
+        if self.measure not in known_measures():
+            msg = f"there is no measure {self.measure!r}; known are {', '.join(known_measures())}"
             raise TamisError(msg)
         if self.budget < 0 or self.slack < 0 or self.sample < 0:
             msg = f"expected a budget, a slack and a sample of 0 or more, found {self}"
             raise TamisError(msg)
 
 
-class Dealt(NamedTuple):
-    """A version that was dealt.
+class ShardAssignment(NamedTuple):
+    """A version of a snapshot on its shards.
 
     Attributes:
         url: The snapshot with the shards, as workers reach it.
-        version: Of it.
-        of: The version that was dealt.
+        version: Of the snapshot with the shards.
+        of: The version of the original snapshot.
         shards: The names of the segments of each shard; a shard may have none.
-        routes: The names of those with the entries that lead there.
+        routes: The names of the segments with the routing entries.
     """
 
     url: str
@@ -109,31 +104,31 @@ class Dealt(NamedTuple):
     routes: frozenset[str]
 
 
-def dealt_in(manifest: Manifest, url: str) -> Dealt:
-    """The deal that a version of a snapshot holds.
+def read_assignment(manifest: Manifest, url: str) -> ShardAssignment:
+    """The assignment that a version of a snapshot holds.
 
     Raises:
-        SnapshotError: It was not dealt.
+        SnapshotError: It holds none.
     """
     try:
-        found = manifest.extra["dealt"]
-        shards = tuple(frozenset(names) for names in found["shards"])
-        return Dealt(url, manifest.version, int(found["of"]), shards, frozenset(found["routes"]))
+        stored = manifest.extra[_EXTRA_KEY]
+        shards = tuple(frozenset(names) for names in stored["shards"])
+        return ShardAssignment(url, manifest.version, int(stored["of"]), shards, frozenset(stored["routes"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise SnapshotError(url, "its subscriptions were not dealt to shards", "foreign") from error
+        raise SnapshotError(url, "its subscriptions are not assigned to shards", "foreign") from error
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
-    """What a deal amounts to.
+class AssignmentSummary:
+    """The sizes of an assignment.
 
     Attributes:
         url: The snapshot with the shards.
-        version: Of it.
-        of: The version that was dealt.
+        version: Of the snapshot with the shards.
+        of: The version of the original snapshot.
         subscriptions: How many each shard has.
-        entries: How many lead there.
-        entry_bytes: Of their trees.
+        entries: How many routing entries there are.
+        entry_bytes: Of their encoded trees.
     """
 
     url: str
@@ -144,57 +139,60 @@ class Summary:
     entry_bytes: int
 
 
-def summary(dealt: Dealt) -> Summary:
-    """What a deal amounts to; reads the entries."""
-    snapshots = Snapshots(dealt.url)
-    living = {entry.segment: entry.slots - entry.dead for entry in snapshots.manifest(dealt.version).entries}
-    tables = [opened(snapshots.segment(name), MAPPED, building(None)).forest for name in sorted(dealt.routes)]
-    return Summary(
-        dealt.url,
-        dealt.version,
-        dealt.of,
-        [sum(living[name] for name in names) for names in dealt.shards],
+def summarise(assignment: ShardAssignment) -> AssignmentSummary:
+    """The sizes of an assignment; reads all entries."""
+    snapshots = Snapshots(assignment.url)
+    living = {entry.segment: entry.slots - entry.dead for entry in snapshots.manifest(assignment.version).entries}
+    tables = [
+        open_segment(snapshots.segment(name), MAPPED_ENGINE, index_builder(None)).forest
+        for name in sorted(assignment.routes)
+    ]
+    return AssignmentSummary(
+        assignment.url,
+        assignment.version,
+        assignment.of,
+        [sum(living[name] for name in names) for names in assignment.shards],
         sum(map(len, tables)),
         sum(size(formula) for table in tables for formula in table),
     )
 
 
-class _Cut(NamedTuple):
-    """What became of a segment: the slots that each shard has of it, their segments, and its entries.
+class _SegmentSplit(NamedTuple):
+    """A segment split by shard: the slots of each shard, their segments, and the routing entries.
 
-    Segments that were dealt together have the same entries.
+    Segments that were assigned together share their entries.
     """
 
     event_type: str
-    slots: dict[int, Ints]
-    parts: dict[int, Part]
-    routes: Part | None
+    slots: dict[int, I64]
+    parts: dict[int, SnapshotPart]
+    routes: SnapshotPart | None
 
-    def mapped(self, target: Snapshots) -> _Cut:
-        """The same with segments as they are published, so that nothing stays in memory."""
+    def use_published(self, target: Snapshots) -> _SegmentSplit:
+        """The same split with the published segments, so that nothing stays in memory."""
 
-        def found(part: Part) -> Part:
+        def published(part: SnapshotPart) -> SnapshotPart:
             return replace(part, segment=target.segment(part.segment.name))
 
-        routes = None if self.routes is None else found(self.routes)
-        return self._replace(parts={shard: found(part) for shard, part in self.parts.items()}, routes=routes)
+        routes = None if self.routes is None else published(self.routes)
+        return self._replace(parts={shard: published(part) for shard, part in self.parts.items()}, routes=routes)
 
-    def dead_in(self, shard: int, dead: Ints) -> Shorts:
-        """Which slots of a shard's part are dead, given those of the whole."""
-        return np.flatnonzero(np.isin(self.slots[shard], dead)).astype(np.int32)
+    def tombstones_in(self, shard: int, tombstones: I64) -> I32:
+        """The tombstones of a shard's part, given those of the whole segment."""
+        return np.flatnonzero(np.isin(self.slots[shard], tombstones)).astype(np.int32)
 
 
-class Deals:
-    """Deals the versions of a snapshot to shards; may be asked by several threads."""
+class ShardAssignments:
+    """Assigns the versions of a snapshot to shards; several threads may call it."""
 
     def __init__(self, url: str, shards: int, routing: Routing | None = None, place: str | None = None) -> None:
-        """Nothing is dealt yet.
+        """Prepare to assign.
 
         Args:
             url: The snapshot, as workers reach it.
             shards: How many there are.
-            routing: How to deal.
-            place: Where to publish what was dealt; by default beside the snapshot.
+            routing: How subscriptions are assigned and generalised.
+            place: Where to publish assignments; by default beside the snapshot.
         """
         if not 1 <= shards < 10**DIGITS:
             msg = f"expected from 1 to {10**DIGITS - 1} shards, found {shards}"
@@ -203,87 +201,93 @@ class Deals:
         self.shards = shards
         self.routing = routing or Routing()
         self._base, self._target = Snapshots(url), Snapshots(self.url)
-        self._dealers: dict[str, Dealer] = {}
+        self._assigners: dict[str, ShardAssigner] = {}
         self._loads = np.zeros(shards, np.int64)
-        self._homes = Homes(shards)
+        self._tenant_shards = TenantShards(shards)
         self._samples: dict[str, EventBatch] = {}
-        self._cuts: dict[str, _Cut] = {}
-        self._last: Dealt | None = None
+        self._splits: dict[str, _SegmentSplit] = {}
+        self._last: ShardAssignment | None = None
         self._lock = threading.Lock()
 
     @property
     def wants_sample(self) -> bool:
-        """Would the next deal be better for some events? Only before the first one."""
-        return self.routing.by_similarity and self.routing.sample > 0 and not self._cuts and not self._samples
+        """Would a sample improve the next assignment? Only before the first one."""
+        return self.routing.by_similarity and self.routing.sample > 0 and not self._splits and not self._samples
 
     def observe(self, batches: Iterable[EventBatch]) -> None:
-        """Some events, by which similarity is told; the first batch of a type counts."""
+        """Take sample events by which similarity is measured; the first batch of a type counts."""
         with self._lock:
             for batch in batches:
                 if batch.rows:
                     self._samples.setdefault(batch.event_type.name, batch)
 
-    def deal(self, version: int) -> Dealt:
-        """A version dealt to shards; what was dealt before is taken from there.
+    def assign(self, version: int) -> ShardAssignment:
+        """Assign a version to shards; segments that were assigned before keep their shards.
 
         Raises:
-            SnapshotError: There is no such version, or what was dealt cannot be written.
+            SnapshotError: There is no such version, or the assignment cannot be written.
         """
         with self._lock:
             if self._last is None or self._last.of != version:
-                self._last = self._dealt(self._base.manifest(version))
+                self._last = self._assign(self._base.manifest(version))
             return self._last
 
     def forget(self, retention_seconds: float) -> None:
-        """Collect what was dealt of versions that nobody can need any more."""
+        """Delete assignments of versions that are neither recent nor among the newest two."""
         with self._lock:
             self._target.forget(keep_versions=2, older_than_seconds=retention_seconds)
 
-    def _dealt(self, manifest: Manifest) -> Dealt:
+    def _assign(self, manifest: Manifest) -> ShardAssignment:
         known = {} if manifest.statistics is None else self._base.statistics(manifest.version) or {}
         statistics = {name: Statistics.from_json(each) for name, each in known.items()}
-        self._keep({entry.segment for entry in manifest.entries})
+        self._keep_only({entry.segment for entry in manifest.entries})
         totals: Counter[str] = Counter()
         for entry in manifest.entries:
             totals[entry.event_type] += entry.slots
         new: dict[str, list[str]] = {}
         for entry in manifest.entries:
-            if entry.segment not in self._cuts:
+            if entry.segment not in self._splits:
                 new.setdefault(entry.event_type, []).append(entry.segment)
         for event_type, names in new.items():
             total = totals.total() if self.routing.by_tenant else totals[event_type]
             share = sum(entry.slots for entry in manifest.entries if entry.segment in names) / totals[event_type]
-            segments = [opened(self._base.segment(name), MAPPED, building(None)) for name in names]
-            cuts = self._cut(segments, event_type, statistics.get(event_type), share, total)
-            self._cuts.update(zip(names, cuts, strict=True))
-        parts: dict[str, Part] = {}
+            segments = [
+                open_segment(self._base.segment(name), MAPPED_ENGINE, index_builder(None)) for name in names
+            ]
+            splits = self._split(segments, event_type, statistics.get(event_type), share, total)
+            self._splits.update(zip(names, splits, strict=True))
+        parts: dict[str, SnapshotPart] = {}
         shards: list[set[str]] = [set() for _ in range(self.shards)]
         routes: set[str] = set()
         for entry in manifest.entries:
-            cut = self._cuts[entry.segment]
-            dead = np.asarray(self._base.tombstones(entry), np.int64)
-            for shard, part in cut.parts.items():
-                buried = Part(part.segment, part.slots, cut.dead_in(shard, dead), entry.event_type)
-                parts[part.segment.name] = buried
+            split = self._splits[entry.segment]
+            tombstones = np.asarray(self._base.tombstones(entry), np.int64)
+            for shard, part in split.parts.items():
+                deleted = split.tombstones_in(shard, tombstones)
+                parts[part.segment.name] = SnapshotPart(part.segment, part.slots, deleted, entry.event_type)
                 shards[shard].add(part.segment.name)
-            if cut.routes is not None:
-                parts[cut.routes.segment.name] = cut.routes
-                routes.add(cut.routes.segment.name)
-        dealt = {"of": manifest.version, "shards": [sorted(each) for each in shards], "routes": sorted(routes)}
-        made = self._publish(list(parts.values()), manifest, {"dealt": dealt}, known or None)
-        self._cuts = {name: cut.mapped(self._target) for name, cut in self._cuts.items()}
-        return dealt_in(made, self.url)
+            if split.routes is not None:
+                parts[split.routes.segment.name] = split.routes
+                routes.add(split.routes.segment.name)
+        stored = {"of": manifest.version, "shards": [sorted(each) for each in shards], "routes": sorted(routes)}
+        published = self._publish(list(parts.values()), manifest, {_EXTRA_KEY: stored}, known or None)
+        self._splits = {name: split.use_published(self._target) for name, split in self._splits.items()}
+        return read_assignment(published, self.url)
 
-    def _keep(self, names: set[str]) -> None:
-        """Forget what became of other segments."""
-        for name in [name for name in self._cuts if name not in names]:
-            cut = self._cuts.pop(name)
-            if cut.event_type in self._dealers:
-                loads = [len(cut.slots.get(shard, ())) for shard in range(self.shards)]
-                self._dealers[cut.event_type].release(np.array(loads, np.int64))
+    def _keep_only(self, names: set[str]) -> None:
+        """Drop the splits of all other segments."""
+        for name in [name for name in self._splits if name not in names]:
+            split = self._splits.pop(name)
+            if split.event_type in self._assigners:
+                loads = [len(split.slots.get(shard, ())) for shard in range(self.shards)]
+                self._assigners[split.event_type].release(np.array(loads, np.int64))
 
     def _publish(
-        self, parts: Sequence[Part], of: Manifest, extra: Mapping[str, Any], statistics: Mapping[str, Any] | None
+        self,
+        parts: Sequence[SnapshotPart],
+        of: Manifest,
+        extra: Mapping[str, Any],
+        statistics: Mapping[str, Any] | None,
     ) -> Manifest:
         for attempt in range(1, _ATTEMPTS + 1):
             try:
@@ -299,23 +303,23 @@ class Deals:
                     raise
         raise AssertionError
 
-    def _cut(
+    def _split(
         self,
         segments: Sequence[LiveSegment],
         event_type: str,
         statistics: Statistics | None,
         share: float,
         total: int,
-    ) -> list[_Cut]:
-        """Deal the subscriptions of segments, dead ones included: an older version may have them alive.
+    ) -> list[_SegmentSplit]:
+        """Assign the subscriptions of segments, removed ones included, which an older version may still have.
 
-        They are generalised together, since what they have in common counts once; their entries are those of each.
+        Segments are generalised together, because equal entries count once, and share the resulting entries.
 
         Args:
-            segments: To be dealt.
+            segments: To be split.
             event_type: Its name.
-            statistics: What is known of events.
-            share: Of all subscriptions of its type, and of the budget.
+            statistics: Of events.
+            share: Of the segments in all subscriptions of the type, and in the budget.
             total: How many subscriptions fill the shards that these go to.
         """
         counts = [len(segment.forest) for segment in segments]
@@ -324,85 +328,86 @@ class Deals:
             every = [(segment.forest, np.arange(count)) for segment, count in zip(segments, counts, strict=True)]
             forest = join_forests(every)
         ids = pa.concat_arrays([segment.records.ids for segment in segments])
-        general = self._generalised(forest, event_type, statistics, share)
+        general = self._generalise(forest, event_type, statistics, share)
         if self.routing.by_similarity:
             tenants = pa.concat_arrays([segment.records.owners for segment in segments])
-            owners = self._by_similarity(general, tenants, event_type, statistics, total)
+            assigned = self._by_similarity(general, tenants, event_type, statistics, total)
         else:
-            owners = (_hashes(ids) % np.uint64(self.shards)).astype(np.int32)
-        build = building(statistics)
-        routes = entry_part(general, owners, ids, event_type, build)
-        cuts = []
-        for segment, here in zip(segments, np.split(owners, np.cumsum(counts)[:-1]), strict=True):
+            assigned = (_hashes(ids) % np.uint64(self.shards)).astype(np.int32)
+        build = index_builder(statistics)
+        routes = entry_part(general, assigned, ids, event_type, build)
+        splits = []
+        for segment, here in zip(segments, np.split(assigned, np.cumsum(counts)[:-1]), strict=True):
             slots = {shard: np.flatnonzero(here == shard) for shard in np.unique(here).tolist()}
             parts = {
-                shard: Part(stored(gathered([segment], [some], build)), len(some), event_type=event_type)
+                shard: SnapshotPart(
+                    store_segment(merge_slots([segment], [some], build)), len(some), event_type=event_type
+                )
                 for shard, some in slots.items()
             }
-            cuts.append(_Cut(event_type, slots, parts, routes))
-        return cuts
+            splits.append(_SegmentSplit(event_type, slots, parts, routes))
+        return splits
 
-    def _generalised(
+    def _generalise(
         self, forest: Forest, event_type: str, statistics: Statistics | None, share: float
-    ) -> Generalised:
+    ) -> Generalisation:
         budget = int(self.routing.budget * share)
-        if self.routing.measure == COMMON:
-            return generalised_to(forest, budget, statistics)
-        measure = MEASURES[self.routing.measure]
-        return pruned_to(forest, budget, measure, SelectivityTable(statistics), self._samples.get(event_type))
+        return generalise(forest, budget, self.routing.measure, statistics, self._samples.get(event_type))
 
     def _by_similarity(
         self,
-        general: Generalised,
+        general: Generalisation,
         tenants: pa.LargeStringArray,
         event_type: str,
         statistics: Statistics | None,
         total: int,
-    ) -> Shorts:
-        """The shard of every subscription, of `total` that fill the same shards."""
-        dealer = self._dealer(event_type)
-        gates = gates_of(forest_of(general.formulas), statistics)
-        sampled, rows = self._sampled(general.formulas, event_type)
-        owners = np.empty(len(general.of), np.int32)
-        everybody = [(None, np.arange(len(general.of)))]
-        for tenant, places in by_tenant(tenants) if self.routing.by_tenant else everybody:
+    ) -> I32:
+        """int32[subscriptions]: the shard of each, if `total` subscriptions fill the same shards."""
+        assigner = self._assigner(event_type)
+        access = find_access_predicates(forest_of(general.formulas), statistics)
+        sample_rows, rows = self._sample_rows(general.formulas, event_type)
+        assigned = np.empty(len(general.of), np.int32)
+        one_group = [(None, np.arange(len(general.of)))]
+        for tenant, places in group_by_tenant(tenants) if self.routing.by_tenant else one_group:
             of = general.of[places]
             counts = np.bincount(of, minlength=len(general.counts)).astype(np.int64)
-            home = self._homes.of(tenant, len(places), dealer.room(total)) if self.routing.by_tenant else None
+            allowed = None
+            if self.routing.by_tenant:
+                allowed = self._tenant_shards.reserve(tenant, len(places), assigner.room(total))
             ordered = places[np.argsort(of, kind="stable")]
             firsts = np.cumsum(counts) - counts
-            for entry, shard, count in dealer.deal(gates, counts, sampled, rows, total, home):
-                owners[ordered[firsts[entry] : firsts[entry] + count]] = shard
+            for entry, shard, count in assigner.assign(access, counts, sample_rows, rows, total, allowed):
+                assigned[ordered[firsts[entry] : firsts[entry] + count]] = shard
                 firsts[entry] += count
-        return owners
+        return assigned
 
-    def _dealer(self, event_type: str) -> Dealer:
-        """That of an event type: its predicates are its own, the shards are everybody's if tenants have homes."""
-        if event_type not in self._dealers:
+    def _assigner(self, event_type: str) -> ShardAssigner:
+        """One for each event type, because predicates are; the loads are common if tenants share the shards."""
+        if event_type not in self._assigners:
             loads = self._loads if self.routing.by_tenant else None
-            self._dealers[event_type] = Dealer(self.shards, self.routing.slack, loads)
-        return self._dealers[event_type]
+            self._assigners[event_type] = ShardAssigner(self.shards, self.routing.slack, loads)
+        return self._assigners[event_type]
 
-    def _sampled(self, formulas: Sequence[Formula], event_type: str) -> tuple[list[Ints], int]:
+    def _sample_rows(self, formulas: Sequence[Formula], event_type: str) -> tuple[list[I64], int]:
         """The rows of the sample that satisfy each formula, and how many rows there are."""
         batch = self._samples.get(event_type)
         if batch is None:
             return [np.empty(0, np.int64)] * len(formulas), 0
-        rows, slots = ENGINES[MAPPED].build(formulas).match(BatchFrame(batch))
+        rows, slots = ENGINES[MAPPED_ENGINE].build(formulas).match(BatchFrame(batch))
         order = np.argsort(slots, kind="stable")
         ends = np.cumsum(np.bincount(slots, minlength=len(formulas)))
         return np.split(rows[order].astype(np.int64), ends[:-1]), batch.rows
 
 
-def building(statistics: Statistics | None) -> Callable[[Forest], Index]:
-    """What builds the index of a segment."""
+def index_builder(statistics: Statistics | None) -> Callable[[Forest], Index]:
+    """A function that builds the index of a segment."""
 
     def build(forest: Forest) -> Index:
-        return ENGINES[MAPPED].build(forest, statistics)
+        return ENGINES[MAPPED_ENGINE].build(forest, statistics)
 
     return build
 
 
-def _hashes(ids: pa.LargeStringArray) -> npt.NDArray[np.uint64]:
-    """Numbers of ids that are the same everywhere."""
+def _hashes(ids: pa.LargeStringArray) -> U64:
+    """uint64[ids]: hashes that are the same in every process."""
     return np.fromiter((zlib.crc32(id.encode()) for id in ids.to_pylist()), np.uint64, len(ids))

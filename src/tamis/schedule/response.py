@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-Doubles: TypeAlias = npt.NDArray[np.float64]
+from tamis.arrays import F64, RowIndices
+
 Numbers: TypeAlias = "npt.NDArray[Any] | Sequence[float]"
-Places: TypeAlias = npt.NDArray[np.int64]
 
 _PERCENTS = (50, 90, 99)
 
@@ -56,13 +56,13 @@ class Response:
         return cls(total, float(given @ weights) / total, p50, p90, p99, most)
 
 
-def shortest_first(estimates: npt.NDArray[Any]) -> Places:
+def shortest_first(estimates: npt.NDArray[Any]) -> RowIndices:
     """The rows in the order in which they are answered: little work first, equals as they arrived."""
     return np.argsort(estimates, kind="stable").astype(np.int64)
 
 
-def response_times(work: Numbers, order: Places | None = None) -> Doubles:
-    """When each event is answered, by row, if they are worked off in an order; in that of arrival by default."""
+def response_times(work: Numbers, order: RowIndices | None = None) -> F64:
+    """When each event is answered, by row, if they are matched in an order; in that of arrival by default."""
     needed = np.asarray(work, np.float64)
     if order is None:
         return np.cumsum(needed)
@@ -71,7 +71,7 @@ def response_times(work: Numbers, order: Places | None = None) -> Doubles:
     return times
 
 
-def gain(work: Numbers, order: Places) -> float:
+def gain(work: Numbers, order: RowIndices) -> float:
     """How much shorter the mean response time is than in the order of arrival, as a share of that.
 
     >>> round(gain([8, 1, 1], np.array([1, 2, 0])), 3)

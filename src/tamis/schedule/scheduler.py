@@ -1,28 +1,24 @@
-"""The scheduler: cuts batches into parts, has them worked off in an order, and knows how long events waited.
+"""The scheduler: cuts a batch into parts, in an order, and learns from response times how wide a part should be.
 
-Whoever calls says how to estimate and how to work off some rows; the scheduler decides which rows and when. Every
-row is worked off once, whatever the schedule. All methods may be called from several threads.
+It neither matches nor reads a clock: a matcher asks for a plan, matches the parts in the order of the plan and
+reports when each was answered. Every row is in one part, whatever the schedule. All methods may be called from
+several threads.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
-from dataclasses import dataclass
-from time import perf_counter
-from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from tamis.arrays import RowIndices
 from tamis.schedule.controller import Controller, Controllers
 from tamis.schedule.response import Response, shortest_first
 
 Schedule: TypeAlias = Literal["arrival", "shortest-first"]
-Places: TypeAlias = npt.NDArray[np.int64]
-T = TypeVar("T")
 
 SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
 _KEPT = 64
@@ -33,35 +29,34 @@ _THRESHOLD = 10_000
 """Updates after which another width may be better."""
 
 
-@dataclass(frozen=True, slots=True)
-class Done(Generic[T]):
-    """A part of a batch that is worked off.
+class Plan(NamedTuple):
+    """A batch cut into parts.
 
     Attributes:
-        rows: Its rows, in the order in which they were handed over.
-        seconds: From the beginning of the batch until it was done, without what others did between parts.
-        found: What came of it.
+        parts: The rows of each part, in the order in which parts are matched; each row stands in one of them.
+        schedule: What the order follows.
+        width: Events of a part, at most.
+        adapts: Did the scheduler choose the width, so that it learns from the response times?
     """
 
-    rows: Places
-    seconds: float
-    found: T
+    parts: tuple[RowIndices, ...]
+    schedule: Schedule
+    width: int
+    adapts: bool
 
 
 class Scheduler:
     """Widths that have proved best, by the size of batches, and the response times of the last batches."""
 
-    def __init__(self, clock: Callable[[], float] = perf_counter) -> None:
-        """Of no batches yet; `clock` tells the time, in seconds."""
-        self._clock = clock
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._widths = {schedule: Controllers(_controller) for schedule in SCHEDULES}
         self._updates = 0
         self._last: deque[Response] = deque(maxlen=_KEPT)
         self._is_warm = False
 
-    def updated(self, total: int) -> None:
-        """So many subscriptions came and went, all in all."""
+    def observe_updates(self, total: int) -> None:
+        """Take note of how many subscriptions were added and removed so far."""
         if total == self._updates:
             return
         with self._lock:
@@ -69,47 +64,35 @@ class Scheduler:
                 each.update(total - self._updates)
             self._updates = total
 
-    def run(
-        self,
-        rows: int,
-        work: Callable[[Places], T],
-        *,
-        schedule: Schedule,
-        width: int | None,
-        estimate: Callable[[], npt.NDArray[np.int64]],
-        pool: Executor | None = None,
-    ) -> Iterator[Done[T]]:
-        """Work off a batch, part by part.
+    def plan(
+        self, rows: int, *, schedule: Schedule, width: int | None, estimate: Callable[[], RowIndices]
+    ) -> Plan:
+        """Cut a batch into parts.
 
         Args:
             rows: Number of events.
-            work: What to do with some rows.
-            schedule: In which order.
-            width: Events of a part; None for what has proved best.
-            estimate: The work of each row, asked for if it matters.
-            pool: Where parts are worked off; one after the other if there is none.
+            schedule: In which order events are matched.
+            width: Events of a part; None for the width with the best mean response time so far.
+            estimate: Returns the expected work of each row; called only if the order depends on it.
         """
-        begun = self._clock()
-        wide = self.width(rows, schedule) if width is None else width
-        is_cut = wide < rows
+        widest = self.width(rows, schedule) if width is None else width
+        is_cut = widest < rows
         order = shortest_first(estimate()) if is_cut and schedule != "arrival" else np.arange(rows)
-        lots = [order[first : first + wide] for first in range(0, rows, wide)]
+        parts = tuple(order[first : first + widest] for first in range(0, rows, widest))
+        return Plan(parts, schedule, widest, adapts=width is None)
 
-        def timed(lot: Places) -> tuple[T, float]:
-            found = work(lot)
-            return found, self._clock()
-
-        ends: list[float] = []
-        away = 0.0
-        for lot, (found, end) in zip(
-            lots, map(timed, lots) if pool is None else pool.map(timed, lots), strict=True
-        ):
-            ends.append(end - begun - away)
-            given = self._clock()
-            yield Done(lot, ends[-1], found)
-            if pool is None:  # a pool goes on meanwhile
-                away += self._clock() - given
-        self._record(rows, schedule, wide, Response.of(ends, [len(lot) for lot in lots]), adapts=width is None)
+    def record(self, plan: Plan, seconds: Sequence[float]) -> None:
+        """Take note of when each part of a plan was answered, counted from the beginning of its batch."""
+        rows = sum(map(len, plan.parts))
+        response = Response.of(seconds, [len(part) for part in plan.parts])
+        with self._lock:
+            if response.events:
+                self._last.append(response)
+            # The first batch of all also loads kernels, which says nothing of its width.
+            if plan.adapts and self._is_warm and rows:
+                # Batches of a class differ in size: per event, their times compare.
+                self._widths[plan.schedule].of(rows).observe(plan.width.bit_length() - 1, response.mean / rows)
+            self._is_warm = True
 
     def width(self, rows: int, schedule: Schedule) -> int:
         """Events of the next part of a batch of so many."""
@@ -132,22 +115,12 @@ class Scheduler:
             },
         }
 
-    def _record(self, rows: int, schedule: Schedule, width: int, found: Response, *, adapts: bool) -> None:
-        with self._lock:
-            if found.events:
-                self._last.append(found)
-            # The first batch of all also loads kernels, which says nothing of its width.
-            if adapts and self._is_warm and rows:
-                # Batches of a class differ in size: by the event, their times compare.
-                self._widths[schedule].of(rows).observe(width.bit_length() - 1, found.mean / rows)
-            self._is_warm = True
-
 
 def check_schedule(schedule: str, width: int | None = None) -> None:
-    """Is there such a schedule, and can a part be that wide?
+    """Check the name of a schedule and the width of a part.
 
     Raises:
-        ValueError: It is not so.
+        ValueError: There is no such schedule, or a part would hold no event.
     """
     if schedule not in SCHEDULES:
         msg = f"there is no schedule {schedule!r}; known are {', '.join(SCHEDULES)}"

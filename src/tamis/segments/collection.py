@@ -1,119 +1,94 @@
 """A collection: subscriptions that come and go over segments that never change.
 
 Every change makes a new version; a reader works on the state that was the newest when it began and sees nothing of
-later ones. What was added lately waits in the head, in no index; when enough has gathered it becomes a segment,
-and segments are merged as `tamis.segments.merging` says. Changes wait for each other, readers wait for nobody.
+later ones. What was added lately is in the memtable, in no index; when enough has gathered it becomes a segment,
+and segments are merged as `tamis.segments.merge` says. Changes wait for each other, readers wait for nobody.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tamis.arrays import I64, Mask
 from tamis.engines.base import Index, Matches, Stats
-from tamis.engines.forest import Forest, ForestBuilder, forest_of
+from tamis.engines.forest import Forest, ForestBuilder
 from tamis.engines.forest.join import join_forests
-from tamis.language.expression import Call
-from tamis.language.formula import Formula
-from tamis.operators.calling import calls_of, separated, split
-from tamis.operators.settling import USUAL, Manner, Settler
-from tamis.predicates.base import Frame
+from tamis.formulas.calls import calls_of
+from tamis.formulas.expression import OperatorCall, Typed
+from tamis.formulas.formula import Formula
+from tamis.formulas.predicates.base import Frame
+from tamis.kernels import is_compiled
 from tamis.segments.columns import Columns
-from tamis.segments.live import NEVER, LiveSegment
-from tamis.segments.merging import carry_deaths, due, merge
+from tamis.segments.memtable import MemtableEntry, match_entries, verifier_of
+from tamis.segments.merge import carry_tombstones, due, merge
 from tamis.segments.pairs import Pairs
 from tamis.segments.records import Records, Subscription
-from tamis.values.column import Mask
+from tamis.segments.segment import NEVER, LiveSegment
+from tamis.verification.residuals import split_forest
+from tamis.verification.verifier import DEFAULT_POLICY, CallPolicy, CallVerifier
 
-Places: TypeAlias = npt.NDArray[np.int64]
-
-SMALL_HEAD = 32
-"""Subscriptions that a match asks one by one rather than building an index for them."""
-LARGE_HEAD = 10_000
-"""Subscriptions that wait for a match at most."""
-
-
-class Waiting:
-    """A subscription in the head: its formula, split where it calls operators; `died` is when it was removed."""
-
-    __slots__ = ("died", "formula", "rest", "subscription")
-
-    def __init__(self, subscription: Subscription, formula: Formula) -> None:
-        self.subscription = subscription
-        self.formula, self.rest = split(formula)
-        self.died = NEVER
+SMALL_MEMTABLE = 32
+"""Entries that a match evaluates one by one rather than building an index for them."""
+LARGE_MEMTABLE = 10_000
+"""Entries that wait for a match at most."""
+_COMPILED_KERNELS = "tamis.engines.bitslice.kernels.handle"
+"""The last module that the default engine calls kernels of: if they are compiled, so are those of the index."""
+_EVALUATIONS_WORTH_COMPILING = 1_000_000
+"""Where kernels must be compiled for an index, so many formulas are evaluated without one first: by then that has
+taken as long as compiling will, so that nobody waits more than twice as long as was necessary."""
+_ROWS_OF_EVALUATION = 1_000
+"""Rows for which a formula is evaluated in about the time that its evaluation takes at least."""
 
 
-class State(NamedTuple):
-    """One version: segments, and the first `waiting` of the head."""
+class SegmentState(NamedTuple):
+    """One version: segments, and the first `added` entries of the memtable."""
 
     version: int
     segments: tuple[LiveSegment, ...]
-    head: list[Waiting]
-    waiting: int
+    memtable: list[MemtableEntry]
+    added: int
 
     def subscriptions(self) -> Iterator[Subscription]:
         """All subscriptions."""
         for segment in self.segments:
             for slot in segment.living(self.version).tolist():
                 yield segment.records[slot]
-        for waiting in self.heads():
-            yield waiting.subscription
+        for entry in self.entries():
+            yield entry.subscription
 
-    def heads(self) -> Iterator[Waiting]:
-        """Those that wait."""
-        return (waiting for waiting in self.head[: self.waiting] if waiting.died > self.version)
+    def entries(self) -> Iterator[MemtableEntry]:
+        """The living entries of the memtable."""
+        return (entry for entry in self.memtable[: self.added] if entry.deleted > self.version)
 
-    def match(self, frame: Frame, manner: Manner = USUAL) -> Pairs:
-        """All pairs; operators are called in that manner."""
-        lots: list[tuple[Records | list[Waiting], Matches]] = [
-            (segment.records, segment.match(frame, self.version, manner)) for segment in self.segments
+    def match(self, frame: Frame, policy: CallPolicy = DEFAULT_POLICY) -> Pairs:
+        """All pairs; operators are called by that policy."""
+        groups: list[tuple[Records | list[MemtableEntry], Matches]] = [
+            (segment.records, segment.match(frame, self.version, policy)) for segment in self.segments
         ]
-        if self.waiting:
-            lots.append((self.head, self._asked(frame, manner)))
-        return Pairs(frame.rows, lots)
+        if self.added:
+            entries = self.memtable[: self.added]
+            groups.append((entries, match_entries(entries, self.version, frame, policy)))
+        return Pairs(frame.rows, groups)
 
-    def users(self, call: Call) -> int:
+    def users(self, call: OperatorCall) -> int:
         """How many subscriptions make a call of an operator."""
-        settlers = [segment.settler for segment in self.segments if segment.settler is not None]
-        waiting = [each.rest for each in self.heads() if each.rest is not None]
-        calling = sum(any(call in calls_of(leaf) for leaf in rest.predicates()) for rest in waiting)
-        return calling + sum(settler.users(call) for settler in settlers)
+        verifiers = [segment.verifier for segment in self.segments if segment.verifier is not None]
+        rests = [entry.rest for entry in self.entries() if entry.rest is not None]
+        calling = sum(any(call in calls_of(leaf) for leaf in rest.predicates()) for rest in rests)
+        return calling + sum(verifier.count_users(call) for verifier in verifiers)
 
-    def estimate(self, frame: Frame) -> Places:
-        """The expected work of each row; the head takes the same for all."""
+    def estimate(self, frame: Frame) -> I64:
+        """The expected work of each row; the memtable takes the same for all."""
         return sum((segment.estimate(frame) for segment in self.segments), np.zeros(frame.rows, np.int64))
 
-    def _asked(self, frame: Frame, manner: Manner) -> Matches:
-        """The pairs of the head, its subscriptions asked one by one."""
-        calling = [
-            (slot, waiting.rest)
-            for slot, waiting in enumerate(self.head[: self.waiting])
-            if waiting.rest is not None and waiting.died > self.version
-        ]
-        memory: dict[Formula, Mask] = {}
-        rows, slots = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
-        for slot, waiting in enumerate(self.head[: self.waiting]):
-            if waiting.died > self.version:
-                here = np.flatnonzero(waiting.formula.mask(frame, memory)).astype(np.int32)
-                rows.append(here)
-                slots.append(np.full(len(here), slot, np.int32))
-        found = Matches(np.concatenate(rows), np.concatenate(slots))
-        return _settler(calling).settle(frame, found, manner) if calling else found
 
-
-def _settler(calling: Sequence[tuple[int, Formula]]) -> Settler:
-    """What decides these formulas, by slot."""
-    return Settler(np.array([slot for slot, _ in calling], np.int64), forest_of([rest for _, rest in calling]))
-
-
-class Collection:
+class SegmentCollection:
     """Subscriptions by id.
 
     Attributes:
@@ -125,22 +100,40 @@ class Collection:
 
     def __init__(self, build: Callable[[Forest], Index], segments: Sequence[LiveSegment] = ()) -> None:
         """Of no subscriptions, or of those in some segments; `build` makes the index of a new segment."""
-        self.state = State(0, tuple(segments), [], 0)
+        self.state = SegmentState(0, tuple(segments), [], 0)
         self.count = sum(segment.alive for segment in segments)
         self.updates = 0
         self.lock = threading.RLock()
         self._build = build
-        self._waiting: dict[str, Waiting] = {}
+        self._added: dict[str, MemtableEntry] = {}
+        self._evaluations = 0
         self._merging = threading.Lock()
 
     def find(self, id: str) -> Subscription | None:
         """The subscription of that id, None if there is none."""
         with self.lock:
-            waiting = self._waiting.get(id)
-            if waiting is not None:
-                return waiting.subscription
+            entry = self._added.get(id)
+            if entry is not None:
+                return entry.subscription
             found = self._find(id)
             return None if found is None else found[0].records[found[1]]
+
+    def attributes(self) -> list[Typed]:
+        """What the conditions of the largest segment read."""
+        segments = self.state.segments
+        return [axis.attribute for axis in max(segments, key=len).forest.axes] if segments else []
+
+    def forests(self) -> list[Forest]:
+        """The formulas of all living subscriptions: what engines hold, and what calls operators."""
+        state = self.flush()
+        found = []
+        for segment in state.segments:
+            found.append(segment.forest)
+            if segment.verifier is not None:
+                living = np.isin(segment.verifier.slots, segment.living(state.version))
+                # What is left of removed ones may call an operator that is not there any more.
+                found.append(join_forests([(segment.verifier.forest, np.flatnonzero(living))]))
+        return found
 
     def stats(self) -> Stats:
         """What it holds: counts by name, and bytes by structure of all indexes."""
@@ -149,7 +142,7 @@ class Collection:
             "subscriptions": self.count,
             "segments": len(state.segments),
             "dead": sum(segment.dead for segment in state.segments),
-            "waiting": sum(1 for _ in state.heads()),
+            "waiting": sum(1 for _ in state.entries()),
         }
         sizes: dict[str, int] = {}
         for segment in state.segments:
@@ -166,23 +159,23 @@ class Collection:
     def append(self, subscription: Subscription, formula: Formula) -> None:
         """Add a subscription of a new id."""
         with self.lock:
-            waiting = Waiting(subscription, formula)
+            entry = MemtableEntry(subscription, formula)
             state = self.state
-            state.head.append(waiting)
-            self._waiting[subscription.id] = waiting
+            state.memtable.append(entry)
+            self._added[subscription.id] = entry
             self.count += 1
             self.updates += 1
-            self.state = state._replace(version=state.version + 1, waiting=state.waiting + 1)
-            if self.state.waiting >= LARGE_HEAD:
+            self.state = state._replace(version=state.version + 1, added=state.added + 1)
+            if self.state.added >= LARGE_MEMTABLE:
                 self.flush()
 
-    def append_many(self, columns: Columns, forest: Forest, places: Places) -> None:
+    def append_many(self, columns: Columns, forest: Forest, places: I64) -> None:
         """Add some subscriptions of new ids as a segment."""
         if len(places) < len(columns):
             columns, forest = columns.take(places), join_forests([(forest, places)])
-        records = Records.of_columns(*columns[:5])
-        forest, rest = separated(forest)
-        segment = LiveSegment(forest, records, self._build(forest), None if rest is None else Settler(*rest))
+        records = Records.of_columns(*columns[:6])
+        forest, rest = split_forest(forest)
+        segment = LiveSegment(forest, records, self._build(forest), None if rest is None else CallVerifier(*rest))
         with self.lock:
             state = self.state
             self.count += len(columns)
@@ -192,20 +185,20 @@ class Collection:
     def replace(self, subscription: Subscription, formula: Formula) -> None:
         """Put a subscription in the place of the one with its id."""
         with self.lock:
-            self._kill(subscription.id, self.state.version + 1)
+            self._mark_deleted(subscription.id, self.state.version + 1)
             self.append(subscription, formula)
 
     def remove(self, id: str) -> bool:
         """Remove a subscription; False if there is none of that id."""
         with self.lock:
             version = self.state.version + 1
-            found = self._kill(id, version)
+            found = self._mark_deleted(id, version)
             if found:
                 self.state = self.state._replace(version=version)
             return found
 
     def remove_many(self, ids: pa.LargeStringArray) -> list[str]:
-        """Remove many in one version; gives the ids that were not there."""
+        """Remove many in one version; returns the ids that are not there."""
         wanted = pc.unique(ids)
         missing = np.ones(len(wanted), np.bool_)
         with self.lock:
@@ -216,20 +209,20 @@ class Collection:
                 here = np.flatnonzero(slots >= 0)
                 here = here[segment.is_alive(slots[here], NEVER - 1)]
                 if len(here):
-                    segment.kill(slots[here], version)
+                    segment.mark_deleted(slots[here], version)
                     missing[here] = False
             found = int(len(wanted) - missing.sum())
             self.count -= found
             self.updates += found
-            if self._waiting:
+            if self._added:
                 for place in np.flatnonzero(missing).tolist():
-                    missing[place] = not self._kill(wanted[place].as_py(), version)
+                    missing[place] = not self._mark_deleted(wanted[place].as_py(), version)
             self.state = state._replace(version=version)
-        self.tidy()
+        self.maintain()
         not_there: list[str] = wanted.filter(pa.array(missing)).to_pylist()
         return not_there
 
-    def taken(self, ids: pa.LargeStringArray) -> Mask:
+    def existing(self, ids: pa.LargeStringArray) -> Mask:
         """Which ids are there already, or stand there a second time."""
         encoded = ids.dictionary_encode()
         codes = encoded.indices.to_numpy()
@@ -241,21 +234,21 @@ class Collection:
             slots = segment.records.slots(ids)
             here = np.flatnonzero(slots >= 0)
             taken[here[segment.is_alive(slots[here], NEVER - 1)]] = True
-        if self._waiting:
-            taken |= np.fromiter((id in self._waiting for id in ids.to_pylist()), np.bool_, len(ids))
+        if self._added:
+            taken |= np.fromiter((id in self._added for id in ids.to_pylist()), np.bool_, len(ids))
         return np.asarray(taken)
 
-    def _kill(self, id: str, version: int) -> bool:
-        """Let a subscription die in a version that is yet to come; False if there is none of that id."""
-        waiting = self._waiting.pop(id, None)
-        if waiting is not None:
-            waiting.died = version
+    def _mark_deleted(self, id: str, version: int) -> bool:
+        """Delete a subscription in a version that is yet to come; False if there is none of that id."""
+        entry = self._added.pop(id, None)
+        if entry is not None:
+            entry.deleted = version
         else:
             found = self._find(id)
             if found is None:
                 return False
             segment, slot = found
-            segment.kill([slot], version)
+            segment.mark_deleted([slot], version)
         self.count -= 1
         self.updates += 1
         return True
@@ -263,47 +256,51 @@ class Collection:
     def _find(self, id: str) -> tuple[LiveSegment, int] | None:
         """Where an id is, if it is in a segment."""
         for segment in reversed(self.state.segments):
-            # A death of the version to come counts already.
+            # What the version to come deletes counts already.
             slot = segment.find(id, NEVER - 1)
             if slot >= 0:
                 return segment, slot
         return None
 
-    # --- order -------------------------------------------------------------------------------------------
+    # --- maintenance -------------------------------------------------------------------------------------------
 
-    def settled(self) -> State:
-        """The newest version, with a head that is small enough to be asked one by one."""
+    def newest(self, rows: int = 1) -> SegmentState:
+        """The newest version, with a memtable that is small enough to be evaluated one by one on so many rows."""
         state = self.state
-        if state.waiting <= SMALL_HEAD:
+        if state.added <= SMALL_MEMTABLE:
             return state
+        if not is_compiled(_COMPILED_KERNELS):
+            self._evaluations += state.added * (1 + rows // _ROWS_OF_EVALUATION)
+            if self._evaluations < _EVALUATIONS_WORTH_COMPILING:
+                return state
         with self.lock:
-            if self.state.waiting > SMALL_HEAD:
+            if self.state.added > SMALL_MEMTABLE:
                 self.flush()
             state = self.state
-        self.tidy()
+        self.maintain()
         return state
 
-    def flush(self) -> State:
-        """Make the head a segment; the version stays, because nothing that a match finds changes."""
+    def flush(self) -> SegmentState:
+        """Make the memtable a segment; the version stays, because nothing that a match finds changes."""
         with self.lock:
             state = self.state
-            living = list(state.heads())
+            living = list(state.entries())
             segments = state.segments
             if living:
                 builder = ForestBuilder()
-                for waiting in living:
-                    builder.add(waiting.formula)
+                for entry in living:
+                    builder.add(entry.formula)
                 forest = builder.forest()
-                records = Records.of([waiting.subscription for waiting in living])
+                records = Records.of([entry.subscription for entry in living])
                 calling = [(slot, each.rest) for slot, each in enumerate(living) if each.rest is not None]
-                settler = _settler(calling) if calling else None
-                segments = (*segments, LiveSegment(forest, records, self._build(forest), settler))
-            self._waiting = {}
-            self.state = State(state.version, segments, [], 0)
+                segment = LiveSegment(forest, records, self._build(forest), verifier_of(calling))
+                segments = (*segments, segment)
+            self._added = {}
+            self.state = SegmentState(state.version, segments, [], 0)
             return self.state
 
-    def tidy(self) -> None:
-        """Merge what is due, unless somebody is at it."""
+    def maintain(self) -> None:
+        """Merge the segments that are due, unless another thread does so already."""
         while due(self.state.segments) and self._merging.acquire(blocking=False):
             try:
                 several = due(self.state.segments)
@@ -313,7 +310,7 @@ class Collection:
                 self._merging.release()
 
     def merge(self) -> None:
-        """Make one segment of all, without what is dead."""
+        """Make one segment of all, without what is deleted."""
         with self._merging:
             segments = self.flush().segments
             if len(segments) > 1 or any(segment.dead for segment in segments):
@@ -323,7 +320,7 @@ class Collection:
         """Put one segment in the place of several; changes may go on meanwhile."""
         merged, kept = merge(several, self.state.version, self._build)
         with self.lock:
-            carry_deaths(merged, several, kept)
+            carry_tombstones(merged, several, kept)
             gone = {id(segment) for segment in several}
             rest = [segment for segment in self.state.segments if id(segment) not in gone]
             self.state = self.state._replace(segments=(*([merged] if len(merged) else []), *rest))

@@ -6,21 +6,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tamis.arrays import I32, I64
 from tamis.segments.records import Subscription
 
 
 class Columns(NamedTuple):
-    """One entry a subscription; the conditions also as they were given, to be compiled."""
+    """One entry a subscription; the conditions also as they were given, to be compiled. What is no id is empty."""
 
     ids: pa.LargeStringArray
     conditions: pa.LargeStringArray
     owners: pa.LargeStringArray
-    priorities: npt.NDArray[np.int64]
-    revisions: npt.NDArray[np.int32]
+    priorities: I64
+    revisions: I32
+    labels: pa.LargeStringArray
     given: Sequence[str | None] | pa.Array
 
     def __len__(self) -> int:
@@ -35,13 +36,14 @@ class Columns(NamedTuple):
             int(self.priorities[place]),
             self.owners[place].as_py(),
             int(self.revisions[place]),
+            self.labels[place].as_py(),
         )
 
-    def take(self, places: npt.NDArray[np.int64]) -> Columns:
+    def take(self, places: I64) -> Columns:
         """Some of them."""
         some = pa.array(places)
         texts = (self.ids.take(some), self.conditions.take(some), self.owners.take(some))
-        return Columns(*texts, self.priorities[places], self.revisions[places], texts[1])
+        return Columns(*texts, self.priorities[places], self.revisions[places], self.labels.take(some), texts[1])
 
 
 def columns_of(given: Any) -> Columns:
@@ -51,27 +53,29 @@ def columns_of(given: Any) -> Columns:
     listed = [_subscription(each) for each in given]
     conditions = [each.condition for each in listed]
     return Columns(
-        texts_of([each.id for each in listed]),
+        texts_of([_id(each.id) for each in listed]),
         texts_of([text if _is_encodable(text) else None for text in conditions]),
         texts_of([each.owner for each in listed]),
         np.fromiter((each.priority for each in listed), np.int64, len(listed)),
         np.fromiter((each.revision for each in listed), np.int32, len(listed)),
+        texts_of([each.label for each in listed]),
         conditions,
     )
 
 
 def _table_columns(table: pa.Table) -> Columns:
-    ids, conditions = texts_of(table["id"]), texts_of(table["condition"])
-    owners = pa.nulls(len(ids), pa.large_string())
-    if "owner" in table.column_names:
-        owners = texts_of(table["owner"])
+    ids, conditions = pc.fill_null(texts_of(table["id"]), ""), texts_of(table["condition"])
+    owners, labels = (
+        texts_of(table[name]) if name in table.column_names else pa.nulls(len(ids), pa.large_string())
+        for name in ("owner", "label")
+    )
     priorities = np.zeros(len(ids), np.int64)
     if "priority" in table.column_names:
         priorities = pc.fill_null(table["priority"].cast(pa.int64()), 0).to_numpy()
     revisions = np.ones(len(ids), np.int32)
     if "revision" in table.column_names:
         revisions = table["revision"].cast(pa.int32()).to_numpy()
-    return Columns(ids, conditions, owners, priorities, revisions, conditions)
+    return Columns(ids, conditions, owners, priorities, revisions, labels, conditions)
 
 
 def texts_of(values: Iterable[str | None] | pa.Array | pa.ChunkedArray) -> pa.LargeStringArray:
@@ -88,11 +92,19 @@ def _is_encodable(text: Any) -> bool:
     return isinstance(text, str) and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
+def _id(given: Any) -> str:
+    """An id as text, which a whole number has; empty for anything else."""
+    if isinstance(given, int) and not isinstance(given, bool):
+        return str(given)
+    return given if isinstance(given, str) else ""
+
+
 def _subscription(given: Any) -> Subscription:
     if isinstance(given, Subscription):
         return given
     if isinstance(given, Mapping):
-        id, condition, owner = str(given["id"]), given["condition"], given.get("owner")
-        return Subscription(id, condition, int(given.get("priority") or 0), owner, int(given.get("revision") or 1))
+        id, condition, owner = given["id"], given["condition"], given.get("owner")
+        revision, label = int(given.get("revision") or 1), given.get("label")
+        return Subscription(id, condition, int(given.get("priority") or 0), owner, revision, label)
     id, condition = given
     return Subscription(id, condition)

@@ -16,33 +16,33 @@ from tamis.engines.bitslice import BitsliceIndex
 from tamis.engines.forest import Forest
 from tamis.engines.forest.files import forest_arrays, forest_from
 from tamis.errors import SnapshotError
-from tamis.operators.settling import Settler
-from tamis.segments.live import LiveSegment
 from tamis.segments.records import Records
+from tamis.segments.segment import LiveSegment
 from tamis.snapshot.segment import Segment, make_segment
+from tamis.verification.verifier import CallVerifier
 
 LAYOUT = 2
 """Grows with every change of what the arrays mean."""
 
 
-def stored(segment: LiveSegment) -> Segment:
+def store_segment(segment: LiveSegment) -> Segment:
     """The segment as it is published; made once."""
     if segment.stored is None:
         formulas, meta = forest_arrays(segment.forest)
-        arrays = _named("formulas", formulas) | _named("records", segment.records.arrays())
+        arrays = _with_prefix("formulas", formulas) | _with_prefix("records", segment.records.arrays())
         engines: list[str] = []
         if isinstance(segment.index, BitsliceIndex):
-            arrays |= _named("bitslice", segment.index.arrays())
+            arrays |= _with_prefix("bitslice", segment.index.arrays())
             engines.append("bitslice")
         content = {"layout": LAYOUT, "slots": len(segment), "formulas": meta, "engines": engines}
-        if segment.settler is not None:
-            rest, content["rest"] = forest_arrays(segment.settler.forest)
-            arrays |= _named("rest", {**rest, "slots": segment.settler.slots})
+        if segment.verifier is not None:
+            rest, content["rest"] = forest_arrays(segment.verifier.forest)
+            arrays |= _with_prefix("rest", {**rest, "slots": segment.verifier.slots})
         segment.stored = make_segment(arrays, content)
     return segment.stored
 
 
-def opened(segment: Segment, engine: str, build: Callable[[Forest], Index]) -> LiveSegment:
+def open_segment(segment: Segment, engine: str, build: Callable[[Forest], Index]) -> LiveSegment:
     """A published segment, ready to match; arrays are not read before they are needed."""
     layout = segment.meta.get("layout")
     if layout != LAYOUT:
@@ -57,15 +57,15 @@ def opened(segment: Segment, engine: str, build: Callable[[Forest], Index]) -> L
         index = BitsliceIndex.from_arrays(forest, _part("bitslice", arrays))
     else:
         index = build(forest)
-    settler = None
+    verifier = None
     if "rest" in segment.meta:
         rest = _part("rest", arrays)
         slots = rest.pop("slots")
-        settler = Settler(slots, forest_from(rest, segment.meta["rest"]))
-    return LiveSegment(forest, records, index, settler, segment)
+        verifier = CallVerifier(slots, forest_from(rest, segment.meta["rest"]))
+    return LiveSegment(forest, records, index, verifier, segment)
 
 
-def _named(part: str, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+def _with_prefix(part: str, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
     return {f"{part}.{name}": array for name, array in arrays.items()}
 
 
@@ -75,7 +75,7 @@ def _part(part: str, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.ND
 
 
 def _plain(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A view that kernels take for an ordinary array, lest they be compiled a second time; nobody writes to it.
+    """A view that kernels take for an ordinary array, so that they are not compiled twice; it is only read.
 
     The map behind it is private, so that even a mistake would not reach the file.
     """

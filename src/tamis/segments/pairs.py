@@ -4,58 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
-import numba
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from tamis.arrays import I32, I64
 from tamis.engines.base import Matches
-from tamis.segments.records import Records, Subscription
+from tamis.kernels import kernel
+from tamis.segments.memtable import Entry
+from tamis.segments.records import Records
 
-Shorts: TypeAlias = npt.NDArray[np.int32]
-
-
-class Waiting(Protocol):
-    """A subscription that is in no segment yet."""
-
-    @property
-    def subscription(self) -> Subscription:
-        """Which."""
-
-
-Owner: TypeAlias = "Records | Sequence[Waiting]"
+Owner: TypeAlias = "Records | Sequence[Entry]"
 """Whose slots pairs speak of."""
+_LEAST_FOR_KERNEL = 1 << 16
+"""Fewer pairs are sorted without a kernel, which would have to be compiled or loaded first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Pairs of rows and slots, in lots that speak of the same slots."""
+    """Pairs of rows and slots, in groups that speak of the same slots."""
 
     rows: int
-    lots: Sequence[tuple[Owner, Matches]]
+    groups: Sequence[tuple[Owner, Matches]]
 
     @classmethod
-    def joined(cls, parts: Sequence[tuple[npt.NDArray[np.int64], Pairs]]) -> Pairs:
-        """The pairs of several parts of a batch, each with its rows in the batch; lots of one owner become one."""
-        owners: dict[int, tuple[Owner, list[Shorts], list[Shorts]]] = {}
+    def join(cls, parts: Sequence[tuple[I64, Pairs]]) -> Pairs:
+        """The pairs of several parts of a batch, each given with its rows; groups of one owner become one."""
+        owners: dict[int, tuple[Owner, list[I32], list[I32]]] = {}
         for places, part in parts:
             rows = places.astype(np.int32)
-            for owner, found in part.lots:
+            for owner, found in part.groups:
                 _, at, slots = owners.setdefault(id(owner), (owner, [], []))
                 at.append(rows[found.rows])
                 slots.append(found.slots)
-        lots = [
+        groups = [
             (owner, Matches(np.concatenate(at), np.concatenate(slots))) for owner, at, slots in owners.values()
         ]
-        return cls(sum(part.rows for _, part in parts), lots)
+        return cls(sum(part.rows for _, part in parts), groups)
 
     def by_priority(self) -> list[str]:
         """The ids of one event's subscriptions: higher priorities first, then in the order of their slots."""
         ids: list[str] = []
         priorities: list[int] = []
-        for owner, found in self.lots:
+        for owner, found in self.groups:
             slots = np.sort(found.slots)
             if isinstance(owner, Records):
                 ids += owner.ids.take(pa.array(slots)).to_pylist() if len(slots) else []
@@ -69,55 +61,75 @@ class Pairs:
         order = sorted(range(len(ids)), key=lambda place: -priorities[place])
         return [ids[place] for place in order]
 
-    def columns(self) -> tuple[Shorts, pa.StringArray, Shorts]:
+    def columns(self) -> tuple[I32, pa.StringArray, I32]:
         """Row, subscription id and revision of each pair, in any order."""
-        rows: list[Shorts] = [np.empty(0, np.int32)]
+        rows: list[I32] = [np.empty(0, np.int32)]
         ids: list[pa.Array] = [pa.array([], pa.large_string())]
-        revisions: list[Shorts] = [np.empty(0, np.int32)]
-        for owner, found in self.lots:
+        revisions: list[I32] = [np.empty(0, np.int32)]
+        for owner, found in self.groups:
             rows.append(found.rows)
             ids.append(_ids(owner, found.slots))
             revisions.append(_revisions(owner, found.slots))
         return np.concatenate(rows), pa.concat_arrays(ids).cast(pa.string()), np.concatenate(revisions)
 
+    def owners_and_labels(self) -> tuple[pa.StringArray, pa.StringArray]:
+        """Whose the subscription of each pair is, and what people call it, in the order of `columns`."""
+        owners, labels = [pa.array([], pa.large_string())], [pa.array([], pa.large_string())]
+        for owner, found in self.groups:
+            if isinstance(owner, Records):
+                owners.append(owner.owners.take(pa.array(found.slots)))
+                labels.append(owner.labels_of(found.slots))
+            else:
+                some = [owner[slot].subscription for slot in found.slots.tolist()]
+                owners.append(pa.array([each.owner for each in some], pa.large_string()))
+                labels.append(pa.array([each.label for each in some], pa.large_string()))
+        return pa.concat_arrays(owners).cast(pa.string()), pa.concat_arrays(labels).cast(pa.string())
+
     def table(self, event_ids: pa.Array, sort: Literal["event", "subscription"] | None) -> pa.Table:
         """The pairs with the ids of both, in an order or in none."""
-        rows: list[Shorts] = []
+        rows: list[I32] = []
         ids: list[pa.Array] = []
-        for owner, found in self.lots:
+        for owner, found in self.groups:
             if not len(found.slots):
                 continue
             at, slots = found
             if sort == "subscription":
-                at, slots = _by(slots, at, int(slots.max()) + 1)[::-1]
-            elif sort == "event" and len(self.lots) == 1:
-                at, slots = _by(at, slots, self.rows)
+                at, slots = _order_by(slots, at, int(slots.max()) + 1)[::-1]
+            elif sort == "event" and len(self.groups) == 1:
+                at, slots = _order_by(at, slots, self.rows)
             rows.append(at)
             ids.append(_ids(owner, slots))
         if not rows:
             return pa.table({"event_id": event_ids.slice(0, 0), "subscription_id": pa.array([], pa.string())})
         every, names = np.concatenate(rows), pa.concat_arrays(ids)
-        if sort == "event" and len(self.lots) > 1:
-            every, order = _by(every, np.arange(len(every), dtype=np.int32), self.rows)
+        if sort == "event" and len(self.groups) > 1:
+            every, order = _order_by(every, np.arange(len(every), dtype=np.int32), self.rows)
             names = names.take(pa.array(order))
         return pa.table({"event_id": event_ids.take(pa.array(every)), "subscription_id": names.cast(pa.string())})
 
 
-def _ids(owner: Owner, slots: Shorts) -> pa.LargeStringArray:
+def _ids(owner: Owner, slots: I32) -> pa.LargeStringArray:
     if isinstance(owner, Records):
         return owner.ids.take(pa.array(slots))
     return pa.array([owner[slot].subscription.id for slot in slots.tolist()], pa.large_string())
 
 
-def _revisions(owner: Owner, slots: Shorts) -> Shorts:
+def _revisions(owner: Owner, slots: I32) -> I32:
     if isinstance(owner, Records):
         return owner.revisions[slots]
     return np.fromiter((owner[slot].subscription.revision for slot in slots.tolist()), np.int32, len(slots))
 
 
-@numba.njit(cache=True, nogil=True)
-def _by(keys: Shorts, others: Shorts, count: int) -> tuple[Shorts, Shorts]:
+def _order_by(keys: I32, others: I32, count: int) -> tuple[I32, I32]:
     """Two columns ordered by the first, whose values are below `count`; equal ones stay as they were."""
+    if len(keys) >= _LEAST_FOR_KERNEL:
+        return _counting_sort(keys, others, count)
+    order = np.argsort(keys, kind="stable")
+    return keys[order], others[order]
+
+
+@kernel
+def _counting_sort(keys: I32, others: I32, count: int) -> tuple[I32, I32]:
     firsts = np.zeros(count + 1, np.int64)
     for key in keys:
         firsts[key + 1] += 1

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
-import numba
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-Shorts: TypeAlias = npt.NDArray[np.int32]
-Array: TypeAlias = npt.NDArray[Any]
+from tamis.arrays import I32, I64, U8, AnyArray
+from tamis.kernels import kernel
 
 _TEXTS = ("ids", "conditions", "owners")
 
@@ -31,6 +29,7 @@ class Subscription:
         priority: Higher ones are reported first by `Matcher.match`.
         owner: Whose it is, for the owner's own use.
         revision: 1 when added, one more with each replacement.
+        label: What people call it.
     """
 
     id: str
@@ -38,33 +37,50 @@ class Subscription:
     priority: int = 0
     owner: str | None = None
     revision: int = 1
+    label: str | None = None
 
 
-class Texts(NamedTuple):
+class TextColumn(NamedTuple):
     """A column of texts as kernels see it."""
 
-    offsets: npt.NDArray[np.int64]
-    data: npt.NDArray[np.uint8]
+    offsets: I64
+    data: U8
 
 
 class Records:
-    """Subscriptions by slot."""
+    """The columns of a segment's subscriptions, and an open-addressing hash table from ids to slots.
 
-    __slots__ = ("_ids", "conditions", "has_priorities", "ids", "owners", "priorities", "revisions", "table")
+    table: int32[power of two, at least twice the slots], -1 where nothing is: the slot of an id stands at the
+    first place, from its hash on, that was free. Segments are immutable, so nothing is ever taken out of it.
+    """
+
+    __slots__ = (
+        "_ids",
+        "conditions",
+        "has_priorities",
+        "ids",
+        "labels",
+        "owners",
+        "priorities",
+        "revisions",
+        "table",
+    )
 
     def __init__(
         self,
         ids: pa.LargeStringArray,
         conditions: pa.LargeStringArray,
         owners: pa.LargeStringArray,
-        priorities: npt.NDArray[np.int64],
-        revisions: npt.NDArray[np.int32],
-        table: Shorts | None = None,
+        priorities: I64,
+        revisions: I32,
+        table: I32 | None = None,
+        labels: pa.LargeStringArray | None = None,
     ) -> None:
-        """Columns of equal length; the table of ids is made if it is not given."""
+        """Columns of equal length; the table of ids is made if it is not given, and labels may all be missing."""
         self.ids = ids
         self.conditions = conditions
         self.owners = owners
+        self.labels = None if labels is None or labels.null_count == len(labels) else labels
         self.priorities = priorities
         self.revisions = revisions
         self.has_priorities = len(priorities) > 0
@@ -83,6 +99,7 @@ class Records:
             pa.array([each.owner for each in subscriptions], pa.large_string()),
             np.fromiter((each.priority for each in subscriptions), np.int64, len(subscriptions)),
             np.fromiter((each.revision for each in subscriptions), np.int32, len(subscriptions)),
+            pa.array([each.label for each in subscriptions], pa.large_string()),
         )
 
     @classmethod
@@ -91,12 +108,13 @@ class Records:
         ids: pa.LargeStringArray,
         conditions: pa.LargeStringArray,
         owners: pa.LargeStringArray,
-        priorities: npt.NDArray[np.int64],
-        revisions: npt.NDArray[np.int32],
+        priorities: I64,
+        revisions: I32,
+        labels: pa.LargeStringArray | None = None,
     ) -> Records:
         """As the constructor; priorities that are all 0 are left out."""
         given = priorities if priorities.any() else np.empty(0, np.int64)
-        return cls(ids, conditions, owners, given, revisions)
+        return cls(ids, conditions, owners, given, revisions, labels=labels)
 
     def __len__(self) -> int:
         """Number of slots."""
@@ -110,28 +128,35 @@ class Records:
             int(self.priorities[slot]) if self.has_priorities else 0,
             self.owners[slot].as_py(),
             int(self.revisions[slot]),
+            None if self.labels is None else self.labels[slot].as_py(),
         )
 
-    def slots(self, ids: pa.LargeStringArray) -> Shorts:
+    def slots(self, ids: pa.LargeStringArray) -> I32:
         """The slot of each id, -1 where there is none."""
         return _find(self.table, self._ids, _texts(ids))
 
     def slot(self, id: str) -> int:
         """The slot of one id, -1 if there is none."""
         text = id.encode()
-        wanted = Texts(np.array([0, len(text)], np.int64), np.frombuffer(text, np.uint8))
+        wanted = TextColumn(np.array([0, len(text)], np.int64), np.frombuffer(text, np.uint8))
         return int(_find(self.table, self._ids, wanted)[0])
 
-    def taken(self, slots: npt.NDArray[np.int64]) -> tuple[Any, ...]:
-        """The columns of some slots, for `joined`."""
+    def columns(self, slots: I64) -> tuple[Any, ...]:
+        """The columns of some slots, for `join_records`."""
         some = pa.array(slots)
         priorities = self.priorities[slots] if self.has_priorities else np.zeros(len(slots), np.int64)
         texts = (self.ids.take(some), self.conditions.take(some), self.owners.take(some))
-        return (*texts, priorities, self.revisions[slots])
+        return (*texts, priorities, self.revisions[slots], self.labels_of(slots))
 
-    def arrays(self) -> dict[str, Array]:
+    def labels_of(self, slots: I32 | I64) -> pa.LargeStringArray:
+        """The labels of some slots."""
+        if self.labels is None:
+            return pa.nulls(len(slots), pa.large_string())
+        return self.labels.take(pa.array(slots))
+
+    def arrays(self) -> dict[str, AnyArray]:
         """Everything, to be saved."""
-        found: dict[str, Array] = {
+        found: dict[str, AnyArray] = {
             "priorities": self.priorities,
             "revisions": self.revisions,
             "table": self.table,
@@ -140,52 +165,59 @@ class Records:
         for name in _TEXTS:
             offsets, data = _texts(getattr(self, name))
             found[f"{name}.offsets"], found[f"{name}.data"] = offsets, data
+        if self.labels is not None:
+            offsets, data = _texts(self.labels)
+            labelled = np.asarray(self.labels.is_valid())
+            found |= {"labels.offsets": offsets, "labels.data": data, "labelled": labelled}
         return found
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Array]) -> Records:
+    def from_arrays(cls, arrays: Mapping[str, AnyArray]) -> Records:
         """What `arrays` gave, without copying."""
-        columns = []
-        for name in _TEXTS:
-            offsets, data = arrays[f"{name}.offsets"], arrays[f"{name}.data"]
-            valid = None
-            if name == "owners" and not arrays["owned"].all():
-                valid = pa.array(arrays["owned"]).buffers()[1]
-            buffers = [valid, pa.py_buffer(offsets), pa.py_buffer(data)]
-            columns.append(pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers))
-        ids, conditions, owners = columns
-        return cls(ids, conditions, owners, arrays["priorities"], arrays["revisions"], arrays["table"])
+        ids, conditions = (_column(arrays, name) for name in _TEXTS[:2])
+        owners = _column(arrays, "owners", "owned")
+        labels = _column(arrays, "labels", "labelled") if "labels.offsets" in arrays else None
+        return cls(ids, conditions, owners, arrays["priorities"], arrays["revisions"], arrays["table"], labels)
 
 
-def joined(parts: Iterable[tuple[Any, ...]]) -> Records:
-    """The records of several lots of columns, one after the other."""
+def _column(arrays: Mapping[str, AnyArray], name: str, valid: str | None = None) -> pa.LargeStringArray:
+    """A column of texts from its arrays; where `valid` says so it has none."""
+    offsets, data = arrays[f"{name}.offsets"], arrays[f"{name}.data"]
+    bits = None if valid is None or arrays[valid].all() else pa.array(arrays[valid]).buffers()[1]
+    buffers = [bits, pa.py_buffer(offsets), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
+
+
+def join_records(parts: Iterable[tuple[Any, ...]]) -> Records:
+    """The records of several groups of columns, one after the other."""
     columns = list(zip(*parts, strict=True))
-    ids, conditions, owners = (pa.concat_arrays(column) for column in columns[:3])
-    return Records.of_columns(ids, conditions, owners, np.concatenate(columns[3]), np.concatenate(columns[4]))
+    ids, conditions, owners, labels = (pa.concat_arrays(columns[place]) for place in (0, 1, 2, 5))
+    numbers = np.concatenate(columns[3]), np.concatenate(columns[4])
+    return Records.of_columns(ids, conditions, owners, *numbers, labels)
 
 
-def _texts(column: pa.LargeStringArray) -> Texts:
+def _texts(column: pa.LargeStringArray) -> TextColumn:
     """The bytes of a column without its neighbours'; its offsets begin at 0."""
     if not len(column):
-        return Texts(np.zeros(1, np.int64), np.zeros(0, np.uint8))
+        return TextColumn(np.zeros(1, np.int64), np.zeros(0, np.uint8))
     _, ends, content = column.buffers()
     offsets = np.frombuffer(ends, np.int64)[column.offset : column.offset + len(column) + 1]
     data = np.frombuffer(content, np.uint8) if content is not None and content.size else np.zeros(0, np.uint8)
     if offsets[0]:
-        return Texts(offsets - offsets[0], data[offsets[0] : offsets[-1]])
-    return Texts(offsets, data[: offsets[-1]])
+        return TextColumn(offsets - offsets[0], data[offsets[0] : offsets[-1]])
+    return TextColumn(offsets, data[: offsets[-1]])
 
 
-@numba.njit(cache=True, nogil=True)
-def _hash(texts: Texts, row: int) -> np.uint64:
+@kernel
+def _hash(texts: TextColumn, row: int) -> np.uint64:
     hash_ = np.uint64(14695981039346656037)
     for place in range(texts.offsets[row], texts.offsets[row + 1]):
         hash_ = (hash_ ^ np.uint64(texts.data[place])) * np.uint64(1099511628211)
     return hash_ ^ (hash_ >> np.uint64(32))
 
 
-@numba.njit(cache=True, nogil=True)
-def _fill(table: Shorts, ids: Texts) -> None:
+@kernel
+def _fill(table: I32, ids: TextColumn) -> None:
     """Put every id's row into the first free place from its hash on."""
     mask = np.uint64(len(table) - 1)
     for row in range(len(ids.offsets) - 1):
@@ -195,8 +227,8 @@ def _fill(table: Shorts, ids: Texts) -> None:
         table[place] = row
 
 
-@numba.njit(cache=True, nogil=True)
-def _find(table: Shorts, ids: Texts, wanted: Texts) -> Shorts:
+@kernel
+def _find(table: I32, ids: TextColumn, wanted: TextColumn) -> I32:
     """The row of each wanted id, -1 where there is none."""
     found = np.full(len(wanted.offsets) - 1, -1, np.int32)
     mask = np.uint64(len(table) - 1)

@@ -28,9 +28,9 @@ from sqlalchemy import (
 
 from tamis.errors import TamisError
 from tamis.service.credentials import Sealed, new_secret
-from tamis.service.databases import Database
 from tamis.service.names import check_tenant
-from tamis.store.records import moment, now_us
+from tamis.sql.database import Database
+from tamis.store.records import microseconds, moment, now_us
 from tamis.store.tables import LIVING, subscriptions
 
 Role: TypeAlias = Literal["publish", "subscribe", "admin"]
@@ -84,7 +84,7 @@ class AccountError(TamisError):
 
 
 @dataclass(frozen=True, slots=True)
-class Rights:
+class TenantRights:
     """What a tenant may use.
 
     Attributes:
@@ -119,7 +119,7 @@ class Rights:
             object.__setattr__(self, "operators", tuple(self.operators))
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Rights:
+    def of(cls, given: Mapping[str, Any]) -> TenantRights:
         """The rights of a mapping; what is not given is the default.
 
         Raises:
@@ -133,7 +133,7 @@ class Rights:
         return cls(**given)
 
     @classmethod
-    def stored(cls, text: str) -> Rights:
+    def from_stored(cls, text: str) -> TenantRights:
         """The rights that are in a database; those that this version does not have are passed over."""
         known = {field.name for field in fields(cls)}
         return cls(**{name: value for name, value in json.loads(text).items() if name in known})
@@ -141,17 +141,33 @@ class Rights:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: a tenant, in some roles.
+    """The caller of a request: a tenant with some roles.
 
     Attributes:
         tenant: Its name.
         roles: What it may do.
         token: The id of its token, None for an anonymous publisher.
+        label: What people call the token.
     """
 
     tenant: str
     roles: frozenset[Role]
     token: str | None
+    label: str = ""
+
+    @property
+    def is_operator(self) -> bool:
+        """Does it operate the whole service? An administrator of the tenant `default` does."""
+        return self.tenant == DEFAULT_TENANT and self.may("admin")
+
+    def actor(self, *, without_ticket: bool = False) -> str:
+        """What the history of subscriptions says of changes that it makes.
+
+        >>> Caller("acme", frozenset({"admin"}), "4f3a", "Ann's laptop").actor(without_ticket=True)
+        "token 4f3a, admin without a ticket: Ann's laptop"
+        """
+        right = ", admin without a ticket" if without_ticket else ""
+        return f"token {self.token}{right}" + (f": {self.label}" if self.label else "")
 
     def may(self, role: Role) -> bool:
         """Is it allowed to? An admin is allowed everything within the tenant."""
@@ -159,7 +175,7 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class StoredToken:
     """A token, without its secret."""
 
     id: str
@@ -170,7 +186,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Advertisement:
+class StoredAdvertisement:
     """What a publisher says its events are like."""
 
     id: str
@@ -186,23 +202,23 @@ class Accounts:
         """Connect, and make the tables and the tenant `default` if need be."""
         self.database = Database(url, metadata)
         if self.rights(DEFAULT_TENANT) is None:
-            self.set_rights(DEFAULT_TENANT, Rights())
+            self.set_rights(DEFAULT_TENANT, TenantRights())
 
     # --- tenants -----------------------------------------------------------------------------------------
 
-    def tenants(self) -> dict[str, Rights]:
+    def tenants(self) -> dict[str, TenantRights]:
         """All tenants, and what they may use."""
         with self.database.reading() as connection:
             rows = connection.execute(select(tenants.c.name, tenants.c.rights).order_by(tenants.c.name)).all()
-        return {row.name: Rights.stored(row.rights) for row in rows}
+        return {row.name: TenantRights.from_stored(row.rights) for row in rows}
 
-    def rights(self, tenant: str) -> Rights | None:
+    def rights(self, tenant: str) -> TenantRights | None:
         """What a tenant may use; None if there is no such tenant."""
         with self.database.reading() as connection:
             text = connection.execute(select(tenants.c.rights).where(tenants.c.name == tenant)).scalar()
-        return None if text is None else Rights.stored(text)
+        return None if text is None else TenantRights.from_stored(text)
 
-    def set_rights(self, tenant: str, rights: Rights) -> None:
+    def set_rights(self, tenant: str, rights: TenantRights) -> None:
         """Make a tenant, or change what it may use."""
         text = json.dumps(asdict(rights))
         with self.database.writing() as connection:
@@ -215,8 +231,8 @@ class Accounts:
 
     def new_token(
         self, tenant: str, roles: Iterable[str], label: str = "", keep: Callable[[str], None] | None = None
-    ) -> tuple[Token, str]:
-        """Make a token; gives it, and the text that its holder shows. The text is told nowhere else.
+    ) -> tuple[StoredToken, str]:
+        """Make a token; returns it and its text, which is not stored and cannot be shown again.
 
         Args:
             tenant: For whom.
@@ -228,15 +244,7 @@ class Accounts:
             AccountError: There is no such tenant or role.
         """
         wanted = [*dict.fromkeys(roles)]
-        if unknown := [role for role in wanted if role not in ROLES]:
-            msg = f"there is no role {unknown[0]!r}; expected some of {', '.join(ROLES)}"
-            raise AccountError(msg)
-        if not wanted:
-            msg = f"a token has at least one role of {', '.join(ROLES)}"
-            raise AccountError(msg)
-        if self.rights(tenant) is None:
-            msg = f"there is no tenant {tenant!r}"
-            raise AccountError(msg)
+        self._check_token(tenant, wanted)
         id, created = uuid4().hex[:12], now_us()
         secret, sealed = new_secret()
         text = f"{TOKEN_PREFIX}_{id}_{secret}"
@@ -247,12 +255,41 @@ class Accounts:
                 keep(text)
         return _token(row), text
 
-    def tokens(self, tenant: str) -> list[Token]:
+    def tokens(self, tenant: str) -> list[StoredToken]:
         """The tokens of a tenant, the oldest first."""
         columns = [tokens.c[name] for name in ("id", "tenant", "roles", "label", "created")]
         query = select(*columns).where(tokens.c.tenant == tenant).order_by(tokens.c.created, tokens.c.id)
         with self.database.reading() as connection:
             return [_token(row._mapping) for row in connection.execute(query)]
+
+    def sealed_tokens(self, tenant: str) -> list[tuple[StoredToken, Sealed]]:
+        """The tokens of a tenant with what is kept of their secrets, the oldest first."""
+        query = select(tokens).where(tokens.c.tenant == tenant).order_by(tokens.c.created, tokens.c.id)
+        with self.database.reading() as connection:
+            return [(_token(row._mapping), Sealed(row.salt, row.hash)) for row in connection.execute(query)]
+
+    def put_token(self, token: StoredToken, sealed: Sealed) -> None:
+        """Keep a token of a backup, in place of the one of that id.
+
+        Raises:
+            AccountError: There is no such tenant or role.
+        """
+        self._check_token(token.tenant, token.roles)
+        row = asdict(token) | {"roles": " ".join(token.roles), "created": microseconds(token.created)}
+        with self.database.writing() as connection:
+            connection.execute(tokens.delete().where(tokens.c.id == token.id))
+            connection.execute(insert(tokens).values(**row, **sealed._asdict()))
+
+    def _check_token(self, tenant: str, roles: Sequence[str]) -> None:
+        if unknown := [role for role in roles if role not in ROLES]:
+            msg = f"there is no role {unknown[0]!r}; expected some of {', '.join(ROLES)}"
+            raise AccountError(msg)
+        if not roles:
+            msg = f"a token has at least one role of {', '.join(ROLES)}"
+            raise AccountError(msg)
+        if self.rights(tenant) is None:
+            msg = f"there is no tenant {tenant!r}"
+            raise AccountError(msg)
 
     def remove_token(self, tenant: str, id: str) -> bool:
         """Remove a token; was there one?"""
@@ -261,7 +298,7 @@ class Accounts:
             return connection.execute(tokens.delete().where(*which)).rowcount > 0
 
     def caller(self, text: str) -> Caller | None:
-        """Whose token that is; None if it is nobody's."""
+        """The caller that a token's text stands for; None if it is not valid."""
         prefix, _, rest = text.partition("_")
         id, _, secret = rest.partition("_")
         if prefix != TOKEN_PREFIX or not secret or "\0" in id:
@@ -270,7 +307,7 @@ class Accounts:
             row = connection.execute(select(tokens).where(tokens.c.id == id)).first()
         if row is None or not Sealed(row.salt, row.hash).opens(secret):
             return None
-        return Caller(row.tenant, frozenset(_token(row._mapping).roles), row.id)
+        return Caller(row.tenant, frozenset(_token(row._mapping).roles), row.id, row.label)
 
     # --- tickets -----------------------------------------------------------------------------------------
 
@@ -284,6 +321,12 @@ class Accounts:
         if rows:
             connection.execute(insert(tickets), rows)
 
+    def sealed_tickets(self, subscription_ids: Sequence[str]) -> dict[str, Sealed]:
+        """What is kept of the tickets of subscriptions; of so many as a query may name."""
+        query = select(tickets).where(tickets.c.subscription_id.in_(subscription_ids))
+        with self.database.reading() as connection:
+            return {row.subscription_id: Sealed(row.salt, row.hash) for row in connection.execute(query)}
+
     def is_ticket_of(self, subscription_id: str, ticket: str) -> bool:
         """Is this the ticket of the subscription?"""
         query = select(tickets.c.salt, tickets.c.hash).where(tickets.c.subscription_id == subscription_id)
@@ -292,7 +335,7 @@ class Accounts:
         return row is not None and Sealed(row.salt, row.hash).opens(ticket)
 
     def forget_tickets(self, subscription_ids: Sequence[str]) -> None:
-        """Subscriptions are gone."""
+        """Delete the tickets of subscriptions."""
         with self.database.writing() as connection:
             connection.execute(tickets.delete().where(tickets.c.subscription_id.in_(subscription_ids)))
 
@@ -304,12 +347,12 @@ class Accounts:
 
     # --- advertisements ----------------------------------------------------------------------------------
 
-    def advertisements(self, tenant: str) -> list[Advertisement]:
-        """What the publishers of a tenant advertise, with names as called inside."""
+    def advertisements(self, tenant: str) -> list[StoredAdvertisement]:
+        """What the publishers of a tenant advertise, with qualified names."""
         query = select(advertisements).where(advertisements.c.tenant == tenant).order_by(advertisements.c.id)
         with self.database.reading() as connection:
             return [
-                Advertisement(row.id, row.condition, row.event_type, _time(row.created))
+                StoredAdvertisement(row.id, row.condition, row.event_type, _time(row.created))
                 for row in connection.execute(query)
             ]
 
@@ -328,13 +371,12 @@ class Accounts:
             return connection.execute(advertisements.delete().where(advertisements.c.id == id)).rowcount > 0
 
     def close(self) -> None:
-        """Close the connections."""
         self.database.close()
 
 
-def _token(row: Mapping[Any, Any]) -> Token:
+def _token(row: Mapping[Any, Any]) -> StoredToken:
     roles = tuple(role for role in ROLES if role in row["roles"].split())
-    return Token(row["id"], row["tenant"], roles, row["label"], _time(row["created"]))
+    return StoredToken(row["id"], row["tenant"], roles, row["label"], _time(row["created"]))
 
 
 def _time(us: int) -> datetime:

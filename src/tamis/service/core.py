@@ -1,6 +1,6 @@
-"""Everything that the HTTP API and the page stand on, opened once for the process and run until it ends.
+"""The parts that the HTTP API and the page share, opened once for the process.
 
-What must outlive the process is in the databases; what is here can be lost at any moment.
+Everything durable is in the databases; what is in memory here can be lost at any moment.
 """
 
 from __future__ import annotations
@@ -10,25 +10,29 @@ import logging
 import os
 import time
 from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Literal
 
-from tamis.operators.finding import OperatorSettings
+from tamis.operators.discovery import OperatorSettings
 from tamis.service.accounts import DEFAULT_TENANT, Accounts
-from tamis.service.feed import Feed
-from tamis.service.figures import Figures
+from tamis.service.backup import Backup
+from tamis.service.feed import FeedReader
+from tamis.service.feed_watcher import FeedWatcher
+from tamis.service.group_commit import GroupCommit
+from tamis.service.inbox import Arrival
 from tamis.service.inboxes import open_inbox
-from tamis.service.news import News
-from tamis.service.publishing import Publishing
+from tamis.service.metrics import ServiceMetrics
 from tamis.service.reports import Reports
-from tamis.service.settings import Settings
+from tamis.service.settings import ServiceSettings
 from tamis.service.stream import PROGRESS, STREAM
-from tamis.service.subscribing import Subscriptions
-from tamis.service.supervising import Supervisor
+from tamis.service.subscriptions import TenantSubscriptions
+from tamis.service.supervisor import State, Supervisor
 from tamis.service.webhooks.addresses import Gate
-from tamis.service.webhooks.delivering import Deliverer
+from tamis.service.webhooks.deliverer import Deliverer
 from tamis.service.webhooks.queue import Webhooks
-from tamis.service.webhooks.settings import Delivery
+from tamis.service.webhooks.settings import DeliveryPolicy
 from tamis.store import Store
 from tamis.store.records import microseconds
 
@@ -39,6 +43,37 @@ _TIDY_SECONDS = 60.0
 _FRESH_SECONDS = 0.5
 
 
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether events are matched as soon as they are published.
+
+    Attributes:
+        state: Of the stream, "elsewhere" if the service does not run it, or "stopping".
+        since: From when on, if that is known.
+        waits_for: What the stream waits for while it warms up.
+        reason: Why it failed last, if it has not run since.
+    """
+
+    state: State | Literal["elsewhere", "stopping"]
+    since: datetime | None = None
+    waits_for: str | None = None
+    reason: str | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """Nobody knows of a stream elsewhere, so it is not held against the service."""
+        return self.state in ("running", "elsewhere")
+
+    @property
+    def sentence(self) -> str:
+        """The state, for people."""
+        subject = "the service" if self.state == "stopping" else "the stream"
+        waiting = f", and waits for {self.waits_for}" if self.waits_for else ""
+        failure = f": {self.reason}" if self.reason and self.state == "failed" else ""
+        before = f"; it failed before: {self.reason}" if self.reason and self.state != "failed" else ""
+        return f"{subject} is {self.state}{waiting}{failure}{before}"
+
+
 class Service:
     """The parts of a running service.
 
@@ -47,20 +82,21 @@ class Service:
         store: The subscriptions of record.
         accounts: Tenants, tokens, tickets and advertisements.
         subscriptions: Subscriptions as their owners see them.
+        backup: Reads and restores what people have set up.
         inbox: Published events.
-        publishing: The way into it.
-        feed: Notifications and bad events.
-        webhooks: Who is called, and how that went.
-        deliverer: Calls them.
-        news: Tells of new notifications.
+        inbox_commits: Writes the events of many requests to the inbox together.
+        feed: Notifications and dead letters.
+        webhooks: The state of all webhooks, and their attempts.
+        deliverer: Calls the receivers of webhooks.
+        feed_watcher: Knows the newest notification, and wakes those that wait for the next.
         reports: What the stream did.
-        figures: The service in numbers, for Prometheus.
+        metrics: Metrics of the service, for Prometheus.
         supervisor: Keeps the stream running; None if it runs elsewhere.
         started: When the service was, in seconds since 1970.
-        stopping: Is set when the service ends: whoever waits for news goes home.
+        stopping: Is set when the service ends, so that long polls and streams end, too.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ServiceSettings) -> None:
         """Open everything; nothing runs yet.
 
         Raises:
@@ -70,8 +106,9 @@ class Service:
         settings.folder.mkdir(parents=True, exist_ok=True)
         if settings.operators:
             OperatorSettings.of(list(settings.operators)).load()
-        delivery = Delivery(
+        delivery = DeliveryPolicy(
             attempts=settings.webhook_attempts,
+            pause_after=settings.webhook_pause_after,
             base=settings.webhook_base_seconds,
             timeout=settings.webhook_timeout_seconds,
             allow=settings.webhook_networks,
@@ -81,21 +118,22 @@ class Service:
             self.store = self._open.enter_context(Store.open(settings.database("store")))
             self.accounts = Accounts(settings.database("store"))
             self._open.callback(self.accounts.close)
-            self.feed = Feed(settings.database("feed"))
+            self.feed = FeedReader(settings.database("feed"))
             self._open.callback(self.feed.close)
             self.inbox = open_inbox(settings)
             self._open.callback(self.inbox.close)
         except BaseException:
             self._open.close()
             raise
-        self.webhooks = Webhooks(self.feed.database.engine, gate=Gate(settings.webhook_networks))
-        self.subscriptions = Subscriptions(self.store, self.accounts, self.webhooks, settings)
-        self.publishing = Publishing(self.inbox)
+        self.webhooks = Webhooks(self.feed.database, gate=Gate(settings.webhook_networks))
+        self.subscriptions = TenantSubscriptions(self.store, self.accounts, self.webhooks, settings)
+        self.backup = Backup(self.store, self.accounts, self.subscriptions, self.webhooks)
+        self.inbox_commits: GroupCommit[Arrival, bool] = GroupCommit(self.inbox.append)
         self.deliverer = Deliverer(self.webhooks, self._event_of, delivery)
-        self.news = News(self.feed, self._tell_webhooks)
+        self.feed_watcher = FeedWatcher(self.feed, self._wake_webhooks)
         self.reports = Reports(settings.folder / STREAM / PROGRESS)
         self.supervisor = Supervisor(settings) if settings.stream else None
-        self.figures = Figures(self)
+        self.metrics = ServiceMetrics(self)
         self.started = time.time()
         self.stopping = asyncio.Event()
         self._types: dict[str, tuple[float, frozenset[str]]] = {}
@@ -112,9 +150,9 @@ class Service:
         return file if file.exists() else None
 
     async def run(self) -> None:
-        """Run what works in the background, until `stopping` is set."""
+        """Run the background tasks until `stopping` is set."""
         stop = self.stopping
-        tasks = [self.news.run(stop), self.reports.run(stop), self.deliverer.run(stop), self._tidy(stop)]
+        tasks = [self.feed_watcher.run(stop), self.reports.run(stop), self.deliverer.run(stop), self._tidy(stop)]
         if self.supervisor is not None:
             tasks.append(self.supervisor.run(stop))
         running = [asyncio.create_task(each) for each in tasks]
@@ -125,10 +163,10 @@ class Service:
             await asyncio.gather(*running, return_exceptions=True)
             raise
         finally:
-            await self.publishing.close()
+            await self.inbox_commits.close()
 
     def close(self) -> None:
-        """Give everything back."""
+        """Close all databases."""
         self._open.close()
 
     async def backlog(self) -> int:
@@ -148,36 +186,37 @@ class Service:
         return names
 
     def forget_types(self) -> None:
-        """Event types were declared: look at them anew."""
+        """Drop the cached event types, after one was declared or dropped."""
         self._types.clear()
 
-    def troubles(self) -> list[str]:
-        """Why the service is not ready to match events; nothing if it is."""
+    def readiness(self) -> Readiness:
+        """Whether events are matched, and what keeps them from it."""
         if self.stopping.is_set():
-            return ["the service is stopping"]
-        if self.supervisor is None or self.supervisor.state == "running":
-            return []
-        why = f": {self.supervisor.reason}" if self.supervisor.reason else ""
-        return [f"the stream is {self.supervisor.state}{why}"]
+            return Readiness("stopping")
+        stream = self.supervisor
+        if stream is None:
+            return Readiness("elsewhere", datetime.fromtimestamp(self.started, UTC))
+        return Readiness(stream.state, stream.since, stream.waits_for, stream.reason)
 
     def tidy(self) -> None:
-        """Forget what is old, and what belongs to subscriptions that have ended."""
+        """Delete old events and notifications, and what belongs to subscriptions that have ended."""
         now = datetime.now(UTC)
-        kept = now - timedelta(days=self.settings.keep_feed_days)
         self.store.expire(now)
         gone = self.accounts.forget_ended_tickets()
         for id in self.subscriptions.ended_webhooks():
             self.webhooks.remove(id)
         events = self.inbox.forget(now - timedelta(days=self.settings.keep_events_days))
-        notifications = self.feed.forget(kept)
-        attempts = self.webhooks.trim(microseconds(kept))
-        if gone or events or notifications or attempts:
+        notifications = self.feed.forget(now - timedelta(days=self.settings.keep_feed_days))
+        attempts = self.webhooks.trim(microseconds(now - timedelta(days=self.settings.keep_attempts_days)))
+        changes = self.store.trim_older(now - timedelta(days=self.settings.keep_changes_days))
+        if gone or events or notifications or attempts or changes:
             _log.info(
-                "forgot %d tickets, %d events, %d notifications, %d attempts",
+                "forgot %d tickets, %d events, %d notifications, %d attempts and failed deliveries, %d changes",
                 gone,
                 events,
                 notifications,
                 attempts,
+                changes,
             )
 
     async def _tidy(self, stop: asyncio.Event) -> None:
@@ -195,12 +234,12 @@ class Service:
         found = self.inbox.get([id]).get(id)
         return None if found is None else found.value
 
-    def _tell_webhooks(self, before: int, now: int) -> None:
-        self.deliverer.wake(self.webhooks.touched(before, now))
+    def _wake_webhooks(self, before: int, now: int) -> None:
+        self.deliverer.wake(self.webhooks.subscriptions_between(before, now))
 
 
 def _write_secret(file: Path, text: str) -> None:
-    """Write a file that nobody else can read, whole or not at all."""
+    """Write a file that only its owner can read, atomically."""
     aside = file.with_suffix(".new")
     aside.unlink(missing_ok=True)
     with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:

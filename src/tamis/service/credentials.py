@@ -1,8 +1,7 @@
-"""Secrets that are handed out once and kept as salted hashes: tokens of the API, tickets of subscriptions.
+"""Secrets that are shown once and stored as salted hashes: tokens of the API, tickets of subscriptions.
 
-A secret has 256 bits from the system's source of randomness, so nobody can try them out, and one round of SHA-256
-with a salt is enough to keep whoever reads the database from using it. Comparison takes the same time whatever it
-is compared with.
+A secret has 256 random bits, too many to guess. So one round of SHA-256 with a salt is enough: a slow hash
+protects passwords that people choose, and these are none. Secrets are compared in constant time.
 """
 
 from __future__ import annotations

@@ -1,30 +1,30 @@
-"""The feed: notifications by number, for whoever asks what is new; and the sink that fills it, once.
+"""The feed: all notifications under growing numbers, the sink that writes them, and the reader.
 
-A batch becomes part of the feed whole, in one transaction with its commit. Numbers grow with every notification
-and become visible in their order, so a reader that keeps the last number it has seen misses nothing and sees
-nothing twice. A notification that is there stays where it is when its event comes again.
+A batch is written in one transaction with the record of its commit, so it is in the feed once. Numbers become
+visible in their order: a reader that keeps the last number it has seen misses nothing and sees nothing twice. A
+notification keeps its number when its event is matched again.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, ClassVar
 
 import pyarrow as pa
-from sqlalchemy import Connection, Table, func, insert, select, update
-from sqlalchemy.dialects import postgresql
+from sqlalchemy import Connection, Table, func, select
 
 from tamis.notifications import dead_letter_ids
-from tamis.service.databases import Database
 from tamis.service.feed_tables import commits, dead_letters, feed, metadata
 from tamis.service.inbox import counts_between, first_since
-from tamis.service.names import inside, outside, tenant_of
+from tamis.service.names import local_name, tenant_of
 from tamis.sinks.base import Committed, Delivery, without_duplicates
+from tamis.sql.commits import commit_once
+from tamis.sql.database import Database
+from tamis.sql.rows import KEEP, insert_rows
 from tamis.store.records import microseconds, moment
-
-_ROWS = 5_000
 
 
 class FeedSink:
@@ -40,51 +40,39 @@ class FeedSink:
     def commit(self, delivery: Delivery) -> Committed:
         """Insert what is new of a delivery, unless it was committed before."""
         key = {"query": delivery.query, "batch": delivery.batch}
-        is_this = commits.c.query == delivery.query, commits.c.batch == delivery.batch
-        rest = without_duplicates(_named(delivery))
+        new = without_duplicates(_with_tenant_ids(delivery))
+        count = new.notifications.num_rows
+
+        def write() -> tuple[int, int]:
+            written = _insert(connection, feed, _feed_rows(new, key))
+            _insert(connection, dead_letters, _dead_rows(new, key))
+            return written, count - written
+
         with self._database.writing() as connection:
-            found = connection.execute(select(commits.c.written, commits.c.repeated).where(*is_this)).first()
-            if found is not None:
-                return Committed(found.written, found.repeated, again=True)
-            row = {"at": microseconds(delivery.at), "version": delivery.version, "dead": rest.dead.num_rows}
-            connection.execute(insert(commits).values(**key, **row, written=0, repeated=0))
-            written = self._add(connection, feed, _feed_rows(rest, key))
-            self._add(connection, dead_letters, _dead_rows(rest, key))
-            counts = {"written": written, "repeated": rest.notifications.num_rows - written}
-            connection.execute(update(commits).where(*is_this).values(**counts))
-            return Committed(**counts)
+            values = {"at": microseconds(delivery.at), "version": delivery.version, "dead": new.dead.num_rows}
+            return Committed(*commit_once(connection, commits, key, values, write))
 
     def check(self) -> None:
-        """It was connected to when it was made."""
+        """Begin a transaction that may write, and write nothing."""
+        with self._database.writing():
+            pass
 
     def describe(self) -> str:
         """What it is and where, without a password."""
         return f"feed in {self._database.where}, exactly once"
 
     def close(self) -> None:
-        """Close the connections."""
         self._database.close()
 
-    def _add(self, connection: Connection, table: Table, columns: Mapping[str, list[Any]]) -> int:
-        """Insert the rows whose ids are not there; how many were not?"""
-        rows = [*zip(*columns.values(), strict=True)]
-        if not rows:
-            return 0
-        if self._database.is_sqlite:
-            places = ", ".join("?" for _ in columns)
-            text = f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({places}) ON CONFLICT DO NOTHING"
-            counted = connection.execution_options(preserve_rowcount=True)
-            return counted.exec_driver_sql(text, rows).rowcount
-        made = 0
-        for start in range(0, len(rows), _ROWS):
-            part = [dict(zip(columns, row, strict=True)) for row in rows[start : start + _ROWS]]
-            statement = postgresql.insert(table).on_conflict_do_nothing().returning(table.c.seq)
-            made += len(connection.execute(statement, part).all())
-        return made
+
+def _insert(connection: Connection, table: Table, columns: Mapping[str, list[Any]]) -> int:
+    """Insert the rows whose ids are not there; gives how many that were."""
+    rows = zip(*columns.values(), strict=True)
+    return insert_rows(connection, table, columns, rows, len(columns["id"]), KEEP)
 
 
-def _named(delivery: Delivery) -> Delivery:
-    """The delivery with ids of bad events that depend on the ids of events: whoever else sent the same text."""
+def _with_tenant_ids(delivery: Delivery) -> Delivery:
+    """The delivery with ids of dead letters made of the ids of events: two tenants may send the same text."""
     dead = delivery.dead
     ids = dead_letter_ids(dead["event_id"].fill_null(""), dead["id"])
     return replace(delivery, dead=dead.set_column(0, dead.schema.field("id"), ids))
@@ -92,7 +80,7 @@ def _named(delivery: Delivery) -> Delivery:
 
 def _feed_rows(delivery: Delivery, key: Mapping[str, Any]) -> dict[str, list[Any]]:
     table = delivery.notifications
-    names = ("id", "subscription_id", "event_id", "event_type", "revision", "version")
+    names = ("id", "subscription_id", "event_id", "event_type", "revision", "version", "label", "attributes")
     columns = {name: table[name].to_pylist() for name in names}
     columns |= {name: table[name].cast(pa.int64()).to_pylist() for name in ("event_time", "matched_at")}
     columns["tenant"] = [tenant_of(id) for id in columns["subscription_id"]]
@@ -104,13 +92,11 @@ def _dead_rows(delivery: Delivery, key: Mapping[str, Any]) -> dict[str, list[Any
     columns = {name: table[name].to_pylist() for name in ("id", "event_id", "kind", "reason", "original")}
     columns["at"] = table["at"].cast(pa.int64()).to_pylist()
     columns["tenant"] = [tenant_of(id or "") for id in columns["event_id"]]
-    told = zip(columns["reason"], columns["tenant"], strict=True)
-    columns["reason"] = [reason.replace(f"'{inside(tenant, '')}", "'") for reason, tenant in told]
     return columns | {name: [value] * table.num_rows for name, value in key.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Notification:
+class TenantNotification:
     """A match in the feed.
 
     Attributes:
@@ -122,8 +108,11 @@ class Notification:
         revision: Of the subscription.
         version: Of the snapshot that the event was matched with.
         event_time: When the event happened, if it says so.
-        matched_at: The time of the batch.
+        matched_at: When the match was made.
         batch: Its number.
+        owner: The tenant.
+        label: What the subscription was called when it matched, if it had a label.
+        attributes: Those of the event that the settings ask for (`keep_attributes`).
     """
 
     seq: int
@@ -136,10 +125,13 @@ class Notification:
     event_time: datetime | None
     matched_at: datetime
     batch: int
+    owner: str
+    label: str | None
+    attributes: dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
-class BadEvent:
+class FeedDeadLetter:
     """An event that could not be matched.
 
     Attributes:
@@ -163,8 +155,8 @@ class BadEvent:
     batch: int
 
 
-class Feed:
-    """What readers ask; all methods may be called from any thread and process."""
+class FeedReader:
+    """Reads the feed; thread-safe, and safe beside other processes."""
 
     def __init__(self, url: str) -> None:
         """Connect, and make the tables if need be."""
@@ -177,7 +169,7 @@ class Feed:
 
     def after(
         self, tenant: str, seq: int, *, limit: int, subscription: str | None = None, upto: int | None = None
-    ) -> list[Notification]:
+    ) -> list[TenantNotification]:
         """The notifications of a tenant with greater numbers, the oldest first."""
         query = select(*_SHOWN).where(feed.c.seq > seq, _whose(tenant, subscription)).order_by(feed.c.seq)
         if upto is not None:
@@ -186,19 +178,27 @@ class Feed:
 
     def before(
         self, tenant: str, seq: int | None, *, limit: int, subscription: str | None = None
-    ) -> list[Notification]:
+    ) -> list[TenantNotification]:
         """The notifications of a tenant with smaller numbers, the newest first."""
         query = select(*_SHOWN).where(_whose(tenant, subscription)).order_by(feed.c.seq.desc())
         if seq is not None:
             query = query.where(feed.c.seq < seq)
         return self._notifications(query.limit(limit))
 
-    def of_event(self, event_id: str, *, limit: int, after: int = 0) -> list[Notification]:
-        """The notifications of an event, by its id inside, with greater numbers."""
+    def of_event(self, event_id: str, *, limit: int, after: int = 0) -> list[TenantNotification]:
+        """The notifications of an event, by its qualified id, with greater numbers."""
         query = select(*_SHOWN).where(feed.c.event_id == event_id, feed.c.seq > after)
         return self._notifications(query.order_by(feed.c.seq).limit(limit))
 
-    def get(self, tenant: str, id: str) -> Notification | None:
+    def newest(self, tenant: str | None, *, limit: int) -> list[tuple[str, int, datetime]]:
+        """Qualified event, batch and time of match of the last notifications, of a tenant or of all."""
+        query = select(feed.c.event_id, feed.c.batch, feed.c.matched_at).order_by(feed.c.seq.desc()).limit(limit)
+        if tenant is not None:
+            query = query.where(feed.c.tenant == tenant)
+        with self.database.reading() as connection:
+            return [(id, batch, _time(at)) for id, batch, at in connection.execute(query)]
+
+    def get(self, tenant: str, id: str) -> TenantNotification | None:
         """One notification of a tenant."""
         found = self._notifications(select(*_SHOWN).where(feed.c.id == id, feed.c.tenant == tenant))
         return found[0] if found else None
@@ -232,37 +232,45 @@ class Feed:
         query = query.group_by(feed.c.subscription_id).order_by(counted.desc(), feed.c.subscription_id)
         with self.database.reading() as connection:
             rows = connection.execute(query.limit(limit)).all()
-        return [(outside(row[0]), row[1]) for row in rows]
+        return [(local_name(row[0]), row[1]) for row in rows]
 
-    def bad_events(self, tenant: str, *, before: int | None = None, limit: int) -> list[BadEvent]:
-        """What could not be matched, the newest first."""
+    def dead_letters(self, tenant: str, *, before: int | None = None, limit: int) -> list[FeedDeadLetter]:
+        """The dead letters of a tenant, the newest first."""
         table = dead_letters.c
         query = select(dead_letters).where(table.tenant == tenant).order_by(table.seq.desc()).limit(limit)
         if before is not None:
             query = query.where(table.seq < before)
         with self.database.reading() as connection:
-            return [_bad(row) for row in connection.execute(query)]
+            return [_dead_letter(row) for row in connection.execute(query)]
 
-    def bad_event(self, tenant: str, id: str) -> BadEvent | None:
-        """One of them."""
+    def dead_letter(self, tenant: str, id: str) -> FeedDeadLetter | None:
+        """One dead letter of a tenant."""
         query = select(dead_letters).where(dead_letters.c.tenant == tenant, dead_letters.c.id == id)
         with self.database.reading() as connection:
             row = connection.execute(query).first()
-        return None if row is None else _bad(row)
+        return None if row is None else _dead_letter(row)
 
-    def forget_bad(self, tenant: str, id: str) -> None:
-        """Remove one of them: it was published again."""
+    def dead_letter_of(self, event_id: str) -> FeedDeadLetter | None:
+        """The last dead letter that an event became, by its qualified id."""
+        query = select(dead_letters).where(dead_letters.c.event_id == event_id)
+        with self.database.reading() as connection:
+            row = connection.execute(query.order_by(dead_letters.c.seq.desc()).limit(1)).first()
+        return None if row is None else _dead_letter(row)
+
+    def forget_dead_letter(self, tenant: str, id: str) -> None:
+        """Remove a dead letter, after it was published again."""
         with self.database.writing() as connection:
             connection.execute(
                 dead_letters.delete().where(dead_letters.c.tenant == tenant, dead_letters.c.id == id)
             )
 
     def forget(self, before: datetime) -> int:
-        """Remove notifications and bad events from before a time, but not the last; gives how many."""
+        """Remove notifications and dead letters from before a time, but not the last; gives how many."""
         us = microseconds(before)
         with self.database.writing() as connection:
-            last = select(func.max(feed.c.seq)).scalar_subquery()
-            gone = connection.execute(feed.delete().where(feed.c.matched_at < us, feed.c.seq < last)).rowcount
+            last = connection.execute(select(func.max(feed.c.seq))).scalar_one() or 0
+            end = min(first_since(connection, feed.c.seq, feed.c.matched_at, us), last)
+            gone = connection.execute(feed.delete().where(feed.c.matched_at < us, feed.c.seq < end)).rowcount
             # The last batch of a query may be done again, however long ago it was.
             same = commits.alias()
             newest = select(func.max(same.c.batch)).where(same.c.query == commits.c.query).scalar_subquery()
@@ -270,42 +278,62 @@ class Feed:
             return gone + connection.execute(dead_letters.delete().where(dead_letters.c.at < us)).rowcount
 
     def close(self) -> None:
-        """Close the connections."""
         self.database.close()
 
-    def _notifications(self, query: Any) -> list[Notification]:
+    def _notifications(self, query: Any) -> list[TenantNotification]:
         with self.database.reading() as connection:
             return [_notification(row) for row in connection.execute(query)]
 
 
 def _whose(tenant: str, subscription: str | None) -> Any:
-    """Of a tenant, or of one of its subscriptions, as called inside."""
+    """Rows of a tenant, or of one of its subscriptions by its qualified id."""
     return feed.c.tenant == tenant if subscription is None else feed.c.subscription_id == subscription
 
 
-_SHOWN = tuple(feed.c[each.name] for each in fields(Notification))
+_COLUMNS = {"owner": "tenant"}
+"""Fields whose columns have other names."""
+_SHOWN = tuple(feed.c[_COLUMNS.get(each.name, each.name)] for each in fields(TenantNotification))
 
 
-def _notification(row: Any) -> Notification:
+def _notification(row: Any) -> TenantNotification:
     """A row of `_SHOWN`, taken by place: readers ask for tens of thousands in a second."""
-    seq, id, subscription_id, event_id, event_type, revision, version, event_time, matched_at, batch = row
-    return Notification(
+    (
+        seq,
+        id,
+        subscription_id,
+        event_id,
+        event_type,
+        revision,
+        version,
+        event_time,
+        matched_at,
+        batch,
+        owner,
+        label,
+        attributes,
+    ) = row
+    return TenantNotification(
         seq=seq,
         id=id,
-        subscription_id=outside(subscription_id),
-        event_id=outside(event_id),
-        event_type=outside(event_type),
+        subscription_id=local_name(subscription_id),
+        event_id=local_name(event_id),
+        event_type=local_name(event_type),
         revision=revision,
         version=version,
         event_time=moment(event_time),
         matched_at=_time(matched_at),
         batch=batch,
+        owner=owner,
+        label=label,
+        attributes=None if attributes is None else json.loads(attributes),
     )
 
 
-def _bad(row: Any) -> BadEvent:
-    name = None if row.event_id is None else outside(row.event_id)
-    return BadEvent(row.seq, row.id, name, row.kind, row.reason, bytes(row.original), _time(row.at), row.batch)
+def _dead_letter(row: Any) -> FeedDeadLetter:
+    name = None if row.event_id is None else local_name(row.event_id)
+    return FeedDeadLetter(
+        row.seq, row.id, name, row.kind, row.reason, bytes(row.original), _time(row.at), row.batch
+    )
 
 
 def _time(us: int) -> datetime:

@@ -1,4 +1,4 @@
-"""The tables of the feed: every notification under a growing number, bad events, and what was committed.
+"""The tables of the feed: every notification under a growing number, dead letters, and what was committed.
 
 Times are microseconds since 1970, UTC.
 """
@@ -26,6 +26,9 @@ feed = Table(
     Column("matched_at", BigInteger, nullable=False),
     Column("query", Text, nullable=False),
     Column("batch", BigInteger, nullable=False),
+    # These two came later: databases of earlier versions get them when they are opened.
+    Column("label", Text),
+    Column("attributes", Text),  # a JSON object
     sqlite_autoincrement=True,
 )
 Index("tamis_feed_tenant", feed.c.tenant, feed.c.seq)
@@ -48,6 +51,7 @@ dead_letters = Table(
     sqlite_autoincrement=True,
 )
 Index("tamis_bad_events_tenant", dead_letters.c.tenant, dead_letters.c.seq)
+Index("tamis_bad_events_event", dead_letters.c.event_id)
 
 commits = Table(
     "tamis_feed_commits",

@@ -1,10 +1,10 @@
-"""The inbox: every event that was accepted, in the order of its number, before anybody was told that it was.
+"""The inbox: an append-only table of all accepted events, written before a publisher gets its answer.
 
-An append-only table. What has a number stays as it is until it is old and done with; the stream reads from number
-to number. An event that comes again under the same id is not taken a second time.
+An event gets the next number and keeps it until it is old and the stream has finished with it; the stream reads
+ranges of numbers. An event whose id is known is not accepted a second time.
 
-Where the stream reads another log (Kafka), events are in that log first, and what is here is a copy for people to
-look at, and to know ids again. An event whose copy was not written before a crash may be in the log twice.
+If the stream reads from Kafka, events are written there first. Then the inbox is a copy, for pages and to
+recognise ids; an event whose copy was not written before a crash may be in Kafka twice.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ from sqlalchemy import (
     update,
 )
 
-from tamis.service.databases import Database
 from tamis.service.names import tenant_of
+from tamis.sql.database import Database
+from tamis.sql.rows import insert_rows, rows_by_key
 from tamis.store.records import microseconds, moment, now_us
 
 _LOCK = 0x74616D6975
@@ -43,7 +44,7 @@ _LOCK = 0x74616D6975
 
 metadata = MetaData()
 
-# A number grows by one with each event: SQLite's own row number, and nobody else's.
+# One more with each event: SQLite's rowid, which needs exactly the type INTEGER.
 _NUMBER = BigInteger().with_variant(Integer(), "sqlite")
 
 events = Table(
@@ -70,7 +71,7 @@ position = Table(
 
 
 class Arrival(NamedTuple):
-    """An event that comes in: its id and type as they are called inside, and its JSON text."""
+    """An event to append: its qualified id and type, and its JSON text."""
 
     id: str
     event_type: str
@@ -78,13 +79,13 @@ class Arrival(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class InboxEvent:
     """An event in the inbox.
 
     Attributes:
         number: One more than that of the event before.
-        id: As it is called inside.
-        event_type: As it is called inside.
+        id: Qualified.
+        event_type: Qualified.
         at: When it was accepted.
         value: Its JSON text.
     """
@@ -96,7 +97,6 @@ class Accepted:
     value: bytes
 
     def event(self) -> Any:
-        """The event itself."""
         return json.loads(self.value)
 
 
@@ -139,20 +139,18 @@ class Inbox:
         if self._log is not None:
             self._log.write(arrivals if replay else self._unknown(arrivals))
         with self._database.writing() as connection:
-            if not self._database.is_sqlite:
-                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+            self._database.lock(connection, _LOCK)
             at = now_us()
-            known = set() if replay else self._known(connection, [each.id for each in arrivals])
+            known = set() if replay else _known_ids(connection, [each.id for each in arrivals])
             rows, is_new = [], []
             for each in arrivals:
                 is_new.append(each.id not in known)
                 if is_new[-1]:
                     if not replay:
                         known.add(each.id)
-                    rows.append((None if replay else each.id, each.id, tenant_of(each.id), each.event_type, at))
-            if rows:
-                values = (each.value for each, new in zip(arrivals, is_new, strict=True) if new)
-                self._insert(connection, [(*row, value) for row, value in zip(rows, values, strict=True)])
+                    key = None if replay else each.id
+                    rows.append((key, each.id, tenant_of(each.id), each.event_type, at, each.value))
+            insert_rows(connection, events, _COLUMNS, rows, len(rows))
         return is_new
 
     def end(self) -> int:
@@ -165,6 +163,12 @@ class Inbox:
         with self._database.reading() as connection:
             done: int = connection.execute(select(position.c.done)).scalar_one()
             return max(0, self._end(connection) - done)
+
+    def done(self) -> int:
+        """The stream is done with all events up to this number."""
+        with self._database.reading() as connection:
+            number: int = connection.execute(select(position.c.done)).scalar_one()
+            return number
 
     def behind(self, tenant: str | None = None) -> tuple[int, datetime | None]:
         """How many events, of a tenant or of all, the stream has not done with, and when the oldest came."""
@@ -212,19 +216,25 @@ class Inbox:
         with self._database.reading() as connection:
             return [tuple(row) for row in connection.execute(query)]
 
-    def get(self, ids: Iterable[str]) -> dict[str, Accepted]:
-        """Events by their ids inside, as far as they are still there."""
+    def get(self, ids: Iterable[str]) -> dict[str, InboxEvent]:
+        """Events by their qualified ids, as far as they are kept."""
         wanted = [*ids]
-        found: dict[str, Accepted] = {}
+        found: dict[str, InboxEvent] = {}
         with self._database.reading() as connection:
             for start in range(0, len(wanted), 500):
                 query = select(*_SHOWN).where(events.c.key.in_(wanted[start : start + 500]))
-                found |= {row.id: _accepted(row) for row in connection.execute(query)}
+                found |= {row.id: _inbox_event(row) for row in connection.execute(query)}
         return found
+
+    def accepted_at(self, ids: Sequence[str]) -> dict[str, datetime]:
+        """When events were accepted, by their qualified ids, as far as they are kept."""
+        with self._database.reading() as connection:
+            rows = [*rows_by_key(connection, events, ("key", "at"), "key", ids)]
+        return {key: _time(at) for key, at in rows}
 
     def recent(
         self, tenant: str, *, limit: int, before: int | None = None, event_type: str | None = None
-    ) -> list[Accepted]:
+    ) -> list[InboxEvent]:
         """The events of a tenant that were accepted last, the newest first."""
         query = select(*_SHOWN).where(events.c.tenant == tenant).order_by(events.c.number.desc()).limit(limit)
         if before is not None:
@@ -232,18 +242,19 @@ class Inbox:
         if event_type is not None:
             query = query.where(events.c.event_type == event_type)
         with self._database.reading() as connection:
-            return [_accepted(row) for row in connection.execute(query)]
+            return [_inbox_event(row) for row in connection.execute(query)]
 
     def forget(self, before: datetime) -> int:
         """Remove events that were accepted earlier than that and are done with; gives how many."""
         with self._database.writing() as connection:
             done = select(position.c.done).scalar_subquery()
             last = select(func.max(events.c.number)).scalar_subquery()
-            old = events.c.at < microseconds(before), events.c.number <= done, events.c.number < last
+            us = microseconds(before)
+            kept = first_since(connection, events.c.number, events.c.at, us)  # finds it without a look at all rows
+            old = events.c.at < us, events.c.number <= done, events.c.number < last, events.c.number < kept
             return connection.execute(events.delete().where(*old)).rowcount
 
     def close(self) -> None:
-        """Close all connections."""
         if self._log is not None:
             self._log.close()
         self._database.close()
@@ -251,7 +262,7 @@ class Inbox:
     def _unknown(self, arrivals: Sequence[Arrival]) -> list[Arrival]:
         """The first of each id that is not here."""
         with self._database.reading() as connection:
-            known = self._known(connection, [each.id for each in arrivals])
+            known = _known_ids(connection, [each.id for each in arrivals])
         first: dict[str, Arrival] = {}
         for each in arrivals:
             if each.id not in known:
@@ -261,28 +272,24 @@ class Inbox:
     def _end(self, connection: Any) -> int:
         return connection.execute(select(func.max(events.c.number))).scalar_one() or 0
 
-    def _known(self, connection: Any, ids: list[str]) -> set[str]:
-        if self._database.is_sqlite:
-            query = "SELECT key FROM tamis_events WHERE key IN (SELECT value FROM json_each(?))"
-            found = connection.exec_driver_sql(query, (json.dumps(ids),))
-        else:
-            found = connection.exec_driver_sql("SELECT key FROM tamis_events WHERE key = ANY(%s)", (ids,))
-        return {row[0] for row in found}
 
-    def _insert(self, connection: Any, rows: list[tuple[Any, ...]]) -> None:
-        place = "?" if self._database.is_sqlite else "%s"
-        names = "key, id, tenant, event_type, at, value"
-        places = ", ".join([place] * 6)
-        connection.exec_driver_sql(f"INSERT INTO tamis_events ({names}) VALUES ({places})", rows)
+def _known_ids(connection: Connection, ids: list[str]) -> set[str]:
+    """Those of the ids under which an event was published."""
+    return {key for (key,) in rows_by_key(connection, events, ("key",), "key", ids)}
 
 
+_COLUMNS = ("key", "id", "tenant", "event_type", "at", "value")
 _SHOWN = events.c.number, events.c.id, events.c.event_type, events.c.at, events.c.value
 
 
-def _accepted(row: Any) -> Accepted:
-    at = moment(row.at)
-    assert at is not None, "an event has a time"
-    return Accepted(row.number, row.id, row.event_type, at, bytes(row.value))
+def _inbox_event(row: Any) -> InboxEvent:
+    return InboxEvent(row.number, row.id, row.event_type, _time(row.at), bytes(row.value))
+
+
+def _time(us: int) -> datetime:
+    at = moment(us)
+    assert at is not None, "a number of microseconds is a time"
+    return at
 
 
 # Numbers and times grow together, but only numbers are indexed: a moment is found by halving, and what lies

@@ -1,6 +1,6 @@
-"""The inbox as a source of Spark's: offsets are the numbers of events, a partition is a range of them.
+"""The inbox as a data source of Spark: an offset is the number of an event, a partition a range of numbers.
 
-Spark makes a reader for every task; the connections to the database belong to the process, and are kept.
+Spark makes a reader for every task. Connections to the database are kept by the process, not by the reader.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def open_inbox(spark: SparkSession, url: str, *, most_events: int, partitions: i
 
 
 class InboxSource(DataSource):
-    """Spark's entry point."""
+    """The data source that Spark finds by its name."""
 
     @classmethod
     def name(cls) -> str:
@@ -48,17 +48,15 @@ class InboxSource(DataSource):
         return NAME
 
     def schema(self) -> str:
-        """Of the rows."""
         return "id string, event_type string, value binary"
 
     def streamReader(self, schema: Any) -> DataSourceStreamReader:
-        """What reads it."""
         options = self.options
         return InboxReader(options["url"], int(options["most_events"]), int(options["partitions"]))
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers(InputPartition):
+class NumberRange(InputPartition):
     """The events after one number and up to another."""
 
     after: int
@@ -98,11 +96,11 @@ class InboxReader(DataSourceStreamReader):
         if first < last:
             self._inbox.begin(last)
         size = -(-(last - first) // self._partitions) or 1
-        return [Numbers(at, min(at + size, last)) for at in range(first, last, size)]
+        return [NumberRange(at, min(at + size, last)) for at in range(first, last, size)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The events of a range."""
-        assert isinstance(partition, Numbers), "made by `partitions`"
+        assert isinstance(partition, NumberRange), "made by `partitions`"
         for after in range(partition.after, partition.upto, _ROWS):
             rows = self._inbox.between(after, min(after + _ROWS, partition.upto))
             columns = zip(*rows, strict=True) if rows else ((),) * len(_SCHEMA)
@@ -115,9 +113,9 @@ class InboxReader(DataSourceStreamReader):
 
     @property
     def _inbox(self) -> Inbox:
-        return _opened(self._url)
+        return _inbox_of_process(self._url)
 
 
 @cache
-def _opened(url: str) -> Inbox:
+def _inbox_of_process(url: str) -> Inbox:
     return Inbox(url)

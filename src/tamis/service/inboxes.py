@@ -1,6 +1,6 @@
-"""Where published events go and where the stream reads them: a database alone, or Kafka with a copy in a database.
+"""Where published events are written and the stream reads them: a database, or Kafka with a copy in a database.
 
-Nothing else in the service knows which of the two it is.
+No other module of the service knows which of the two is in use.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tamis.errors import TamisError
 from tamis.service.inbox import Inbox
-from tamis.service.settings import Settings
+from tamis.service.settings import ServiceSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-def open_inbox(settings: Settings) -> Inbox:
+def open_inbox(settings: ServiceSettings) -> Inbox:
     """The inbox that publishers write to.
 
     Raises:
@@ -32,9 +32,9 @@ def open_inbox(settings: Settings) -> Inbox:
     url = settings.database("inbox")
     if not settings.kafka:
         return Inbox(url)
-    from tamis.service.kafka import KafkaLog, Topic
+    from tamis.service.kafka import KafkaLog
 
-    log = KafkaLog(Topic.of(settings.kafka), most_bytes=settings.event_bytes)
+    log = KafkaLog(settings.kafka_topic(), most_bytes=settings.event_bytes)
     try:
         return Inbox(url, log)
     except BaseException:
@@ -42,12 +42,12 @@ def open_inbox(settings: Settings) -> Inbox:
         raise
 
 
-def open_events(settings: Settings, spark: SparkSession) -> DataFrame:
+def open_events(settings: ServiceSettings, spark: SparkSession) -> DataFrame:
     """What was published, as the stream reads it: columns `id`, `event_type` and `value`."""
     if settings.kafka:
-        from tamis.service.kafka import Topic, make_topic, open_topic
+        from tamis.service.kafka import make_topic, open_topic
 
-        topic = Topic.of(settings.kafka)
+        topic = settings.kafka_topic()
         make_topic(topic)
         return open_topic(spark, topic, most_events=settings.batch_events)
     from tamis.service.inbox_source import open_inbox as open_source
@@ -56,7 +56,7 @@ def open_events(settings: Settings, spark: SparkSession) -> DataFrame:
     return open_source(spark, settings.database("inbox"), most_events=settings.batch_events, partitions=cores)
 
 
-class Position(Protocol):
+class StreamPosition(Protocol):
     """Tells the inbox how far the stream is."""
 
     def backlog(self, seen: int) -> int | None:
@@ -66,20 +66,20 @@ class Position(Protocol):
         """Now and then, whether there are batches or not."""
 
 
-def open_position(settings: Settings, stack: ExitStack) -> Position:
+def open_position(settings: ServiceSettings, stack: ExitStack) -> StreamPosition:
     """What tells the inbox how far the stream is; `stack` gives back what is open."""
     inbox = Inbox(settings.database("inbox"))
     stack.callback(inbox.close)
     if not settings.kafka:
-        return _InDatabase(inbox)
-    from tamis.service.kafka import Topic, Watermarks
+        return _DatabasePosition(inbox)
+    from tamis.service.kafka import Watermarks
 
-    watermarks = Watermarks(Topic.of(settings.kafka))
+    watermarks = Watermarks(settings.kafka_topic())
     stack.callback(watermarks.close)
-    return _InKafka(inbox, watermarks)
+    return _KafkaPosition(inbox, watermarks)
 
 
-class _InDatabase:
+class _DatabasePosition:
     """The source says which events a batch reads; when the batch is committed they are done."""
 
     def __init__(self, inbox: Inbox) -> None:
@@ -93,16 +93,16 @@ class _InDatabase:
         """Every batch says so itself."""
 
 
-class _InKafka:
+class _KafkaPosition:
     """A copy has no place in Kafka: when nothing waits there, all copies are done that were made before."""
 
     def __init__(self, inbox: Inbox, watermarks: Watermarks) -> None:
         self._inbox = inbox
         self._watermarks = watermarks
-        self._trouble: str | None = None
+        self._failure: str | None = None
 
     def backlog(self, seen: int) -> int | None:
-        """What Spark says of the batch before is old news; `look` comes soon."""
+        """Spark reports the batch before this one, so `look` updates the position instead."""
         return self._inbox.waiting()
 
     def look(self, query: StreamingQuery) -> None:
@@ -110,16 +110,16 @@ class _InKafka:
             return
         end = self._inbox.end()
         try:
-            behind = self._watermarks.behind(_done(query.lastProgress))
+            behind = self._watermarks.behind(_next_offsets(query.lastProgress))
         except TamisError as error:
-            if str(error) != self._trouble:
+            if str(error) != self._failure:
                 _log.warning("%s", error)
-            self._trouble = str(error)
+            self._failure = str(error)
             return
         self._inbox.finish_upto(end - behind)
 
 
-def _done(progress: Any) -> dict[str, int] | None:
+def _next_offsets(progress: Any) -> dict[str, int] | None:
     """The number of the next record of each partition that the stream has not done with."""
     if progress is None:
         return None

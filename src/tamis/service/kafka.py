@@ -1,6 +1,7 @@
 """Kafka as the log that the stream reads: what was written is acknowledged by all replicas that are in sync.
 
-A record's key is the id of the event inside, its value the JSON text, its header `event_type` the type inside.
+A record's key is the qualified id of the event, its value the JSON text, its header `event_type` the qualified
+type.
 """
 
 from __future__ import annotations
@@ -8,11 +9,12 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tamis.errors import TamisError
 from tamis.service.inbox import Arrival
+from tamis.spark.kafka_security import KafkaSecurity
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,13 +37,15 @@ class Topic:
     Attributes:
         servers: As host:port, several with commas.
         name: Of the topic.
+        security: How the servers are reached.
     """
 
     servers: str
     name: str
+    security: KafkaSecurity = field(default=KafkaSecurity(), repr=False)
 
     @classmethod
-    def of(cls, url: str) -> Topic:
+    def of(cls, url: str, security: KafkaSecurity | None = None) -> Topic:
         """The topic of a URL.
 
         >>> Topic.of("kafka://a:9092,b:9092/events")
@@ -54,7 +58,7 @@ class Topic:
         if found is None:
             msg = f"expected kafka://host:port,host:port/topic, found {url!r}"
             raise KafkaError(msg)
-        return cls(found["servers"], found["name"])
+        return cls(found["servers"], found["name"], security or KafkaSecurity())
 
 
 class KafkaLog:
@@ -91,7 +95,7 @@ class KafkaLog:
         Raises:
             KafkaError: It did not; some of them may be there all the same.
         """
-        answers = _Answers(len(arrivals))
+        answers = _DeliveryReports(len(arrivals))
         try:
             for each in arrivals:
                 self._produce(each, answers)
@@ -108,7 +112,7 @@ class KafkaLog:
         """Nothing waits: `write` has waited for it."""
         self._producer.flush(0)
 
-    def _produce(self, arrival: Arrival, answers: _Answers) -> None:
+    def _produce(self, arrival: Arrival, answers: _DeliveryReports) -> None:
         headers = [(TYPE_HEADER, arrival.event_type.encode())]
         while True:
             try:
@@ -120,8 +124,8 @@ class KafkaLog:
                 self._producer.poll(0.05)
 
 
-class _Answers:
-    """What the broker said to the events of one call, whichever thread heard it."""
+class _DeliveryReports:
+    """Delivery reports for the events of one call; the client calls back in any thread."""
 
     def __init__(self, expected: int) -> None:
         self.errors: list[str] = []
@@ -171,7 +175,6 @@ class Watermarks:
         return sum(max(0, end - done.get(str(number), 0)) for number, end in self.ends().items())
 
     def close(self) -> None:
-        """Leave."""
         self._consumer.close()
 
 
@@ -199,6 +202,7 @@ def make_topic(topic: Topic) -> None:
 def open_topic(spark: SparkSession, topic: Topic, *, most_events: int) -> DataFrame:
     """The events of a topic as a stream, with columns `id`, `event_type` and `value`."""
     options = {
+        **topic.security.spark_options(),
         "kafka.bootstrap.servers": topic.servers,
         "subscribe": topic.name,
         "startingOffsets": "earliest",
@@ -220,4 +224,5 @@ def _client() -> Any:
 
 
 def _settings(topic: Topic) -> dict[str, Any]:
-    return {"bootstrap.servers": topic.servers, "log_level": 0, "error_cb": lambda _: None}
+    settings = {"bootstrap.servers": topic.servers, "log_level": 0, "error_cb": lambda _: None}
+    return {**topic.security.client_settings(), **settings}

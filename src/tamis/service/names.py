@@ -1,8 +1,8 @@
-"""How the names of tenants keep out of each other's way.
+"""Names qualified by tenants, which keep tenants apart.
 
-Inside, subscriptions, events and event types are called `tenant/name`: two tenants never share one, and an event
-of one can never meet a subscription of another, since their event types differ. Outside, a tenant sees its own
-names only, without itself in front.
+The service calls subscriptions, events and event types `tenant/name`. So tenants never share a name, and an event
+of one tenant never matches a subscription of another, since their event types differ. A tenant sees local names
+only, without the tenant in front, and none of other tenants.
 """
 
 from __future__ import annotations
@@ -27,26 +27,35 @@ def check_tenant(name: str) -> str:
     return name
 
 
-def inside(tenant: str, name: str) -> str:
-    """What a name of a tenant is called inside.
+def qualified_name(tenant: str, name: str) -> str:
+    """The name by which the service knows what a tenant calls `name`.
 
-    >>> inside("acme", "cheap")
+    >>> qualified_name("acme", "cheap")
     'acme/cheap'
     """
     return f"{tenant}{_BETWEEN}{name}"
 
 
-def outside(name: str) -> str:
-    """What the tenant calls it.
+def local_name(name: str) -> str:
+    """The name without its tenant.
 
-    >>> outside("acme/cheap/books")
+    >>> local_name("acme/cheap/books")
     'cheap/books'
     """
     return name.partition(_BETWEEN)[2]
 
 
+def own_name(tenant: str, name: str) -> str | None:
+    """What a tenant calls something; None for a name of another tenant.
+
+    >>> own_name("acme", "acme/cheap"), own_name("acme", "other/cheap")
+    ('cheap', None)
+    """
+    return local_name(name) if tenant_of(name) == tenant else None
+
+
 def tenant_of(name: str) -> str:
-    """Whose it is.
+    """The tenant of a qualified name.
 
     >>> tenant_of("acme/cheap/books")
     'acme'

@@ -20,41 +20,6 @@ _FIRST_BYTES = 4 << 20
 _LOOK_SECONDS = 0.5
 
 
-_LONGEST_BYTES = 64 << 20
-_KEPT_BYTES = 16 << 20
-
-
-class Shortening:
-    """Keeps the file of reports short, in the process that writes it."""
-
-    def __init__(self, file: Path, longest_bytes: int = _LONGEST_BYTES, kept_bytes: int = _KEPT_BYTES) -> None:
-        """Nothing is touched yet.
-
-        Args:
-            file: Of reports.
-            longest_bytes: When it is longer, it is cut.
-            kept_bytes: What stays of it, to whole lines.
-        """
-        self._file = file
-        self._longest_bytes = longest_bytes
-        self._kept_bytes = kept_bytes
-
-    def show(self, report: BatchReport) -> None:
-        """A batch is done, and its report written."""
-        size = self._file.stat().st_size
-        if size <= self._longest_bytes:
-            return
-        with self._file.open("rb") as file:
-            file.seek(size - self._kept_bytes)
-            last = file.read().partition(b"\n")[2]
-        aside = self._file.with_suffix(".new")
-        aside.write_bytes(last)
-        aside.replace(self._file)
-
-    def close(self) -> None:
-        """There is nothing to give back."""
-
-
 class Reports:
     """The last reports, and metrics of all that were seen.
 
@@ -76,7 +41,7 @@ class Reports:
             self.last.append(report)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Follow the file until told to stop."""
+        """Follow the file until `stop` is set."""
         while not stop.is_set():
             for report in self._read():
                 self.last.append(report)

@@ -1,4 +1,4 @@
-"""The settings of the service: from a file, the environment and the command line, the later ones first.
+"""The settings of the service: from a file, the environment and the command line; later sources win.
 
 Each setting is named once, here: its name in the file, `TAMIS_` and the name in capitals in the environment, and
 the option of `tamis serve`, where there is one.
@@ -16,23 +16,35 @@ from typing import Any, get_type_hints
 
 from tamis.errors import TamisError
 from tamis.service.kafka import KafkaError, Topic
+from tamis.spark.kafka_security import KafkaSecurity, KafkaSecurityError
 
 PREFIX = "TAMIS_"
 PORT = 8765
+
+
+_ABOVE_ZERO = (
+    "trigger_seconds",
+    "request_seconds",
+    "keep_events_days",
+    "keep_feed_days",
+    "keep_attempts_days",
+    "keep_changes_days",
+    "webhook_timeout_seconds",
+)
 
 
 class SettingsError(TamisError):
     """A setting is not what it should be: the message says which one, and where it was found."""
 
 
-def _setting(default: Any, help: str) -> Any:
+def _setting(default: Any, help: str, *, secret: bool = False) -> Any:
     if isinstance(default, list):
         return field(default_factory=lambda: tuple(default), metadata={"help": help})
-    return field(default=default, metadata={"help": help})
+    return field(default=default, metadata={"help": help, "secret": secret}, repr=not secret)
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ServiceSettings:
     """All settings; the help of each says what it is."""
 
     host: str = _setting("127.0.0.1", "Address to listen on.")
@@ -42,11 +54,21 @@ class Settings:
     feed: str = _setting("", "URL of the database of notifications; by default feed.db in the folder.")
     inbox: str = _setting("", "URL of the database of published events; by default inbox.db in the folder.")
     kafka: str = _setting("", "Kafka as kafka://host:port,host:port/topic that the stream reads events from.")
+    kafka_protocol: str = _setting(
+        "PLAINTEXT", "How Kafka is reached: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL."
+    )
+    kafka_ca_file: str = _setting(
+        "", "Certificates, as PEM, that vouch for Kafka; by default those of the system."
+    )
+    kafka_mechanism: str = _setting("", "Of SASL: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512, which is the default.")
+    kafka_user: str = _setting("", "Of SASL.")
+    kafka_password: str = _setting("", "Of SASL; better in the environment or in a file of its own.", secret=True)
+    kafka_password_file: str = _setting("", "A file with the password of SASL.")
     stream: bool = _setting(True, "Run the stream in a process of the service's own?")
     master: str = _setting("local[*]", "Spark's master.")
     memory: str = _setting("2g", "Memory of Spark's driver.")
     spark: tuple[str, ...] = _setting([], "More settings of Spark's, as name=value.")
-    shards: int = _setting(1, "Over how many parts subscriptions are dealt, those of a tenant together.")
+    shards: int = _setting(1, "Into how many shards subscriptions are partitioned, those of a tenant together.")
     trigger_seconds: float = _setting(0.2, "How often the stream looks for events.")
     batch_events: int = _setting(50_000, "Most events of a batch.")
     most_waiting: int = _setting(5_000_000, "Events that may wait for the stream; then publishing answers 503.")
@@ -55,10 +77,20 @@ class Settings:
     longest_validity_seconds: int = _setting(366 * 86_400, "How long a subscription may last.")
     event_bytes: int = _setting(1 << 20, "Longest event.")
     request_bytes: int = _setting(64 << 20, "Longest request.")
+    request_events: int = _setting(100_000, "Most events of a request.")
+    request_seconds: float = _setting(
+        30.0, "How long a request may take to arrive; a second more for each 16 KiB."
+    )
+    keep_attributes: tuple[str, ...] = _setting(
+        [], "Attributes of events that notifications carry along, in feed and webhooks."
+    )
     keep_events_days: float = _setting(7.0, "How long published events are kept.")
-    keep_feed_days: float = _setting(30.0, "How long notifications and attempts to deliver them are kept.")
+    keep_feed_days: float = _setting(30.0, "How long notifications, failed deliveries and dead letters are kept.")
+    keep_attempts_days: float = _setting(30.0, "How long the record of calls of webhooks is kept.")
+    keep_changes_days: float = _setting(366.0, "How long changes of subscriptions are kept, for their history.")
     anonymous_publish: bool = _setting(False, "May anybody publish to the tenant `default`, without a token?")
     webhook_attempts: int = _setting(12, "How often a webhook is tried before its notification is parked.")
+    webhook_pause_after: int = _setting(5, "Failed deliveries in a row after which a webhook is paused; 0: never.")
     webhook_networks: tuple[str, ...] = _setting([], "Private networks that webhooks may call, as 10.1.0.0/16.")
     webhook_timeout_seconds: float = _setting(10.0, "How long a receiver may take.")
     webhook_base_seconds: float = _setting(1.0, "The wait after the first failed call; it doubles with each.")
@@ -67,19 +99,22 @@ class Settings:
 
     def __post_init__(self) -> None:
         problems = []
-        for name in ("trigger_seconds", "keep_events_days", "keep_feed_days", "webhook_timeout_seconds"):
+        for name in _ABOVE_ZERO:
             if not getattr(self, name) > 0:
                 problems.append(f"{name}: expected more than 0, found {getattr(self, name)}")
-        for name in ("shards", "batch_events", "most_waiting", "validity_seconds", "event_bytes", "request_bytes"):
+        above = ("shards", "batch_events", "most_waiting", "validity_seconds", "event_bytes")
+        for name in (*above, "request_bytes", "request_events"):
             if getattr(self, name) < 1:
                 problems.append(f"{name}: expected 1 or more, found {getattr(self, name)}")
+        if self.webhook_pause_after < 0:
+            problems.append(f"webhook_pause_after: expected 0 or more, found {self.webhook_pause_after}")
         for each in self.spark:
             if not re.fullmatch(r"spark\.[\w.-]+=.*", each, re.DOTALL):
                 problems.append(f"spark: expected spark.name=value, found {each!r}")
         if self.kafka:
             try:
-                Topic.of(self.kafka)
-            except KafkaError as error:
+                self.kafka_topic()
+            except (KafkaError, KafkaSecurityError) as error:
                 problems.append(f"kafka: {error}")
         if not 0 <= self.port <= 65_535:
             problems.append(f"port: expected 0 to 65535, found {self.port}")
@@ -97,6 +132,23 @@ class Settings:
         """The settings of Spark by name."""
         return {name: value for name, _, value in (each.partition("=") for each in self.spark)}
 
+    def kafka_topic(self) -> Topic:
+        """The topic that `kafka` names, and how it is reached.
+
+        Raises:
+            KafkaError: It names none.
+            KafkaSecurityError: How it is reached is not what it should be, or a file cannot be read.
+        """
+        security = KafkaSecurity.read(
+            protocol=self.kafka_protocol,
+            ca_file=self.kafka_ca_file,
+            mechanism=self.kafka_mechanism,
+            user=self.kafka_user,
+            password=self.kafka_password,
+            password_file=self.kafka_password_file,
+        )
+        return Topic.of(self.kafka, security)
+
     def database(self, name: str) -> str:
         """The URL of one of the databases `store`, `feed` and `inbox`."""
         given: str = getattr(self, name)
@@ -104,7 +156,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LoadedSettings:
     """Settings, and where each of them comes from.
 
     Attributes:
@@ -112,7 +164,7 @@ class Found:
         origins: By name, `default`, the file, the variable of the environment, or the option.
     """
 
-    settings: Settings
+    settings: ServiceSettings
     origins: dict[str, str]
 
 
@@ -120,7 +172,7 @@ def load(
     file: str | os.PathLike[str] | None = None,
     environment: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
-) -> Found:
+) -> LoadedSettings:
     """The settings of a file, of the environment and of options; those of options win, then the environment's.
 
     Args:
@@ -132,52 +184,57 @@ def load(
         SettingsError: One of them is unknown or not what it should be.
     """
     environment = os.environ if environment is None else environment
-    types = get_type_hints(Settings)
+    types = get_type_hints(ServiceSettings)
     values: dict[str, Any] = {}
-    origins = {each.name: "default" for each in fields(Settings)}
+    origins = {each.name: "default" for each in fields(ServiceSettings)}
     file = file or environment.get(f"{PREFIX}CONFIG")
     if file is not None:
-        for name, value in _read(Path(file)).items():
+        for name, value in _read_file(Path(file)).items():
             if name not in types:
                 msg = f"{os.fspath(file)}: there is no setting {name!r}; known are {', '.join(types)}"
                 raise SettingsError(msg)
-            values[name] = _checked(types[name], value, f"{os.fspath(file)}: {name}")
+            values[name] = _check_type(types[name], value, f"{os.fspath(file)}: {name}")
             origins[name] = os.fspath(file)
     for name, type_ in types.items():
         variable = PREFIX + name.upper()
         if variable in environment:
-            values[name] = _parsed(type_, environment[variable], variable)
+            values[name] = _parse(type_, environment[variable], variable)
             origins[name] = variable
     for name, value in (options or {}).items():
         if value is not None:
-            values[name] = _checked(types[name], value, f"--{name.replace('_', '-')}")
+            values[name] = _check_type(types[name], value, f"--{name.replace('_', '-')}")
             origins[name] = f"--{name.replace('_', '-')}"
-    return Found(Settings(**values), origins)
+    return LoadedSettings(ServiceSettings(**values), origins)
 
 
-def parsed(name: str, text: str, place: str) -> Any:
+def parse_setting(name: str, text: str, place: str) -> Any:
     """The value of a setting that was given as a text.
 
     Raises:
         SettingsError: There is no such setting, or that is no value of it.
     """
-    types = get_type_hints(Settings)
+    types = get_type_hints(ServiceSettings)
     if name not in types:
         msg = f"{place}: there is no setting {name!r}; known are {', '.join(types)}"
         raise SettingsError(msg)
-    return _parsed(types[name], text, place)
+    return _parse(types[name], text, place)
 
 
-def described() -> list[tuple[str, Any, str]]:
+def describe_settings() -> list[tuple[str, Any, str]]:
     """Each setting: its name, its default and its help."""
-    return [(each.name, _default(each), each.metadata["help"]) for each in fields(Settings)]
+    return [(each.name, _default(each), each.metadata["help"]) for each in fields(ServiceSettings)]
+
+
+def is_secret(name: str) -> bool:
+    """May nobody see the value of this setting?"""
+    return any(each.name == name and each.metadata.get("secret") for each in fields(ServiceSettings))
 
 
 def _default(each: Field[Any]) -> Any:
     return each.default if each.default_factory is MISSING else each.default_factory()
 
 
-def _read(file: Path) -> dict[str, Any]:
+def _read_file(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
@@ -188,7 +245,7 @@ def _read(file: Path) -> dict[str, Any]:
         raise SettingsError(msg) from error
 
 
-def _checked(type_: Any, value: Any, place: str) -> Any:
+def _check_type(type_: Any, value: Any, place: str) -> Any:
     """A value of a file or an option, which has a type already."""
     if type_ is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
@@ -197,11 +254,11 @@ def _checked(type_: Any, value: Any, place: str) -> Any:
             return tuple(value)
     elif isinstance(value, type_) and (type_ is bool or not isinstance(value, bool)):
         return value
-    msg = f"{place}: expected {_called(type_)}, found {value!r}"
+    msg = f"{place}: expected {_type_name(type_)}, found {value!r}"
     raise SettingsError(msg)
 
 
-def _parsed(type_: Any, text: str, place: str) -> Any:
+def _parse(type_: Any, text: str, place: str) -> Any:
     """A value of the environment, which is a text."""
     try:
         if type_ is bool:
@@ -210,10 +267,10 @@ def _parsed(type_: Any, text: str, place: str) -> Any:
             return tuple(part.strip() for part in text.split(",") if part.strip())
         return type_(text)
     except (ValueError, KeyError) as error:
-        msg = f"{place}: expected {_called(type_)}, found {text!r}"
+        msg = f"{place}: expected {_type_name(type_)}, found {text!r}"
         raise SettingsError(msg) from error
 
 
-def _called(type_: Any) -> str:
+def _type_name(type_: Any) -> str:
     names = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
     return names.get(type_, "a list of texts")

@@ -20,17 +20,17 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tamis.operators.finding import OperatorSettings
+from tamis.operators.discovery import OperatorSettings
 from tamis.quotas import Quota
 from tamis.service.accounts import Accounts
 from tamis.service.feed import FeedSink
-from tamis.service.inboxes import Position, open_events, open_position
-from tamis.service.reports import Shortening
-from tamis.service.settings import Settings
+from tamis.service.inboxes import StreamPosition, open_events, open_position
+from tamis.service.names import local_name
+from tamis.service.settings import ServiceSettings
 from tamis.store import Store
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
 _log = logging.getLogger(__name__)
@@ -40,16 +40,33 @@ STREAM = "stream"
 PROGRESS = "progress.jsonl"
 LOCK = "stream.lock"
 _LOOK_SECONDS = 0.2
+_WARM_UP_SECONDS = 0.05
+"""How often the progress of the warm-up is looked at."""
 _POLL = timedelta(seconds=0.5)
 
 
 def start(
-    settings: Settings, spark: SparkSession, stack: ExitStack, position: Position | None = None
+    settings: ServiceSettings,
+    spark: SparkSession,
+    stack: ExitStack,
+    position: StreamPosition | None = None,
+    *,
+    events: DataFrame | None = None,
+    name: str = "tamis",
 ) -> StreamingQuery:
-    """Start the stream of a service; `stack` gives back what is open."""
+    """Start the stream of a service.
+
+    Args:
+        settings: Of the service.
+        spark: The session.
+        stack: Gives back what is open.
+        position: What tells the inbox how far the stream is; opened if not given.
+        events: What to match instead of what is published.
+        name: Of the query.
+    """
     from tamis.routing.shards import Routing
     from tamis.spark.event_reading import Reading
-    from tamis.spark.streaming import stream
+    from tamis.spark.stream_query import stream
 
     folder = settings.folder / STREAM
     folder.mkdir(parents=True, exist_ok=True)
@@ -59,14 +76,21 @@ def start(
     store = stack.enter_context(Store.open(settings.database("store")))
     sink = FeedSink(url=settings.database("feed"))
     stack.callback(sink.close)
+    sink.check()
     accounts = Accounts(settings.database("store"))
     stack.callback(accounts.close)
     position = position or open_position(settings, stack)
     reading = Reading(
-        json="value", id_column="id", type_column="event_type", most_bytes=settings.event_bytes, event_time="time"
+        json="value",
+        id_column="id",
+        type_column="event_type",
+        most_bytes=settings.event_bytes,
+        event_time="time",
+        shown_type=local_name,
+        keep=settings.keep_attributes,
     )
     return stream(
-        open_events(settings, spark),
+        open_events(settings, spark) if events is None else events,
         store,
         sink,
         checkpoint=folder / "checkpoint",
@@ -79,22 +103,22 @@ def start(
         fresh=True,
         shards=settings.shards,
         routing=Routing(by_tenant=True) if settings.shards > 1 else None,
-        views=[Shortening(folder / PROGRESS)],
         backlog=position.backlog,
-        name="tamis",
+        name=name,
         operators=operators,
     )
 
 
 def quota_of(accounts: Accounts) -> Quota:
-    """What the subscriptions of each tenant may be told: inside, the tenant is the group in their ids."""
+    """The match quota of each tenant, which is the group in qualified subscription ids."""
     most = {tenant: rights.matches_per_minute for tenant, rights in accounts.tenants().items()}
     return Quota(groups={tenant: number for tenant, number in most.items() if number is not None})
 
 
-def run(settings: Settings) -> int:
+def run(settings: ServiceSettings) -> int:
     """Run the stream until standard input ends or a signal says so; gives the exit code."""
-    from tamis.spark.running import finish_batch, reason
+    from tamis.service.warm_up import WarmUp
+    from tamis.spark.pipeline_run import failure_reason, finish_batch
     from tamis.spark.session import session
 
     stop = threading.Event()
@@ -106,19 +130,31 @@ def run(settings: Settings) -> int:
         # Every batch is small: what Spark keeps of old ones would only fill the memory.
         conf |= {"spark.sql.streaming.numRecentProgressUpdates": "10", "spark.ui.retainedJobs": "10"}
         conf |= settings.spark_settings()
+        _say("warming up", waits_for="Spark to start")
+        warm_up = WarmUp(settings)
         spark = session("tamis", settings.master, conf, kafka=bool(settings.kafka))
         stack.callback(spark.stop)
+        stack.callback(warm_up.close)
         for number in (signal.SIGINT, signal.SIGTERM):  # now: Spark takes the first of them for itself
             signal.signal(number, lambda *_: stop.set())
+        _say("warming up", waits_for="the subscriptions to be published")
         position = open_position(settings, stack)
+        warm_up.watch(spark)
         query = start(settings, spark, stack, position)
-        _say("running")
+        is_warm, waits_for = False, ""
         while not stop.is_set() and query.isActive:
-            stop.wait(_LOOK_SECONDS)
+            stop.wait(_LOOK_SECONDS if is_warm else _WARM_UP_SECONDS)
             position.look(query)
+            if not is_warm and warm_up.is_done(query):
+                warm_up.close()
+                is_warm = True
+                _say("running")
+            elif not is_warm and warm_up.waits_for != waits_for:
+                waits_for = warm_up.waits_for
+                _say("warming up", waits_for=waits_for)
         failure = query.exception()
         if failure is not None:
-            _say("failed", reason=reason(failure))
+            _say("failed", reason=failure_reason(failure))
             return 1
         _say("stopping")
         finish_batch(query)
@@ -134,7 +170,7 @@ def _watch_input(stop: threading.Event) -> None:
 
 @contextmanager
 def _alone(file: Path, stop: threading.Event) -> Iterator[bool]:
-    """Wait until no other stream works in the folder; False if told to stop before."""
+    """Wait until no other stream works in the folder; False if `stop` is set before."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("ab") as lock:
         while True:
@@ -149,24 +185,24 @@ def _alone(file: Path, stop: threading.Event) -> Iterator[bool]:
 
 
 def _say(state: str, **more: Any) -> None:
-    """Tell the service how it goes: a line of JSON on standard output."""
+    """Report the state to the service: a line of JSON on standard output."""
     print(json.dumps({"state": state, **more}), flush=True)  # noqa: T201 - this is how the two processes talk
 
 
 def main() -> None:
     """The process: its settings are the first line of standard input."""
     with open(0, "rb", buffering=0, closefd=False) as unbuffered:  # what follows the line is for _watch_input
-        sys.exit(run(_settings(json.loads(unbuffered.readline()))))
+        sys.exit(run(_parse_settings(json.loads(unbuffered.readline()))))
 
 
-def _settings(given: Mapping[str, Any]) -> Settings:
+def _parse_settings(given: Mapping[str, Any]) -> ServiceSettings:
     values: dict[str, Any] = {
         name: tuple(each) if isinstance(each, list) else each for name, each in given.items()
     }
-    return Settings(**values)
+    return ServiceSettings(**values)
 
 
-def described(settings: Settings) -> str:
+def serialize_settings(settings: ServiceSettings) -> str:
     """Settings as the first line that the process reads."""
     return json.dumps(asdict(settings))
 

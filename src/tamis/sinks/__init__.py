@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tamis.sinks.base import RETENTION, Committed, Delivery, Sink, SinkError
 from tamis.sinks.callback import CallbackSink
-from tamis.sinks.files import committed, read_dead_letters, read_notifications
+from tamis.sinks.files import read_commits, read_dead_letters, read_notifications
+from tamis.sinks.folder_commits import Commit
 from tamis.sinks.jsonl import JsonLinesSink
 from tamis.sinks.kafka import KafkaSink
-from tamis.sinks.once import Commit
 from tamis.sinks.parquet import ParquetSink
 from tamis.sinks.sql import SqlSink
 from tamis.sinks.webhook import WebhookSink
@@ -36,7 +36,7 @@ __all__ = [
     "SinkError",
     "SqlSink",
     "WebhookSink",
-    "committed",
+    "read_commits",
     "read_dead_letters",
     "read_notifications",
 ]

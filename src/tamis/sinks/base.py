@@ -1,4 +1,4 @@
-"""What a sink is: it takes what a batch gave, once.
+"""What a sink is: it takes the notifications and dead letters of a batch, once.
 
 `commit` is atomic under (query, batch): after it everything of the delivery is there, before it nothing, and a
 repeated commit changes nothing and says what the first one said. A sink whose receiver cannot take part in that
@@ -15,13 +15,13 @@ from typing import Any, ClassVar, Protocol, TypeAlias
 import pyarrow as pa
 
 from tamis.errors import TamisError
-from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, distinct
+from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, distinct, with_added_columns
 
-Put: TypeAlias = Callable[["Delivery"], dict[str, str]]
-"""Hands over what is new of a delivery; gives the files that it made, by what is in them."""
+Write: TypeAlias = Callable[["Delivery"], dict[str, str]]
+"""Writes what is new of a delivery; gives the files that it made, by what is in them."""
 
 RETENTION = timedelta(days=7)
-"""For how long a notification is remembered, unless told otherwise."""
+"""For how long a notification is remembered, by default."""
 
 
 class SinkError(TamisError):
@@ -30,14 +30,14 @@ class SinkError(TamisError):
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What a batch has to tell.
+    """The notifications and dead letters of a batch.
 
     Attributes:
         query: The id of the streaming query, which its checkpoint keeps.
         batch: The number of the batch in it.
         at: The recorded time of the batch, the same in a replay; with a time zone.
         version: The version of the snapshot that the batch was matched with.
-        notifications: With the columns of `NOTIFICATIONS`.
+        notifications: With the columns of `NOTIFICATIONS`; those that were added since may be missing.
         dead: With the columns of `DEAD_LETTERS`.
     """
 
@@ -55,6 +55,7 @@ class Delivery:
         if self.at.tzinfo is None:
             msg = f"query {self.query}, batch {self.batch}: the time {self.at} has no time zone"
             raise SinkError(msg)
+        object.__setattr__(self, "notifications", with_added_columns(self.notifications))
         for what, schema in (("notifications", NOTIFICATIONS), ("dead", DEAD_LETTERS)):
             found = getattr(self, what).schema
             if found.names != schema.names or found.types != schema.types:
@@ -83,26 +84,26 @@ class Sink(Protocol):
     """Where notifications and dead letters go."""
 
     name: ClassVar[str]
-    """How settings call it."""
+    """Its name in settings."""
 
     exactly_once: ClassVar[bool]
-    """Or else at least once, with ids that stay the same."""
+    """Otherwise at least once, with ids that stay the same."""
 
     def commit(self, delivery: Delivery) -> Committed:
         """Take a delivery, unless it was taken before."""
 
     def check(self) -> None:
-        """Connect, and write nothing.
+        """Check that a commit would work; nothing is written.
 
         Raises:
-            SinkError: It would not work, and why.
+            SinkError: It would not, and why.
         """
 
     def describe(self) -> str:
         """What it is and where, in one line for people."""
 
     def close(self) -> None:
-        """Give back what it holds open."""
+        """Close what it holds open."""
 
 
 def without_duplicates(delivery: Delivery) -> Delivery:

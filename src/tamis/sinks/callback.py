@@ -20,7 +20,7 @@ from tamis.sinks.base import (
     require_duration,
     without_duplicates,
 )
-from tamis.sinks.once import KEPT_COMMITS, Once
+from tamis.sinks.folder_commits import KEPT_COMMITS, FolderCommits
 from tamis.snapshot.storage import open_storage
 
 
@@ -58,31 +58,30 @@ class CallbackSink:
             raise SinkError(msg)
         require_duration(self.name, "retention", retention)
         self._call = call
-        self._once: Once | None = None
+        self._commits: FolderCommits | None = None
         if state is not None:
             require(self.name, "state", state, (str, os.PathLike), "a path or URL")
-            self._once = Once(open_storage(state), retention, keep=KEPT_COMMITS)
+            self._commits = FolderCommits(open_storage(state), retention, keep=KEPT_COMMITS)
 
     def commit(self, delivery: Delivery) -> Committed:
         """Call the function, then remember that it was called."""
-        if self._once is not None:
-            return self._once.commit(delivery, self._put)
+        if self._commits is not None:
+            return self._commits.commit(delivery, self._call_function)
         rest = without_duplicates(delivery)
-        self._put(rest)
+        self._call_function(rest)
         return Committed(rest.notifications.num_rows, 0)
 
     def check(self) -> None:
         """Could its state be written? Nothing is called."""
-        if self._once is not None:
-            self._once.check(self.name)
+        if self._commits is not None:
+            self._commits.check(self.name)
 
     def describe(self) -> str:
-        """What is called."""
         return f"calls of {getattr(self._call, '__qualname__', repr(self._call))}, at least once"
 
     def close(self) -> None:
         """Nothing is held open."""
 
-    def _put(self, delivery: Delivery) -> dict[str, str]:
+    def _call_function(self, delivery: Delivery) -> dict[str, str]:
         self._call(delivery)
         return {}

@@ -18,6 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from tamis.notifications import ADDED, JSON_COLUMN, NOTIFICATIONS, json_object, with_added_columns
+
 
 @dataclass(frozen=True, slots=True)
 class Format:
@@ -37,7 +39,7 @@ class Format:
 def json_lines(table: pa.Table) -> list[str]:
     """Each row as a JSON object, in one line."""
     members = [_members(name, table[name]) for name in table.column_names]
-    return [f"{{{','.join(row)}}}" for row in zip(*members, strict=True)]
+    return [f"{{{','.join(filter(None, row))}}}" for row in zip(*members, strict=True)]
 
 
 def time_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -50,14 +52,17 @@ def _members(name: str, column: pa.ChunkedArray) -> list[str]:
     """The member of the object that each value makes."""
     if pa.types.is_binary(column.type):
         return [_bytes_member(name, value) for value in column.to_pylist()]
-    if pa.types.is_string(column.type):
+    if name == JSON_COLUMN:
+        values = [f'"{name}":{value}' if value is not None else None for value in column.to_pylist()]
+    elif pa.types.is_string(column.type):
         values = [f'"{name}":{quoted(value)}' if value is not None else None for value in column.to_pylist()]
     elif pa.types.is_timestamp(column.type):
         texts = pc.replace_substring(time_texts(column), " ", "T").to_pylist()
         values = [f'"{name}":"{value}Z"' if value is not None else None for value in texts]
     else:
         values = [f'"{name}":{value}' if value is not None else None for value in column.to_pylist()]
-    return [f'"{name}":null' if value is None else value for value in values]
+    missing = "" if name in ADDED else f'"{name}":null'
+    return [missing if value is None else value for value in values]
 
 
 def _bytes_member(name: str, value: bytes) -> str:
@@ -84,6 +89,11 @@ def _column(rows: list[dict[str, Any]], field: pa.Field) -> pa.Array:
             for row in rows
         ]
         return pa.array(values, field.type)
+    if field.name == JSON_COLUMN:
+        given = [row.get(field.name) for row in rows]
+        return pa.array([None if value is None else json_object(value) for value in given], field.type)
+    if field.name in ADDED:
+        return pa.array([row.get(field.name) for row in rows], field.type)
     if pa.types.is_timestamp(field.type):
         return pa.array([row[field.name] for row in rows], pa.string()).cast(field.type)
     return pa.array([row[field.name] for row in rows], field.type)
@@ -96,7 +106,10 @@ def _to_parquet(table: pa.Table) -> memoryview:
 
 
 def _from_parquet(content: bytes, schema: pa.Schema) -> pa.Table:
-    return pq.read_table(pa.BufferReader(content)).cast(schema)
+    found = pq.read_table(pa.BufferReader(content))
+    if schema == NOTIFICATIONS:
+        found = with_added_columns(found)
+    return found.cast(schema)
 
 
 PARQUET = Format("parquet", _to_parquet, _from_parquet)

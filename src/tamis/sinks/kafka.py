@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from tamis.sinks.base import RETENTION, Committed, Delivery, SinkError, require, require_duration
+from tamis.sinks.folder_commits import KEPT_COMMITS, FolderCommits
 from tamis.sinks.formats import json_lines
-from tamis.sinks.once import KEPT_COMMITS, Once
 from tamis.snapshot.storage import open_storage
 
 CONNECT_SECONDS = 10
@@ -70,11 +70,11 @@ class KafkaSink:
         self._servers = [_server(each) for each in bootstrap_servers.split(",")]
         self._topic, self._dead_topic = topic, dead_topic
         self._options = {**(options or {}), "kafka.bootstrap.servers": bootstrap_servers}
-        self._once = Once(open_storage(state), retention, keep=KEPT_COMMITS)
+        self._commits = FolderCommits(open_storage(state), retention, keep=KEPT_COMMITS)
 
     def commit(self, delivery: Delivery) -> Committed:
         """Send the records of a batch, then remember that they were sent."""
-        return self._once.commit(delivery, self._put)
+        return self._commits.commit(delivery, self._send)
 
     def check(self) -> None:
         """Is there a broker, Spark's connector, and a folder for the state?
@@ -82,7 +82,7 @@ class KafkaSink:
         Raises:
             SinkError: Something of that is missing.
         """
-        self._once.check(self.name)
+        self._commits.check(self.name)
         refusals = []
         for host, port in self._servers:
             try:
@@ -109,7 +109,7 @@ class KafkaSink:
     def close(self) -> None:
         """Nothing is held open; the Spark session is not ours."""
 
-    def _put(self, delivery: Delivery) -> dict[str, str]:
+    def _send(self, delivery: Delivery) -> dict[str, str]:
         parts = [
             records(table, topic)
             for table, topic in ((delivery.notifications, self._topic), (delivery.dead, self._dead_topic))

@@ -1,8 +1,8 @@
-"""The ids that a sink has notified, with the time of each, in sorted files that are mapped into memory.
+"""The ids of notifications that a folder holds, with the time of each, in sorted files that are memory-mapped.
 
-A file holds the ids of one batch, or of many after a merge. A batch's file is written before the batch is
-committed, and counts only from then on: of what was never committed nothing was notified. So a replay after a kill
-decides as if the killed one had never begun. All of this happens while `Storage.exclusive` keeps others out.
+A file holds the ids of one batch, or of many after a merge. The file of a batch is written before the batch is
+committed, and counts only from the commit on. So the replay of a batch decides as if the attempt that was killed
+had never begun. All of this happens while `Storage.exclusive` keeps other writers out.
 
 A file is three rows of n numbers of 64 bits: first halves of the ids, last halves, times in microseconds since
 1970; sorted by id, each id once. Files of about the same size are merged eight at a time, so that there are few.
@@ -16,13 +16,13 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tamis.arrays import I64, U64, Bools
 from tamis.notifications import Keys, is_first, order_of
 from tamis.sinks.base import SinkError
 from tamis.snapshot.storage import Storage
 
-Entries: TypeAlias = NDArray[np.uint64]
+Entries: TypeAlias = U64
 """uint64[3, n]: ids and times."""
 
 FOLDER = "ledger"
@@ -32,7 +32,7 @@ _MERGED = "merged."
 _SUFFIX = ".ids"
 
 
-class Ledger:
+class NotificationLedger:
     """The ids of the folder `ledger` of a storage.
 
     Attributes:
@@ -45,15 +45,15 @@ class Ledger:
         Args:
             storage: Where it is.
             retention_us: How long an id counts, in microseconds.
-            is_committed: Tells of names given to `write` whether their batches are committed.
+            is_committed: For each of some names given to `write`, is its batch committed?
         """
         self.retention_us = retention_us
         self._storage = storage
         self._is_committed = is_committed
         self._counting: dict[str, Entries] = {}
 
-    def known(self, keys: Keys, at_us: int) -> NDArray[np.bool_]:
-        """Which of the sorted ids were notified less than the retention time before `at_us`."""
+    def is_known(self, keys: Keys, at_us: int) -> Bools:
+        """Which of the sorted ids have been notified within the retention time before `at_us`?"""
         self._refresh()
         found = np.zeros(keys.shape[1], dtype=np.bool_)
         for entries in self._counting.values():
@@ -66,7 +66,7 @@ class Ledger:
         if keys.shape[1]:
             times = np.full(keys.shape[1], at_us, dtype=np.int64).view(np.uint64)
             self._storage.write(path, [keys.tobytes(), times.tobytes()])
-        else:  # what an attempt that was killed may have left
+        else:  # a killed attempt may have left a file
             self._storage.remove(path)
 
     def tidy(self, at_us: int) -> None:
@@ -88,7 +88,7 @@ class Ledger:
 
     def sweep(self) -> None:
         """Remove files of batches that were never committed."""
-        for name in self._uncommitted([each.name for each in self._storage.listing(FOLDER)]):
+        for name in self._uncommitted_files([each.name for each in self._storage.listing(FOLDER)]):
             self._storage.remove(f"{FOLDER}/{name}")
 
     def _drop(self, names: Sequence[str]) -> None:
@@ -106,19 +106,19 @@ class Ledger:
         return []
 
     def _refresh(self) -> None:
-        """See what other processes wrote, merged and removed."""
+        """Open files that other processes wrote since, and drop those that they merged or removed."""
         names = [each.name for each in self._storage.listing(FOLDER)]
         new = [name for name in names if name not in self._counting]
-        uncommitted = self._uncommitted(new)
+        uncommitted = self._uncommitted_files(new)
         kept = {name: self._counting[name] for name in names if name in self._counting}
-        self._counting = kept | {name: self._opened(name) for name in new if name not in uncommitted}
+        self._counting = kept | {name: self._open_file(name) for name in new if name not in uncommitted}
 
-    def _uncommitted(self, names: list[str]) -> set[str]:
+    def _uncommitted_files(self, names: list[str]) -> set[str]:
         batches = [name for name in names if name.startswith(_BATCH)]
         committed = self._is_committed([name[len(_BATCH) : -len(_SUFFIX)] for name in batches])
         return {name for name, is_committed in zip(batches, committed, strict=True) if not is_committed}
 
-    def _opened(self, name: str) -> Entries:
+    def _open_file(self, name: str) -> Entries:
         path = f"{FOLDER}/{name}"
         if self._storage.local is None:
             content = np.frombuffer(self._storage.read(path), dtype=np.uint8)
@@ -130,13 +130,14 @@ class Ledger:
         return content.view(np.uint64).reshape(3, -1)
 
 
-def latest(entries: Entries, keys: Keys) -> NDArray[np.int64]:
+def latest(entries: Entries, keys: Keys) -> I64:
     """The time of each id in the entries; the smallest number if it is not there."""
     first, last, times = entries
     count = first.size
     found = np.full(keys.shape[1], np.iinfo(np.int64).min, dtype=np.int64)
     place = np.searchsorted(first, keys[0])
-    # Only ids of which the first 8 bytes are there are left, nearly always the very ids.
+    # `place` is where the first half of an id begins among the entries, if it is there. Different
+    # ids hardly ever share one, so the loop, which walks along a run of equal halves, nearly always runs once.
     open_ = np.flatnonzero(place < count)
     open_ = open_[first[place[open_]] == keys[0][open_]]
     while open_.size:

@@ -1,9 +1,9 @@
 """Segments of other machines, fetched once per machine and mapped from there.
 
 A segment is in the cache whole and verified, or not at all: it is fetched into a folder aside, its checksums are
-verified, and the folder is renamed. Whoever has a segment mapped holds a shared lock on its `arrays.bin`, so that
-making room removes only what no living process uses, the least recently opened first. Names are checksums, so
-snapshots of any URL share the cache.
+verified, and the folder is renamed. A process that has a segment mapped holds a shared lock on its `arrays.bin`,
+so that making room removes only what no living process uses, the least recently opened first. Names are checksums,
+so snapshots of any URL share the cache.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tamis.errors import SnapshotError
 from tamis.snapshot.layout import segment_files
-from tamis.snapshot.segment import ARRAYS, HEADER, Segment, damages, hashed, open_segment, read_header
+from tamis.snapshot.segment import ARRAYS, HEADER, Segment, array_hashes, damages, open_segment, read_header
 from tamis.snapshot.storage import CHUNK_BYTES, Storage
 
 _VARIABLE = "TAMIS_CACHE"
@@ -32,7 +32,7 @@ _ABANDONED_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Cached:
+class _CacheEntry:
     folder: Path
     bytes: int
     used: float
@@ -47,7 +47,7 @@ def cache_folder() -> Path:
     return (Path(home) if home else Path.home() / ".cache") / "tamis"
 
 
-class Cache:
+class SegmentCache:
     """The cache of this machine. All processes of a user share it, and need not know of each other."""
 
     def __init__(self, folder: Path | None, limit_bytes: int) -> None:
@@ -67,24 +67,24 @@ class Cache:
             SnapshotError: The source does not have it, or what it has is damaged, foreign or newer.
         """
         try:
-            return self._opened(name)
-        except SnapshotError:  # not there yet, or damaged on this machine: both are mended by fetching
+            return self._open(name)
+        except SnapshotError:  # not there yet, or damaged on this machine: fetching repairs both
             pass
         self._make_folders()
-        with _locked(self.folder / _LOCKS / name):
+        with _lock_file(self.folder / _LOCKS / name):
             try:
-                return self._opened(name)  # another process was quicker
+                return self._open(name)  # another process was quicker
             except SnapshotError:
-                return self._fetched(name, source)
+                return self._fetch(name, source)
 
-    def _opened(self, name: str) -> Segment:
+    def _open(self, name: str) -> Segment:
         folder = self.folder / _SEGMENTS / name
         segment = open_segment(folder, name, locked=True)
         with suppress(FileNotFoundError):  # removed just now, which does no harm to what is mapped
             os.utime(folder / HEADER)
         return segment
 
-    def _fetched(self, name: str, source: Storage) -> Segment:
+    def _fetch(self, name: str, source: Storage) -> Segment:
         header_path, arrays_path = segment_files(name)
         try:
             data = source.read(header_path)
@@ -97,7 +97,7 @@ class Cache:
         try:
             (folder / HEADER).write_bytes(data)
             with (folder / ARRAYS).open("wb") as file:
-                fcntl.flock(file, fcntl.LOCK_SH)  # tells that this fetch is alive
+                fcntl.flock(file, fcntl.LOCK_SH)  # shows that this fetch is alive
                 try:
                     for chunk in source.chunks(arrays_path):
                         file.write(chunk)
@@ -106,7 +106,7 @@ class Cache:
                 file.flush()
                 os.fsync(file.fileno())  # or a crash of the machine could leave a file of zeros
                 # What was written is verified, rather than what was received.
-                for problem in damages(header, *hashed(header, _chunks(folder / ARRAYS))):
+                for problem in damages(header, *array_hashes(header, _chunks(folder / ARRAYS))):
                     raise SnapshotError(source.where(arrays_path), problem, "damaged")
                 # Mapped before others can see it, so that making room cannot come in between.
                 segment = open_segment(folder, name, locked=True)
@@ -122,10 +122,10 @@ class Cache:
 
     def _make_room(self, wanted_bytes: int) -> None:
         """Remove what is not in use until `wanted_bytes` more would fit, or nothing more can be removed."""
-        with _locked(self.folder / "lock"):
+        with _lock_file(self.folder / "lock"):
             self._remove_abandoned()
-            cached = sorted(self._cached(_SEGMENTS), key=lambda each: each.used)
-            total = wanted_bytes + sum(each.bytes for each in (*cached, *self._cached(_FETCHING)))
+            cached = sorted(self._entries(_SEGMENTS), key=lambda each: each.used)
+            total = wanted_bytes + sum(each.bytes for each in (*cached, *self._entries(_FETCHING)))
             for each in cached:
                 if total <= self.limit_bytes:
                     return
@@ -135,15 +135,15 @@ class Cache:
 
     def _remove_abandoned(self) -> None:
         before = time.time() - _ABANDONED_SECONDS
-        for each in self._cached(_FETCHING):
+        for each in self._entries(_FETCHING):
             if each.used < before:
                 _remove_unused(each.folder)
 
-    def _cached(self, kind: str) -> Iterator[_Cached]:
+    def _entries(self, kind: str) -> Iterator[_CacheEntry]:
         for folder in (self.folder / kind).iterdir():
             with suppress(FileNotFoundError):  # another process has just removed or renamed it
-                used = max(folder.stat().st_mtime, _modified(folder / HEADER))
-                yield _Cached(folder, sum(file.stat().st_size for file in folder.iterdir()), used)
+                used = max(folder.stat().st_mtime, _modified_at(folder / HEADER))
+                yield _CacheEntry(folder, sum(file.stat().st_size for file in folder.iterdir()), used)
 
     def _make_folders(self) -> None:
         try:
@@ -155,8 +155,8 @@ class Cache:
 
 
 @contextmanager
-def _locked(file: Path) -> Iterator[None]:
-    # What is done under this lock would be done right without it, only twice: so it may be removed while held.
+def _lock_file(file: Path) -> Iterator[None]:
+    # The lock only avoids doing the same work twice, so its file may be removed while it is held.
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -166,10 +166,10 @@ def _locked(file: Path) -> Iterator[None]:
 
 
 def _remove_unused(folder: Path) -> bool:
-    """Remove a segment unless somebody has it mapped or is writing it; did we?"""
+    """Remove a segment unless a process has it mapped or is writing it; was it removed?"""
     try:
         descriptor = os.open(folder / ARRAYS, os.O_RDONLY)
-    except FileNotFoundError:  # half made, by somebody who is gone
+    except FileNotFoundError:  # its writer was killed before the arrays
         shutil.rmtree(folder, ignore_errors=True)
         return True
     try:
@@ -183,7 +183,7 @@ def _remove_unused(folder: Path) -> bool:
         os.close(descriptor)
 
 
-def _modified(file: Path) -> float:
+def _modified_at(file: Path) -> float:
     return file.stat().st_mtime if file.exists() else 0.0
 
 

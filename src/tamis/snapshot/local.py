@@ -17,10 +17,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from tamis.snapshot.storage import ASIDE, CHUNK_BYTES, LOCK, Content, Stored
+from tamis.errors import reported_writes
+from tamis.snapshot.storage import ASIDE, CHUNK_BYTES, LOCK, Content, FileInfo
 
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK)
-"""What file systems without hard links say."""
+"""Errors of file systems without hard links."""
 
 
 class LocalStorage:
@@ -49,23 +50,23 @@ class LocalStorage:
         """The length of each file; None if there is none."""
         return [self._size(path) for path in paths]
 
-    def listing(self, folder: str) -> list[Stored]:
+    def listing(self, folder: str) -> list[FileInfo]:
         """What is in a folder."""
         try:
             names = sorted(os.listdir(self.root / folder))
         except FileNotFoundError:
             return []
-        found = (self._stored(os.path.join(self.root, folder, name), name) for name in names)
+        found = (self._file_info(os.path.join(self.root, folder, name), name) for name in names)
         return [each for each in found if each is not None]
 
     def write(self, path: str, content: Content) -> None:
         """Make or replace a file."""
-        with self._written_aside(content) as aside:
+        with reported_writes(self.root / path), self._temporary_file(content) as aside:
             self._place(aside, path, os.replace)
 
     def create(self, path: str, content: bytes) -> bool:
         """Make a file if there is none."""
-        with self._written_aside([content]) as aside:
+        with reported_writes(self.root / path), self._temporary_file([content]) as aside:
             try:
                 self._place(aside, path, _link)
             except FileExistsError:
@@ -74,7 +75,8 @@ class LocalStorage:
 
     def remove(self, path: str) -> None:
         """Remove a file if it is there."""
-        (self.root / path).unlink(missing_ok=True)
+        with reported_writes(self.root / path):
+            (self.root / path).unlink(missing_ok=True)
 
     def remove_leftover(self, path: str) -> bool:
         """Remove a file that was being written, unless its writer holds it."""
@@ -93,7 +95,7 @@ class LocalStorage:
             os.close(descriptor)
 
     def remove_folder(self, path: str) -> None:
-        """Remove the files of a folder, and the folder unless somebody writes into it again at that moment."""
+        """Remove the files of a folder, and the folder unless another process writes into it at that moment."""
         for each in self.listing(path):
             if not each.is_folder:
                 self.remove(f"{path}/{each.name}")
@@ -108,8 +110,9 @@ class LocalStorage:
     @contextmanager
     def exclusive(self) -> Iterator[Callable[[], None]]:
         """Hold the lock of this folder; waits for it."""
-        _make_folder(self.root)
-        descriptor = os.open(self.root / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+        with reported_writes(self.root / LOCK):
+            _make_folder(self.root)
+            descriptor = os.open(self.root / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield lambda: None
@@ -122,16 +125,16 @@ class LocalStorage:
         except FileNotFoundError:
             return None
 
-    def _stored(self, path: str, name: str) -> Stored | None:
+    def _file_info(self, path: str, name: str) -> FileInfo | None:
         try:
             found = os.lstat(path)
         except FileNotFoundError:  # removed since it was listed
             return None
-        return Stored(name, os.path.isdir(path), found.st_size, found.st_mtime)
+        return FileInfo(name, os.path.isdir(path), found.st_size, found.st_mtime)
 
     @contextmanager
-    def _written_aside(self, content: Content) -> Iterator[Path]:
-        aside, file = self._begun()
+    def _temporary_file(self, content: Content) -> Iterator[Path]:
+        aside, file = self._new_file()
         try:
             with file:
                 for piece in content:
@@ -142,8 +145,8 @@ class LocalStorage:
         finally:
             aside.unlink(missing_ok=True)
 
-    def _begun(self) -> tuple[Path, IO[bytes]]:
-        """A new file, with a lock that tells that its writer is alive."""
+    def _new_file(self) -> tuple[Path, IO[bytes]]:
+        """A new file, whose lock shows that its writer is alive."""
         folder = self.root / ASIDE
         _make_folder(folder)
         while True:

@@ -21,15 +21,15 @@ _NAME = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ManifestEntry:
     """One segment of a version.
 
     Attributes:
         segment: Its name.
         slots: How many subscriptions it has, the dead ones included.
-        bytes: Of its arrays.
+        bytes: The bytes of its arrays.
         dead: How many of its slots are dead in this version.
-        tombstones: Name of the file that tells which, None if none is.
+        tombstones: The name of the file with these slots, None if there are none.
         event_type: The name of the event type that its subscriptions are for.
     """
 
@@ -51,7 +51,7 @@ class Manifest:
         created: When it was published, by the publisher's clock.
         event_types: By name, the description of each event type, as a JSON file has it.
         entries: Its segments.
-        extra: Whatever the publisher wants to have written down.
+        extra: Anything else that the publisher records.
         statistics: Name of the document of statistics beside it, if there is one.
     """
 
@@ -59,23 +59,23 @@ class Manifest:
     parent: int | None
     created: datetime
     event_types: Mapping[str, Mapping[str, Any]]
-    entries: tuple[Entry, ...]
+    entries: tuple[ManifestEntry, ...]
     extra: Mapping[str, Any]
     statistics: str | None = None
 
     @property
     def slots(self) -> int:
-        """Of all segments."""
+        """The number of slots of all segments."""
         return sum(entry.slots for entry in self.entries)
 
     @property
     def dead(self) -> int:
-        """Of all segments."""
+        """The number of dead slots of all segments."""
         return sum(entry.dead for entry in self.entries)
 
     @property
     def bytes(self) -> int:
-        """Of the arrays of all segments."""
+        """The bytes of the arrays of all segments."""
         return sum(entry.bytes for entry in self.entries)
 
 
@@ -106,7 +106,7 @@ def read_manifest(data: bytes, version: int, file: str) -> Manifest:
             document["parent"],
             datetime.fromisoformat(document["created"]),
             document["event_types"],
-            tuple(Entry(**entry) for entry in document["entries"]),
+            tuple(ManifestEntry(**entry) for entry in document["entries"]),
             document["extra"],
             document["statistics"],
         )

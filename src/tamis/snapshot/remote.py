@@ -1,11 +1,11 @@
 """Snapshots on another machine, through `pyarrow.fs`.
 
-Such storages can neither lock nor create a file only if there is none. So who wants to be alone writes a claim,
-then looks for other claims, and withdraws if there is any. Where a listing shows what was written before it (S3,
-HDFS, Google and Azure storage do), of two that claim at once the later sees the earlier, so at most one goes on. A
-claim that its owner left behind counts for nothing once it is older than `claim_seconds` by the storage's own
-clock; an owner asks before it commits whether half of that time has passed. Two can only get in at once if one
-stalls for more than the other half between asking and committing.
+Such storages have no locks, and cannot create a file only if there is none. So a process that wants to be alone
+writes a claim, then looks for other claims, and withdraws if there is any. Where a listing shows what was written
+before it (S3, HDFS, Google and Azure storage do), of two that claim at once the later sees the earlier, so at most
+one goes on. A claim that its owner left behind counts for nothing once it is older than `claim_seconds` by the
+storage's own clock; an owner asks before it commits whether half of that time has passed. Two can only get in at
+once if one stalls for more than the other half between asking and committing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 import pyarrow.fs as pafs
 
 from tamis.errors import SnapshotError
-from tamis.snapshot.storage import ASIDE, CHUNK_BYTES, CLAIMS, Content, Stored
+from tamis.snapshot.storage import ASIDE, CHUNK_BYTES, CLAIMS, Content, FileInfo
 
 _OBJECT_STORES = ("s3", "gcs", "abfs")
 """On these a file appears when it is closed, and not before."""
@@ -71,15 +71,10 @@ class RemoteStorage:
         found = self._filesystem.get_file_info([self._path(path) for path in paths])
         return [each.size if each.type == pafs.FileType.File else None for each in found]
 
-    def listing(self, folder: str) -> list[Stored]:
+    def listing(self, folder: str) -> list[FileInfo]:
         """What is in a folder."""
         selector = pafs.FileSelector(self._path(folder), allow_not_found=True, recursive=False)
-        found = [
-            Stored(
-                each.base_name, each.type == pafs.FileType.Directory, each.size or 0, (each.mtime_ns or 0) / 1e9
-            )
-            for each in self._filesystem.get_file_info(selector)
-        ]
+        found = map(_file_info, self._filesystem.get_file_info(selector))
         return sorted(found, key=lambda each: each.name)
 
     def write(self, path: str, content: Content) -> None:
@@ -93,7 +88,7 @@ class RemoteStorage:
         self._filesystem.move(self._path(aside), self._path(path))
 
     def create(self, path: str, content: bytes) -> bool:
-        """Make a file if there is none; only `exclusive` makes sure that nobody else does at the same time."""
+        """Make a file if there is none; only `exclusive` keeps another process from doing so at the same time."""
         if self.sizes([path]) != [None]:
             return False
         self.write(path, [content])
@@ -107,7 +102,7 @@ class RemoteStorage:
             return
 
     def remove_leftover(self, path: str) -> bool:
-        """Remove a file that was being written; nobody can tell whether its writer is alive."""
+        """Remove a file that was being written; whether its writer is alive is unknown."""
         self.remove(path)
         return True
 
@@ -127,7 +122,7 @@ class RemoteStorage:
             since = time.monotonic()
             self.write(f"{CLAIMS}/{name}", [f"process {os.getpid()}\n".encode()])
             try:
-                if not self._rivals(name):
+                if not self._other_claims(name):
                     yield partial(self._check_claim, since)
                     return
             finally:
@@ -137,10 +132,10 @@ class RemoteStorage:
                 raise SnapshotError(self.where(CLAIMS), message, "busy")
             time.sleep(random.uniform(0.01, 0.1))
 
-    def _rivals(self, mine: str) -> list[str]:
+    def _other_claims(self, mine: str) -> list[str]:
         claims = {claim.name: claim.modified for claim in self.listing(CLAIMS)}
         if mine not in claims:
-            return [mine]  # somebody took it for an old one; try again
+            return [mine]  # another process took it for an abandoned one: try again
         oldest = claims.pop(mine) - self.claim_seconds
         expired = [name for name, modified in claims.items() if modified < oldest]
         for name in expired:
@@ -169,6 +164,6 @@ class RemoteStorage:
         return f"{self._root}/{path}" if self._root else path
 
 
-def _stored(info: Any) -> Stored:
+def _file_info(info: Any) -> FileInfo:
     is_folder = info.type == pafs.FileType.Directory
-    return Stored(info.base_name, is_folder, info.size or 0, (info.mtime_ns or 0) / 1e9)
+    return FileInfo(info.base_name, is_folder, info.size or 0, (info.mtime_ns or 0) / 1e9)

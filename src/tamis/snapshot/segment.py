@@ -17,15 +17,14 @@ import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tamis.arrays import AnyArray
 from tamis.errors import SnapshotError
 from tamis.snapshot.documents import canonical, digest, parse
-
-Array: TypeAlias = npt.NDArray[Any]
 
 KIND = "tamis.segment"
 FORMAT = 1
@@ -84,10 +83,10 @@ class Segment:
     __slots__ = ("__weakref__", "_header", "_lock", "_name", "arrays", "bytes", "meta")
 
     def __init__(
-        self, arrays: Mapping[str, Array], meta: Mapping[str, Any], *, header: bytes | None = None
+        self, arrays: Mapping[str, AnyArray], meta: Mapping[str, Any], *, header: bytes | None = None
     ) -> None:
         """Use `make_segment` or `open_segment`."""
-        self.arrays: Mapping[str, Array] = MappingProxyType(dict(sorted(arrays.items())))
+        self.arrays: Mapping[str, AnyArray] = MappingProxyType(dict(sorted(arrays.items())))
         self.meta: Mapping[str, Any] = MappingProxyType(dict(meta))
         self.bytes = _places(self.arrays)[1]
         self._header = header
@@ -169,7 +168,7 @@ def open_segment(folder: str | os.PathLike[str], name: str, *, locked: bool = Fa
     Args:
         folder: Where its two files are.
         name: Its name.
-        locked: Hold a shared lock on `arrays.bin` as long as any of the arrays lives, to tell that it is in use.
+        locked: Hold a shared lock on `arrays.bin` as long as any of the arrays lives, to show that it is in use.
 
     Raises:
         SnapshotError: A file is missing, damaged, foreign or newer.
@@ -214,7 +213,7 @@ def damages(header: Header, content: Mapping[str, str], size_bytes: int) -> Iter
             yield f"damaged: the checksum of array {place.name!r} is not that of its content"
 
 
-def hashed(header: Header, chunks: Iterator[bytes]) -> tuple[dict[str, str], int]:
+def array_hashes(header: Header, chunks: Iterator[bytes]) -> tuple[dict[str, str], int]:
     """The sha256 of every array in a stream of the content of `arrays.bin`, and the length of the stream."""
     hashes = {place.name: hashlib.sha256() for place in header.arrays}
     at = 0
@@ -228,7 +227,7 @@ def hashed(header: Header, chunks: Iterator[bytes]) -> tuple[dict[str, str], int
     return {name: each.hexdigest() for name, each in hashes.items()}, at
 
 
-def _plain(name: str, given: npt.ArrayLike) -> Array:
+def _plain(name: str, given: npt.ArrayLike) -> AnyArray:
     array = np.asarray(given, order="C")
     if array.dtype.kind not in _KINDS:
         msg = f"array {name!r}: a segment holds numbers, Booleans and bytes, not {array.dtype}"
@@ -238,11 +237,11 @@ def _plain(name: str, given: npt.ArrayLike) -> Array:
     return view
 
 
-def _as_bytes(array: Array) -> memoryview:
+def _as_bytes(array: AnyArray) -> memoryview:
     return array.reshape(-1).view(np.uint8).data if array.nbytes else memoryview(b"")
 
 
-def _places(arrays: Mapping[str, Array]) -> tuple[list[int], int]:
+def _places(arrays: Mapping[str, AnyArray]) -> tuple[list[int], int]:
     """The offset of every array, and the end of the last."""
     offsets, at = [], 0
     for array in arrays.values():
@@ -252,7 +251,7 @@ def _places(arrays: Mapping[str, Array]) -> tuple[list[int], int]:
     return offsets, at
 
 
-def _write_header(arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> bytes:
+def _write_header(arrays: Mapping[str, AnyArray], meta: Mapping[str, Any]) -> bytes:
     offsets, size = _places(arrays)
     table = [
         {
@@ -289,14 +288,14 @@ def _map(file: str, size_bytes: int, *, locked: bool) -> mmap.mmap | bytes:
             raise SnapshotError(file, f"damaged: {found} bytes, expected {size_bytes}", "damaged")
         if not size_bytes:
             return b""
-        # Private, so that whoever must take the arrays for writable ones can, and still shares the pages.
+        # A private map: kernels compiled for writable arrays take it; as nothing writes, pages stay shared.
         protection = mmap.PROT_READ | mmap.PROT_WRITE
         return mmap.mmap(descriptor, size_bytes, flags=mmap.MAP_PRIVATE, prot=protection)
     finally:
         os.close(descriptor)
 
 
-def _view(mapped: mmap.mmap | bytes, place: ArrayPlace) -> Array:
+def _view(mapped: mmap.mmap | bytes, place: ArrayPlace) -> AnyArray:
     dtype = np.dtype(place.dtype)
     if not place.bytes:
         empty = np.empty(place.shape, dtype)

@@ -2,7 +2,7 @@
 
 A version is a manifest, written last and never changed; what it names is written before it and never changed
 either. So a reader sees a version whole or not at all, whatever happens to the publisher. Version N + 1 is made
-from version N, by one publisher: whoever comes second is refused.
+from version N, by one publisher: the second one is refused.
 """
 
 from __future__ import annotations
@@ -19,10 +19,17 @@ from weakref import WeakValueDictionary
 import numpy as np
 import numpy.typing as npt
 
+from tamis.arrays import I32
 from tamis.errors import SnapshotError
 from tamis.snapshot import tombstones as dead_slots
-from tamis.snapshot.collection import GRACE_SECONDS, KEEP_VERSIONS, OLDER_THAN_SECONDS, Collected, forget
 from tamis.snapshot.documents import canonical, digest, seal, unseal
+from tamis.snapshot.garbage_collection import (
+    GRACE_SECONDS,
+    KEEP_VERSIONS,
+    OLDER_THAN_SECONDS,
+    CollectionResult,
+    forget,
+)
 from tamis.snapshot.layout import (
     PINS,
     SEGMENTS,
@@ -35,7 +42,7 @@ from tamis.snapshot.layout import (
     version_file,
     version_of,
 )
-from tamis.snapshot.manifest import Entry, Manifest, read_manifest, write_manifest
+from tamis.snapshot.manifest import Manifest, ManifestEntry, read_manifest, write_manifest
 from tamis.snapshot.segment import Header, Segment, open_segment, read_header
 from tamis.snapshot.storage import Content, open_storage
 from tamis.snapshot.verification import Damage, verify
@@ -50,7 +57,7 @@ _CACHE_BYTES = 20 << 30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class SnapshotPart:
     """A segment to publish.
 
     Attributes:
@@ -68,11 +75,11 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A version that somebody needs.
+    """A version that must not be removed.
 
     Attributes:
-        version: Which.
-        created: Since when.
+        version: The version.
+        created: When it was pinned.
     """
 
     version: int
@@ -146,7 +153,7 @@ class Snapshots:
 
     def publish(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[SnapshotPart],
         *,
         parent: int | None,
         event_types: Mapping[str, Mapping[str, Any]],
@@ -159,11 +166,11 @@ class Snapshots:
             parts: The segments; none is fine.
             parent: The version that it is made from, which must still be the newest; None for the first.
             event_types: By name, the description of each event type, for JSON.
-            extra: Whatever else to write down, for JSON.
+            extra: Anything else to record, for JSON.
             statistics: A document to keep beside the version, for JSON.
 
         Raises:
-            SnapshotError: Somebody else published meanwhile (`kind` is "conflict"): nothing was published.
+            SnapshotError: Another process published meanwhile (`kind` is "conflict"): nothing was published.
         """
         self._check_parent(parent)
         files: dict[str, tuple[int, Segment | bytes]] = {}
@@ -207,9 +214,9 @@ class Snapshots:
             if self.storage.local is not None and self._cache is None:
                 found = open_segment(self.storage.local / SEGMENTS / name, name)
             else:
-                from tamis.snapshot.cache import Cache
+                from tamis.snapshot.cache import SegmentCache
 
-                found = Cache(self._cache, self._cache_bytes).segment(name, self.storage)
+                found = SegmentCache(self._cache, self._cache_bytes).segment(name, self.storage)
             self._open[name] = found
         return found
 
@@ -222,7 +229,7 @@ class Snapshots:
         path, _ = segment_files(name)
         return read_header(self._read(path), name, self.storage.where(path))
 
-    def tombstones(self, entry: Entry) -> npt.NDArray[np.int32]:
+    def tombstones(self, entry: ManifestEntry) -> I32:
         """The dead slots of an entry, in order.
 
         Raises:
@@ -255,8 +262,8 @@ class Snapshots:
     def pin(self, holder: str, version: int) -> int:
         """Keep a version from being forgotten, durably, until `unpin`.
 
-        A holder has one pin. If it has one already, that one stays, so that whoever starts again after a crash
-        gets what it had.
+        A holder has one pin. If it has one already, that one stays, so that a holder that starts again after a
+        crash gets what it had.
 
         Returns:
             The version that the holder has pinned.
@@ -278,7 +285,7 @@ class Snapshots:
         return version
 
     def unpin(self, holder: str) -> None:
-        """Let go; nothing happens if the holder has no pin."""
+        """Remove the pin of a holder, if it has one."""
         self.storage.remove(pin_file(holder))
 
     def pins(self) -> dict[str, Pin]:
@@ -287,7 +294,7 @@ class Snapshots:
         found = [self._pin(f"{PINS}/{name}") for name in names]
         return dict(each for each in found if each is not None)
 
-    # --- care --------------------------------------------------------------------------------------------
+    # --- maintenance ----------------------------------------------------------------------------------------
 
     def forget(
         self,
@@ -296,8 +303,8 @@ class Snapshots:
         older_than_seconds: float = OLDER_THAN_SECONDS,
         grace_seconds: float = GRACE_SECONDS,
         dry_run: bool = False,
-    ) -> Collected:
-        """Remove old versions, then every file that no version names any more and what killed writers left.
+    ) -> CollectionResult:
+        """Remove old versions, then every file that no version names any more, and what killed writers left.
 
         The newest version and pinned ones stay, whatever the arguments.
 
@@ -309,7 +316,7 @@ class Snapshots:
             dry_run: Only say what would be removed.
 
         Raises:
-            SnapshotError: A manifest or a pin is damaged: nothing can be told about what it needs.
+            SnapshotError: A manifest or a pin is damaged, so what it needs is unknown.
         """
         return forget(self, keep_versions, older_than_seconds, grace_seconds, dry_run=dry_run)
 
@@ -348,7 +355,7 @@ class Snapshots:
         except (KeyError, TypeError, ValueError) as error:
             raise SnapshotError(file, f"foreign: not a pin: {error!r}", "foreign") from error
 
-    def _entry(self, part: Part, files: dict[str, tuple[int, Segment | bytes]]) -> Entry:
+    def _entry(self, part: SnapshotPart, files: dict[str, tuple[int, Segment | bytes]]) -> ManifestEntry:
         """The entry of a part; adds the files that it needs."""
         segment = part.segment
         dead = dead_slots.sorted_slots(part.dead, part.slots)
@@ -361,7 +368,7 @@ class Snapshots:
             content = dead_slots.encode(dead, part.slots)
             name = digest(content)
             files[tombstones_file(name)] = (len(content), content)
-        return Entry(segment.name, part.slots, segment.bytes, len(dead), name, part.event_type)
+        return ManifestEntry(segment.name, part.slots, segment.bytes, len(dead), name, part.event_type)
 
     def _lacking(self, files: Mapping[str, tuple[int, Segment | bytes]]) -> list[str]:
         sizes = self.storage.sizes(list(files))

@@ -27,7 +27,7 @@ ASIDE = "aside"
 """The folder of what is being written."""
 
 CLAIMS = "claims"
-"""The folder of those who want to be alone, where there are no locks."""
+"""The folder of claims, which stand for a lock where there are no locks."""
 
 LOCK = "lock"
 """The file to lock, where there are locks."""
@@ -36,14 +36,14 @@ CHUNK_BYTES = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class FileInfo:
     """A file or folder.
 
     Attributes:
-        name: Its last part.
+        name: The last part of its path.
         is_folder: Or else a file.
         bytes: Of a file.
-        modified: Seconds since 1970 by the storage's clock; 0 if it does not tell.
+        modified: Seconds since 1970 by the storage's clock; 0 if it is unknown.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Storage(Protocol):
     def sizes(self, paths: Sequence[str]) -> list[int | None]:
         """The length of each file in bytes; None if there is none."""
 
-    def listing(self, folder: str) -> list[Stored]:
+    def listing(self, folder: str) -> list[FileInfo]:
         """What is in a folder, by name; nothing if there is no such folder."""
 
     def write(self, path: str, content: Content) -> None:
@@ -89,7 +89,7 @@ class Storage(Protocol):
         """Remove a folder and the files in it, if it is there."""
 
     def exclusive(self) -> AbstractContextManager[Callable[[], None]]:
-        """Keep others out; the function that comes raises SnapshotError if that can no longer be relied on."""
+        """Keep other writers out; the function that it gives raises SnapshotError if that no longer holds."""
 
 
 def open_storage(url: str | os.PathLike[str], filesystem: FileSystem | None = None) -> Storage:
@@ -117,7 +117,7 @@ def open_storage(url: str | os.PathLike[str], filesystem: FileSystem | None = No
 
     shown = re.sub(r"//[^/@]*@", "//", text.partition("?")[0])
     try:
-        # Spark says s3a where everybody else says s3.
+        # Spark writes s3a for s3.
         found, path = FileSystem.from_uri(re.sub(r"^s3a:", "s3:", text, flags=re.IGNORECASE))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise SnapshotError(shown, f"pyarrow cannot open it: {error}", "foreign") from error

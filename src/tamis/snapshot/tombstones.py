@@ -9,21 +9,17 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tamis.arrays import I32
 from tamis.errors import SnapshotError
 from tamis.snapshot.documents import digest
-from tamis.snapshot.manifest import Entry
+from tamis.snapshot.manifest import ManifestEntry
 
-Slots = npt.NDArray[np.int32]
+Slots = I32
 
 
 def is_bitmap(slots: int, dead: int) -> bool:
     """Is a bitmap shorter than a list?"""
     return 32 * dead > slots
-
-
-def size_bytes(slots: int, dead: int) -> int:
-    """Length of the file."""
-    return -(-slots // 8) if is_bitmap(slots, dead) else 4 * dead
 
 
 def sorted_slots(dead: npt.ArrayLike, slots: int) -> Slots:
@@ -48,7 +44,7 @@ def encode(dead: Slots, slots: int) -> bytes:
     return np.packbits(mask, bitorder="little").tobytes()
 
 
-def decode(data: bytes, entry: Entry, file: str) -> Slots:
+def decode(data: bytes, entry: ManifestEntry, file: str) -> Slots:
     """The dead slots of an entry, in order.
 
     Raises:
@@ -62,7 +58,7 @@ def decode(data: bytes, entry: Entry, file: str) -> Slots:
     else:
         found = np.frombuffer(data, "<i4").astype(np.int32)
     if len(found) != entry.dead or (len(found) and int(found.max()) >= entry.slots):
-        message = f"damaged: it does not tell {entry.dead} of {entry.slots} slots, as the version says"
+        message = f"damaged: it does not hold {entry.dead} of {entry.slots} slots, as the version says"
         raise SnapshotError(file, message, "damaged")
     found.flags.writeable = False
     return found

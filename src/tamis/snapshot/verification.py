@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from tamis.errors import SnapshotError, SnapshotProblem
 from tamis.snapshot.layout import PINS, SEGMENTS, is_own, own_folders, segment_files
-from tamis.snapshot.manifest import Entry
-from tamis.snapshot.segment import ARRAYS, HEADER, damages, hashed, read_header
+from tamis.snapshot.manifest import ManifestEntry
+from tamis.snapshot.segment import ARRAYS, HEADER, array_hashes, damages, read_header
 
 if TYPE_CHECKING:
     from tamis.snapshot.snapshots import Snapshots
@@ -35,7 +35,7 @@ class Damage:
 
 def verify(snapshots: Snapshots, version: int | None = None) -> Iterator[Damage]:
     """See `Snapshots.verify`."""
-    entries: set[Entry] = set()
+    entries: set[ManifestEntry] = set()
     for each in snapshots.versions() if version is None else [version]:
         try:
             manifest = snapshots.manifest(each)
@@ -43,11 +43,11 @@ def verify(snapshots: Snapshots, version: int | None = None) -> Iterator[Damage]
             yield _damage(error)
             continue
         entries.update(manifest.entries)
-        yield from _found(snapshots.statistics, each)
+        yield from _damage_of_reading(snapshots.statistics, each)
     for name in sorted({entry.segment for entry in entries}):
         yield from _segment(snapshots, name)
     for entry in sorted(entries, key=lambda entry: entry.segment):
-        yield from _found(snapshots.tombstones, entry)
+        yield from _damage_of_reading(snapshots.tombstones, entry)
     if version is None:
         yield from _pins(snapshots)
         yield from _foreign(snapshots)
@@ -58,7 +58,7 @@ def _segment(snapshots: Snapshots, name: str) -> Iterator[Damage]:
     header_path, arrays_path = segment_files(name)
     try:
         header = read_header(storage.read(header_path), name, storage.where(header_path))
-        content, size_bytes = hashed(header, storage.chunks(arrays_path))
+        content, size_bytes = array_hashes(header, storage.chunks(arrays_path))
     except SnapshotError as error:
         yield _damage(error)
     except FileNotFoundError:
@@ -84,7 +84,7 @@ def _pins(snapshots: Snapshots) -> Iterator[Damage]:
 
 
 def _foreign(snapshots: Snapshots) -> Iterator[Damage]:
-    """Whatever is there and not of our making."""
+    """Files that are not of a snapshot."""
     storage = snapshots.storage
     for folder in ("", *own_folders()):
         for each in storage.listing(folder):
@@ -99,8 +99,8 @@ def _foreign(snapshots: Snapshots) -> Iterator[Damage]:
                         )
 
 
-def _found(read: Callable[..., object], *arguments: object) -> Iterator[Damage]:
-    """What reading complains about."""
+def _damage_of_reading(read: Callable[..., object], *arguments: object) -> Iterator[Damage]:
+    """The damage that reading reports."""
     try:
         read(*arguments)
     except SnapshotError as error:

@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tamis.spark.event_reading import Reading
-    from tamis.spark.generating import auction_events, auction_subscriptions
-    from tamis.spark.learning import statistics
+    from tamis.spark.event_statistics import statistics
     from tamis.spark.matching import match
-    from tamis.spark.preparing import Prepared, prepare
-    from tamis.spark.streaming import stream
+    from tamis.spark.preparation import Prepared, prepare
+    from tamis.spark.stream_query import stream
 
 __all__ = [
     "Prepared",
     "Reading",
-    "auction_events",
-    "auction_subscriptions",
     "match",
     "prepare",
     "statistics",
@@ -28,14 +25,12 @@ __all__ = [
 ]
 
 _HOME_OF = {
-    "Prepared": "tamis.spark.preparing",
+    "Prepared": "tamis.spark.preparation",
     "Reading": "tamis.spark.event_reading",
-    "auction_events": "tamis.spark.generating",
-    "auction_subscriptions": "tamis.spark.generating",
     "match": "tamis.spark.matching",
-    "prepare": "tamis.spark.preparing",
-    "statistics": "tamis.spark.learning",
-    "stream": "tamis.spark.streaming",
+    "prepare": "tamis.spark.preparation",
+    "statistics": "tamis.spark.event_statistics",
+    "stream": "tamis.spark.stream_query",
 }
 
 

@@ -1,57 +1,48 @@
-"""How the events of a stream are read: from columns or JSON texts, by their types, the bad ones set aside.
+"""How the events of a stream are read: from columns or JSON texts, by their types, dead letters apart.
 
 What is read depends on the events and the declared types alone. So a task that routes events and one that matches
-them agree on which are bad.
+them agree on which are dead letters.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tamis.arrays import I64, Bools, Mask
 from tamis.events.batch import EventBatch
+from tamis.events.dead_letters import DeadLetter, DeadLetterKind
 from tamis.events.event_type import EventType
 from tamis.events.json_values import read_json_values, rows_of
 from tamis.events.names import event_names
-from tamis.events.validation import misfits, validate
+from tamis.events.validation import invalid_rows, validate
 from tamis.matcher import Matcher
 from tamis.matchers import Matchers
-from tamis.values.column import Mask
 
 MOST_BYTES = 1 << 20
-"""Of an event that is a JSON text, unless told otherwise."""
+"""The most bytes of an event that is a JSON text, by default."""
 _SHOWN_PROBLEMS = 3
 
-Original: TypeAlias = Callable[[int], bytes]
+OriginalOf: TypeAlias = Callable[[int], bytes]
 """The bytes of the event in a row."""
-Called: TypeAlias = Callable[[int], str | None]
-"""What a column calls the event in a row, if there is one."""
+NameOf: TypeAlias = Callable[[int], str | None]
+"""The name of the event in a row, if a column has it."""
 
 
-class Dead(NamedTuple):
-    """Why an event cannot be matched."""
-
-    kind: str
-    reason: str
-    original: bytes
-    event_id: str | None = None
-
-
-class Read(NamedTuple):
+class TypedEvents(NamedTuple):
     """Events of one type, and where each of them stands in the table."""
 
     matcher: Matcher
     batch: EventBatch
-    rows: npt.NDArray[np.int64]
+    rows: I64
     names: pa.Array | None = None
-    """What events are called, if a column beside them says so."""
+    """The names of the events, if a column beside them has these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +54,13 @@ class Reading:
         json: The column with events as JSON texts (`value` for Kafka, text files and sockets); None if attributes
             are columns.
         type_attribute: The attribute that names the event type; None if there is one type only.
-        event_time: The attribute that tells when an event happened, for notifications.
+        event_time: The attribute with the time of an event, for notifications.
         most_bytes: Longer JSON texts are dead letters.
         id_column: With `json`: a column beside it that names events, whatever they say themselves.
         type_column: With `json`: a column beside it that names their types.
+        event_type: The name of the event type, if nothing in an event or beside it names it.
+        shown_type: What a dead letter calls an event type that is not known; it must pickle.
+        keep: Attributes of an event that its notifications carry along.
     """
 
     event_id: str = "id"
@@ -76,58 +70,69 @@ class Reading:
     most_bytes: int = MOST_BYTES
     id_column: str | None = None
     type_column: str | None = None
+    shown_type: Callable[[str], str] = str
+    keep: tuple[str, ...] = ()
+    event_type: str | None = None
+
+    @property
+    def names_types(self) -> bool:
+        """Does each event come with the name of its type?"""
+        return self.type_attribute is not None or self.type_column is not None
 
     def columns(self) -> list[str]:
         """The columns that must be there."""
         if self.json is not None:
             return [name for name in (self.json, self.id_column, self.type_column) if name is not None]
-        named = (self.event_id, self.type_attribute, self.event_time)
+        named = (self.event_id, self.type_attribute, self.event_time, *self.keep)
         return [name for name in named if name is not None]
 
-    def read(self, matchers: Matchers, table: pa.Table, dead: list[Dead]) -> Iterator[Read]:
+    def read(self, matchers: Matchers, table: pa.Table, dead: list[DeadLetter]) -> Iterator[TypedEvents]:
         """The events of a table by their types; what cannot be read is added to `dead`."""
         return (self._read_columns if self.json is None else self._read_json)(matchers, table, dead)
 
-    def originals(self, table: pa.Table) -> Original:
+    def originals(self, table: pa.Table) -> OriginalOf:
         """What gives the events of a table as they came, or as JSON."""
         if self.json:
             return lambda row: _bytes(table[self.json][row])
         return lambda row: json.dumps(table.slice(row, 1).to_pylist()[0], default=str, ensure_ascii=False).encode()
 
-    def judged(self, read: Read, original: Original, dead: list[Dead]) -> tuple[pa.Array, Mask]:
+    def check_events(
+        self, read: TypedEvents, original: OriginalOf, dead: list[DeadLetter]
+    ) -> tuple[pa.Array, Mask]:
         """The ids of events, and which can be matched; the others are added to `dead`."""
         batch, rows = read.batch, read.rows
         names = event_names(batch, self.event_id) if read.names is None else read.names
         nameless = names.is_null().to_numpy(zero_copy_only=False)
-        strange = misfits(batch) & ~nameless
+        strange = invalid_rows(batch) & ~nameless
         for row in np.flatnonzero(nameless).tolist():
-            dead.append(Dead("missing id", f"expected an id in {self.event_id}", original(rows[row])))
+            reason = f"expected an id in {self.event_id}"
+            dead.append(DeadLetter(DeadLetterKind.MISSING_ID, reason, original(rows[row])))
         for row, reason in _problems(batch, strange):
-            dead.append(Dead("wrong type", reason, original(rows[row]), names[row].as_py()))
+            dead.append(DeadLetter(DeadLetterKind.WRONG_TYPE, reason, original(rows[row]), names[row].as_py()))
         return names, ~(nameless | strange)
 
-    def _read_columns(self, matchers: Matchers, table: pa.Table, dead: list[Dead]) -> Iterator[Read]:
+    def _read_columns(self, matchers: Matchers, table: pa.Table, dead: list[DeadLetter]) -> Iterator[TypedEvents]:
         if self.type_attribute is None:
-            matcher = _only(matchers)
-            yield Read(matcher, EventBatch.of(table, matcher.event_type), np.arange(table.num_rows))
+            matcher = self._only(matchers)
+            yield TypedEvents(matcher, EventBatch.of(table, matcher.event_type), np.arange(table.num_rows))
             return
         names = table[self.type_attribute].cast(pa.string()).combine_chunks()
-        for matcher, rows in self._by_type(matchers, names, self.originals(table), _nameless, dead):
-            yield Read(matcher, EventBatch.of(table.take(pa.array(rows)), matcher.event_type), rows)
+        for matcher, rows in self._by_type(matchers, names, self.originals(table), _no_name, dead):
+            yield TypedEvents(matcher, EventBatch.of(table.take(pa.array(rows)), matcher.event_type), rows)
 
-    def _read_json(self, matchers: Matchers, table: pa.Table, dead: list[Dead]) -> Iterator[Read]:
+    def _read_json(self, matchers: Matchers, table: pa.Table, dead: list[DeadLetter]) -> Iterator[TypedEvents]:
         values = table[self.json].combine_chunks()
         ids = None if self.id_column is None else table[self.id_column].cast(pa.string()).combine_chunks()
-        called: Called = _nameless if ids is None else lambda row: ids[row].as_py()
-        lots: Iterator[tuple[Matcher, npt.NDArray[np.int64]]]
+        called: NameOf = _no_name if ids is None else lambda row: ids[row].as_py()
+        groups: Iterator[tuple[Matcher, I64]]
         if self.type_column is not None:
             named = table[self.type_column].cast(pa.string()).combine_chunks()
-            lots = self._by_type(matchers, named, lambda row: _bytes(values[row]), called, dead)
+            groups = self._by_type(matchers, named, lambda row: _bytes(values[row]), called, dead)
         elif self.type_attribute is None:
-            lots = iter([(_only(matchers), np.arange(len(values)))])
+            groups = iter([(self._only(matchers), np.arange(len(values)))])
         else:
             loose = read_json_values(values, EventType(), most_bytes=self.most_bytes)
-            dead.extend(_malformed(each.reason, each.original, called(each.line_number)) for each in loose.bad)
+            dead.extend(replace(each, event_id=called(row)) for row, each in loose.dead_letters)
             names: list[str | None] = [None] * len(values)
             present = np.zeros(len(values), np.bool_)
             for batch in loose.batches:
@@ -143,20 +148,24 @@ class Reading:
             found = self._by_type(
                 matchers, typed, lambda row: _bytes(raw[row]), lambda row: called(int(where[row])), dead
             )
-            lots = ((matcher, where[rows]) for matcher, rows in found)
-        for matcher, rows in lots:
+            groups = ((matcher, where[rows]) for matcher, rows in found)
+        for matcher, rows in groups:
             some = values if len(rows) == len(values) else values.take(pa.array(rows))
             read = read_json_values(some, matcher.event_type, most_bytes=self.most_bytes)
-            dead.extend(
-                _malformed(each.reason, each.original, called(int(rows[each.line_number]))) for each in read.bad
-            )
+            dead.extend(replace(each, event_id=called(int(rows[row]))) for row, each in read.dead_letters)
             for batch in read.batches:
                 here = rows[rows_of(batch)]
-                yield Read(matcher, batch, here, None if ids is None else ids.take(pa.array(here)))
+                yield TypedEvents(matcher, batch, here, None if ids is None else ids.take(pa.array(here)))
+
+    def _only(self, matchers: Matchers) -> Matcher:
+        """The matcher of all events; an empty one if there is none for them, and so no subscription."""
+        if self.event_type is not None:
+            return matchers[self.event_type] if self.event_type in matchers else Matcher()
+        return matchers.only if len(matchers) or len([*matchers]) == 1 else Matcher()
 
     def _by_type(
-        self, matchers: Matchers, names: pa.Array, original: Original, called: Called, dead: list[Dead]
-    ) -> Iterator[tuple[Matcher, npt.NDArray[np.int64]]]:
+        self, matchers: Matchers, names: pa.Array, original: OriginalOf, called: NameOf, dead: list[DeadLetter]
+    ) -> Iterator[tuple[Matcher, I64]]:
         """The rows of each event type; those of an unknown one are dead."""
         encoded = names.dictionary_encode()
         codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
@@ -166,18 +175,16 @@ class Reading:
                 yield matchers[name], rows
             elif len(rows):
                 source = self.type_column or self.type_attribute
-                reason = f"{source} is missing" if name is None else f"there is no event type {name!r}"
-                if self.type_column is None:  # what a column says, the event's author cannot mend
+                reason = (
+                    f"{source} is missing" if name is None else f"there is no event type {self.shown_type(name)!r}"
+                )
+                if self.type_column is None:  # the author of an event cannot change what a column says
                     reason += f"; known are {', '.join(sorted(matchers)) or 'none'}"
-                dead.extend(Dead("event type", reason, original(row), called(row)) for row in rows.tolist())
+                kind = DeadLetterKind.UNKNOWN_EVENT_TYPE
+                dead.extend(DeadLetter(kind, reason, original(row), called(row)) for row in rows.tolist())
 
 
-def _only(matchers: Matchers) -> Matcher:
-    """The matcher of the one event type; nobody subscribes to anything if there is none."""
-    return matchers.only if list(matchers) else Matcher()
-
-
-def _problems(batch: EventBatch, strange: npt.NDArray[np.bool_]) -> Iterator[tuple[int, str]]:
+def _problems(batch: EventBatch, strange: Bools) -> Iterator[tuple[int, str]]:
     if not strange.any():
         return
     reasons: dict[int, list[str]] = {}
@@ -188,13 +195,8 @@ def _problems(batch: EventBatch, strange: npt.NDArray[np.bool_]) -> Iterator[tup
         yield row, "; ".join(reasons.get(row, ["not of its type"])[:_SHOWN_PROBLEMS])
 
 
-def _malformed(reason: str, original: bytes, name: str | None) -> Dead:
-    kind = "oversized" if reason.startswith("the line is longer") else "malformed"
-    return Dead(kind, reason.replace("the line is", "the event is"), original, name)
-
-
-def _nameless(_: int) -> None:
-    """No column tells what the event in a row is called."""
+def _no_name(_: int) -> None:
+    """The event in a row has no name from a column."""
 
 
 def _bytes(value: pa.Scalar) -> bytes:

@@ -6,22 +6,27 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from tamis.engines import AUTO
 from tamis.errors import EventError, SubscriptionError
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import EventType
-from tamis.operators.finding import OperatorSettings
+from tamis.operators.discovery import OperatorSettings
 from tamis.routing.shards import Routing
 from tamis.schedule.scheduler import Schedule, check_schedule
-from tamis.spark.preparing import prepare
-from tamis.spark.routing import RouteTask
-from tamis.spark.shards import Sharding, sent
-from tamis.spark.worker import Edition, PairsTask
+from tamis.snapshot import Snapshots
+from tamis.spark.pairs_task import PairsTask
+from tamis.spark.preparation import prepare
+from tamis.spark.route_task import RouteTask
+from tamis.spark.shards import Sharding, send_to_shards
+from tamis.spark.snapshot_ref import SnapshotRef
+from tamis.spark.stream_type import StreamType
+from tamis.spark.workers import map_in_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _ROW = "tamis row"
-"""The column that tells which row of the events a copy is of: their ids need not be different."""
+"""The column with the row that a copy of an event is of: ids need not be different."""
 
 
 def match(
@@ -29,7 +34,7 @@ def match(
     subscriptions: Any,
     *,
     event_id: str = "id",
-    engine: str = "auto",
+    engine: str = AUTO,
     output: Literal["pairs", "grouped"] = "pairs",
     keep: Sequence[str] | None = None,
     event_type: str | None = None,
@@ -46,14 +51,14 @@ def match(
         subscriptions: What `prepare` takes or gave. Conditions of a DataFrame or a file are about the columns of
             `events`; a snapshot and a store have their own event types.
         event_id: The column that names an event.
-        engine: A name of `tamis.engines.ENGINES`, or "auto".
+        engine: As for `tamis.Matcher`, as text: "auto", a name, or a name with settings.
         output: "pairs", or "grouped": one row an event, with an array of ids that may be empty.
         keep: Columns of `events` to carry along.
         event_type: The name of the event type, where a snapshot or a store has several.
         snapshot: Where to publish subscriptions that are not a snapshot yet, as driver and workers reach it.
-        shards: Over how many parts subscriptions are dealt, when a worker cannot hold them all.
-        routing: Deal them by similarity, and send an event only to shards that may have something for it; every
-            event visits all shards without.
+        shards: The number of parts into which subscriptions are split, when a worker cannot hold them all.
+        routing: Assign them to shards by similarity, and send an event only to shards that may match it; without,
+            every event visits all shards.
         schedule: In which order a worker works off the events of a batch: that of their "arrival", or
             "shortest-first", and then pairs leave it part by part.
         operators: Where the operators come from that conditions call: the names of modules that driver and workers
@@ -65,10 +70,12 @@ def match(
         subscriptions that was the newest when it was made, whenever it is computed.
 
     Raises:
+        EventError: Events are no DataFrame of Spark's, or lack a column.
         OperatorError: An operator cannot be loaded, or conditions call one that is not known.
     """
+    check_frame(events)
     kept = tuple(keep or ())
-    check_columns(events, (event_id, *kept))
+    check_columns(events.columns, (event_id, *kept))
     check_schedule(schedule)
     if output not in ("pairs", "grouped"):
         msg = f"expected output 'pairs' or 'grouped', found {output!r}"
@@ -77,49 +84,66 @@ def match(
     zone = spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC"
     ready = prepare(
         subscriptions,
-        EventType.from_spark(events.schema, time_zone=zone),
+        EventType.from_spark(events.schema, time_zone=zone, partial=True),
         snapshot=snapshot,
         segments=shards if shards > 1 and routing is None else None,
         spark=spark,
         operators=operators,
     )
-    edition = Edition(ready.url, ready.version, engine, operators=OperatorSettings.of(operators))
-    matchers = edition.matchers()
+    ref = SnapshotRef(ready.url, ready.version, engine, operators=OperatorSettings.of(operators))
+    matchers = ref.matchers()
+    name = event_type or StreamType().choose(Snapshots(ready.url).manifest(ready.version))
     if event_type is not None and event_type not in matchers:
         msg = f"{ready.url}: there is no event type {event_type!r}; there are {', '.join(sorted(matchers))}"
         raise SubscriptionError(msg)
-    matcher = matchers.only if event_type is None else matchers[event_type]
+    matcher = matchers.only if name is None else matchers[name]
     needed = {event_id, *kept, *matcher.attributes()}
-    read = events.select(*(quoted(name) for name in events.columns if name in needed))
-    plan = Sharding(shards, routing).plan(edition, lambda rows: _sample(read, matcher.event_type, rows))
+    read = events.select(*(quote_name(name) for name in events.columns if name in needed))
+    plan = Sharding(shards, routing).plan(ref, lambda rows: _sample(read, matcher.event_type, rows))
     name, is_grouped = matcher.event_type.name, output == "grouped"
     route = None if plan.routes is None else RouteTask(plan.routes, event_type=name, keeps_all=is_grouped)
     schema = _schema(events, event_id, kept, output)
-    if is_grouped and len(plan.editions) > 1:
-        task = PairsTask(plan.editions, name, event_id, (*kept, _ROW), True, schedule, route is not None)
-        copies = sent(_numbered(read), len(plan.editions), event_id, route)
-        found = _regrouped(copies.mapInArrow(task, schema.add(_ROW, "long")), kept)
+    if is_grouped and len(plan.shards) > 1:
+        task = PairsTask(plan.shards, name, event_id, (*kept, _ROW), True, schedule, route is not None)
+        copies = send_to_shards(_with_row_numbers(read), len(plan.shards), event_id, route)
+        found = _merge_shards(map_in_workers(copies, task, schema.add(_ROW, "long")), kept)
     else:
-        task = PairsTask(plan.editions, name, event_id, kept, is_grouped, schedule, route is not None)
-        found = sent(read, len(plan.editions), event_id, route).mapInArrow(task, schema)
+        task = PairsTask(plan.shards, name, event_id, kept, is_grouped, schedule, route is not None)
+        sent = send_to_shards(read, len(plan.shards), event_id, route)
+        found = map_in_workers(sent, task, schema)
     found.refused = ready.refused  # type: ignore[attr-defined]
     return found
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """A column's name as an expression."""
     return "`" + name.replace("`", "``") + "`"
 
 
-def check_columns(events: DataFrame, names: Sequence[str]) -> None:
-    """Do events have these columns?
+def check_frame(events: Any) -> None:
+    """Are these events a DataFrame of Spark's?
 
     Raises:
-        EventError: They do not.
+        EventError: They are something else.
     """
-    missing = [name for name in names if name not in events.columns]
+    if not hasattr(type(events), "mapInArrow"):
+        found = f"{type(events).__module__.partition('.')[0]}.{type(events).__name__}"
+        msg = (
+            f"expected events as a DataFrame of Spark's, found {found.removeprefix('builtins.')}: make one with "
+            "spark.createDataFrame(events), or match without Spark, with tamis.Matcher.match_batch(events)"
+        )
+        raise EventError(msg)
+
+
+def check_columns(columns: Sequence[str], names: Sequence[str]) -> None:
+    """Are these names among the columns of events?
+
+    Raises:
+        EventError: They are not.
+    """
+    missing = [name for name in names if name not in columns]
     if missing:
-        msg = f"events have no column {', '.join(missing)}; there are {', '.join(events.columns)}"
+        msg = f"events have no column {', '.join(missing)}; there are {', '.join(columns)}"
         raise EventError(msg)
 
 
@@ -136,16 +160,16 @@ def _sample(events: DataFrame, event_type: EventType, rows: int) -> list[EventBa
     return [] if events.isStreaming else [EventBatch.of(events.limit(rows).toArrow(), event_type)]
 
 
-def _numbered(events: DataFrame) -> DataFrame:
+def _with_row_numbers(events: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F
 
     return events.withColumn(_ROW, F.monotonically_increasing_id())
 
 
-def _regrouped(found: DataFrame, keep: Sequence[str]) -> DataFrame:
+def _merge_shards(found: DataFrame, keep: Sequence[str]) -> DataFrame:
     """One row an event again, of the rows that each shard gave for it."""
     from pyspark.sql import functions as F
 
     merged = F.flatten(F.collect_list("subscription_id")).alias("subscription_id")
-    same = [F.first(quoted(name)).alias(name) for name in ("event_id", *keep)]
-    return found.groupBy(quoted(_ROW)).agg(same[0], merged, *same[1:]).drop(_ROW)
+    same = [F.first(quote_name(name)).alias(name) for name in ("event_id", *keep)]
+    return found.groupBy(quote_name(_ROW)).agg(same[0], merged, *same[1:]).drop(_ROW)

@@ -6,7 +6,7 @@ Nothing is opened, made or connected here, and Spark is not needed. `pipeline_fi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,11 +14,13 @@ from typing import Any, TypeAlias
 from tamis.errors import TamisError
 from tamis.events.event_type import EventType
 from tamis.limits import DEFAULT_LIMITS, Limits
-from tamis.operators.finding import INSTALLED, OperatorSettings
+from tamis.operators.discovery import INSTALLED, OperatorSettings
+from tamis.progress import HISTORY_BYTES
 from tamis.quotas import Quota
 from tamis.routing.shards import Routing
 from tamis.sinks import SINKS, Sink
 from tamis.spark.event_reading import Reading
+from tamis.spark.kafka_security import KafkaSecurity
 
 
 class PipelineError(TamisError):
@@ -32,7 +34,7 @@ class Files:
     Attributes:
         format: `json` (JSON lines) or `parquet`.
         path: The folder, or a pattern such as `/data/*.jsonl`; a URL that Spark can read.
-        most_files: That a batch takes.
+        most_files: The most files that a batch takes.
     """
 
     format: str
@@ -48,8 +50,9 @@ class Kafka:
         servers: `host:port`, several with commas.
         topics: Their names.
         starting_offsets: Where a new query begins, as Spark has it.
-        most_offsets: That a batch takes.
+        most_offsets: The most records that a batch takes.
         options: More options of Spark's connector.
+        security: How the servers are reached.
     """
 
     servers: str
@@ -57,11 +60,12 @@ class Kafka:
     starting_offsets: str
     most_offsets: int | None
     options: Mapping[str, str]
+    security: KafkaSecurity = field(default=KafkaSecurity(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Events that Spark makes up: `id`, `value` (0, 1, 2, ...) and `timestamp`.
+    """Events that Spark generates: `id`, `value` (0, 1, 2, ...) and `timestamp`.
 
     Attributes:
         rows_per_second: How many.
@@ -75,8 +79,8 @@ class Socket:
     """Events that a server sends as JSON lines; what was sent is gone after a crash.
 
     Attributes:
-        host: Of the server.
-        port: Of it.
+        host: The name of the server.
+        port: The port of the server.
     """
 
     host: str
@@ -87,11 +91,11 @@ Source: TypeAlias = Files | Kafka | Rate | Socket
 
 
 @dataclass(frozen=True, slots=True)
-class Subscriptions:
+class SubscriptionSource:
     """Where subscriptions come from.
 
     Attributes:
-        kind: `store`, `changes` (a folder of changes) or `snapshot` (that somebody else publishes).
+        kind: `store`, `changes` (a folder of changes) or `snapshot` (that another process publishes).
         place: Its path or URL.
         poll: How often it is asked for changes.
     """
@@ -102,7 +106,7 @@ class Subscriptions:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class PipelineState:
     """What the query keeps.
 
     Attributes:
@@ -110,12 +114,16 @@ class State:
         folder: The driver's folder.
         snapshot: Where subscriptions are published, as driver and workers reach it.
         retention: For how long an old version of the subscriptions stays.
+        history_bytes: How long the file of reports may grow.
+        change_retention: For how long the store keeps its log of changes; None for ever.
     """
 
     checkpoint: str
     folder: Path
     snapshot: str
     retention: timedelta
+    history_bytes: int = HISTORY_BYTES
+    change_retention: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +160,9 @@ class Pipeline:
 
     Attributes:
         file: Where it is written.
-        source: Of events.
+        source: Where events come from.
         reading: How events are read.
-        subscriptions: What is asked for.
+        subscriptions: Where subscriptions come from.
         event_types: What conditions are about; declared where subscriptions are, if they are not yet.
         sink: The name of a sink.
         sink_arguments: What it is made with.
@@ -163,9 +171,9 @@ class Pipeline:
         spark: How Spark is started.
         trigger: The arguments of Spark's `trigger`.
         metrics: Where metrics are served; None for nowhere.
-        shards: Over how many parts subscriptions are dealt.
-        routing: How they are dealt, if events are sent only where they may find something.
-        engine: That matches.
+        shards: The number of parts into which subscriptions are split.
+        routing: How they are assigned to shards, if events visit only shards that may match them.
+        engine: The engine that matches.
         operators: Where operators come from.
         limits: Of conditions, with the operators that they may call.
     """
@@ -173,12 +181,12 @@ class Pipeline:
     file: Path
     source: Source
     reading: Reading
-    subscriptions: Subscriptions
+    subscriptions: SubscriptionSource
     event_types: tuple[EventType, ...]
     sink: str
     sink_arguments: Mapping[str, Any]
     quota: Quota | None
-    state: State
+    state: PipelineState
     spark: SparkSettings
     trigger: Mapping[str, Any] | None
     metrics: MetricsServer | None

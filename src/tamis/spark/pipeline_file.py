@@ -12,37 +12,40 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from tamis.engines import ENGINES
-from tamis.errors import TamisError
+from tamis.engines import AUTO, engine_of
+from tamis.errors import EngineError, TamisError
 from tamis.events.event_type import EventType
-from tamis.events.schemas import Problems, shown
+from tamis.events.schemas import Problems, show_value
+from tamis.progress import HISTORY_BYTES
 from tamis.quotas import Quota, QuotaError
-from tamis.routing.measures import MEASURES
-from tamis.routing.shards import COMMON, Routing
+from tamis.routing.generalisation import known_measures
+from tamis.routing.shards import Routing
 from tamis.sinks import SINKS, SinkError
 from tamis.spark.event_reading import MOST_BYTES, Reading
+from tamis.spark.kafka_security import PROTOCOLS, KafkaSecurity, KafkaSecurityError
 from tamis.spark.pipeline import (
     Files,
     Kafka,
     MetricsServer,
     Pipeline,
     PipelineError,
+    PipelineState,
     Rate,
     Socket,
     Source,
     SparkSettings,
-    State,
-    Subscriptions,
+    SubscriptionSource,
 )
 from tamis.spark.pipeline_operators import read_operators
 from tamis.spark.session import LOOPBACK
-from tamis.spark.streaming import state_folder
-from tamis.spark.toml_tables import Table, located
+from tamis.spark.stream_query import state_folder
+from tamis.spark.toml_tables import TomlTable, with_lines
 
 _FORMATS = ("json", "parquet", "kafka", "rate", "socket")
 _WITH_TEXTS = ("json", "kafka", "socket")
@@ -66,25 +69,26 @@ def load(file: str | os.PathLike[str]) -> Pipeline:
         msg = f"{path}: {error}"
         raise PipelineError(msg) from error
     problems = Problems()
-    pipeline = _read(Table("", content, path.absolute().parent, problems), path)
+    pipeline = _read_pipeline(TomlTable("", content, path.absolute().parent, problems), path)
     if problems.found:
         count = "1 problem" if len(problems.found) == 1 else f"{len(problems.found)} problems"
-        msg = f"{path}: {count}\n  " + "\n  ".join(located(problems.found, text))
+        msg = f"{path}: {count}\n  " + "\n  ".join(with_lines(problems.found, text))
         raise PipelineError(msg)
     return pipeline
 
 
-def _read(top: Table, file: Path) -> Pipeline:
+def _read_pipeline(top: TomlTable, file: Path) -> Pipeline:
     source, reading = _events(top)
     subscriptions = _subscriptions(top)
     sink, arguments = _sink(top)
     operators, limits = read_operators(top)
+    event_types = _event_types(top)
     pipeline = Pipeline(
         file=file,
         source=source,
-        reading=reading,
+        reading=_with_type(reading, event_types),
         subscriptions=subscriptions,
-        event_types=_event_types(top),
+        event_types=event_types,
         sink=sink,
         sink_arguments=arguments,
         quota=_quota(top),
@@ -94,7 +98,7 @@ def _read(top: Table, file: Path) -> Pipeline:
         metrics=_metrics(top),
         shards=top.number("shards", 1) or 1,
         routing=_routing(top),
-        engine=top.text("engine", "auto", choices=("auto", *ENGINES)) or "auto",
+        engine=_engine(top),
         operators=operators,
         limits=limits,
     )
@@ -102,32 +106,57 @@ def _read(top: Table, file: Path) -> Pipeline:
     return pipeline
 
 
-def _section(top: Table, key: str, *, required: bool = True) -> Table:
+def _with_type(reading: Reading, event_types: Sequence[EventType]) -> Reading:
+    """How events are read that name no type: they are of the pipeline's only one, unless it names another."""
+    if reading.event_type is None and len(event_types) == 1:
+        return replace(reading, event_type=event_types[0].name)
+    return reading
+
+
+def _section(top: TomlTable, key: str, *, required: bool = True) -> TomlTable:
     """A table of the file; an empty one stands for one that is not there, and asks for nothing."""
-    return top.table(key, required=required) or Table(key, {}, top.folder, Problems())
+    return top.table(key, required=required) or TomlTable(key, {}, top.folder, Problems())
 
 
-def _events(top: Table) -> tuple[Source, Reading]:
+def _kafka_security(events: TomlTable) -> KafkaSecurity:
+    table = events.table("security")
+    if table is None:
+        return KafkaSecurity()
+    given = {name: table.text(name) or "" for name in ("mechanism", "user")}
+    files = {name: table.place(name) or "" for name in ("ca_file", "password_file")}
+    protocol = table.required_text("protocol", PROTOCOLS)
+    table.end()
+    if protocol not in PROTOCOLS:  # which is a problem already
+        return KafkaSecurity()
+    try:
+        return KafkaSecurity.read(protocol=protocol, **given, **files)
+    except KafkaSecurityError as error:
+        events.problems.add(events.at("security"), str(error))
+        return KafkaSecurity()
+
+
+def _events(top: TomlTable) -> tuple[Source, Reading]:
     table = _section(top, "events")
-    format = table.needed("format", _FORMATS)
+    format = table.required_text("format", _FORMATS)
     source: Source
     match format:
         case "kafka":
-            servers = table.needed("bootstrap_servers")
+            servers = table.required_text("bootstrap_servers")
             if servers and not all(_SERVER.fullmatch(each) for each in servers.split(",")):
                 expected = "expected host:port, several with commas"
-                table.problems.add(table.at("bootstrap_servers"), f"{expected}, found {shown(servers)}")
+                table.problems.add(table.at("bootstrap_servers"), f"{expected}, found {show_value(servers)}")
             source = Kafka(
                 servers,
                 table.texts("topic", required=True),
                 table.text("starting_offsets", "earliest") or "",
                 table.number("max_offsets_per_trigger"),
                 table.strings("options"),
+                _kafka_security(table),
             )
         case "rate":
             source = Rate(table.number("rows_per_second", 1) or 1)
         case "socket":
-            source = Socket(table.needed("host"), table.number("port", most=65_535) or 0)
+            source = Socket(table.required_text("host"), table.number("port", most=65_535) or 0)
             if "port" not in table.content:
                 table.problems.add(table.at("port"), "is missing; expected a whole number from 1 to 65535")
         case _:
@@ -139,17 +168,21 @@ def _events(top: Table) -> tuple[Source, Reading]:
         event_id=table.text("id", "id") or "",
         json="value" if format in _WITH_TEXTS else None,
         type_attribute=table.text("type_attribute"),
+        event_type=table.text("event_type"),
         event_time=table.text("time"),
+        keep=table.texts("keep"),
         most_bytes=table.number("max_event_bytes", MOST_BYTES) or MOST_BYTES
         if format in _WITH_TEXTS
         else MOST_BYTES,
     )
+    if reading.event_type is not None and reading.type_attribute is not None:
+        table.problems.add(table.at("event_type"), "expected either this or type_attribute, found both")
     if format in _FORMATS:
         table.end()
     return source, reading
 
 
-def _subscriptions(top: Table) -> Subscriptions:
+def _subscriptions(top: TomlTable) -> SubscriptionSource:
     table = _section(top, "subscriptions")
     kinds = ("store", "changes", "snapshot")
     given = [(kind, place) for kind in kinds if (place := table.place(kind)) is not None]
@@ -162,10 +195,21 @@ def _subscriptions(top: Table) -> Subscriptions:
     if kind == "changes" and table.content.get(kind) and not Path(place).is_dir():
         table.problems.add(table.at(kind), f"expected a folder, and there is none at {place}")
     table.end()
-    return Subscriptions(kind, place, poll)
+    return SubscriptionSource(kind, place, poll)
 
 
-def _event_types(top: Table) -> tuple[EventType, ...]:
+def _engine(top: TomlTable) -> str:
+    """The name of an engine, with its settings if there are any."""
+    text = top.text("engine", AUTO) or AUTO
+    if text != AUTO:
+        try:
+            engine_of(text)
+        except EngineError as error:
+            top.problems.add(top.at("engine"), str(error))
+    return text
+
+
+def _event_types(top: TomlTable) -> tuple[EventType, ...]:
     found: list[EventType] = []
     for place, each in enumerate(top.items("event_types", "a list of files, or [[event_types]]")):
         path = f"event_types[{place}]"
@@ -180,15 +224,15 @@ def _event_types(top: Table) -> tuple[EventType, ...]:
     return tuple(found)
 
 
-def _sink(top: Table) -> tuple[str, dict[str, Any]]:
+def _sink(top: TomlTable) -> tuple[str, dict[str, Any]]:
     table = _section(top, "sink")
-    name = table.needed("type", SINKS)
+    name = table.required_text("type", SINKS)
     if name not in SINKS:
         return name, {}
     before = len(table.problems.found)
     arguments: dict[str, Any] = {}
     for key, parameter in inspect.signature(SINKS[name]).parameters.items():
-        # What sinks take is told by annotations, which are texts in their modules.
+        # The types of a sink's settings are the annotations of its constructor, which are texts in their modules.
         annotation, required = str(parameter.annotation), parameter.default is inspect.Parameter.empty
         value: Any
         if key == "call":
@@ -212,14 +256,14 @@ def _sink(top: Table) -> tuple[str, dict[str, Any]]:
     return name, arguments
 
 
-def _function(table: Table, key: str) -> Callable[..., Any] | None:
+def _function(table: TomlTable, key: str) -> Callable[..., Any] | None:
     """The function that is meant by `module:name`; a module may be beside the file."""
-    given = table.needed(key)
+    given = table.required_text(key)
     module, _, name = given.partition(":")
     if not given:
         return None
     if not module or not name:
-        table.problems.add(table.at(key), f"expected 'module:name', found {shown(given)}")
+        table.problems.add(table.at(key), f"expected 'module:name', found {show_value(given)}")
         return None
     if str(table.folder) not in sys.path:
         sys.path.insert(0, str(table.folder))
@@ -229,12 +273,12 @@ def _function(table: Table, key: str) -> Callable[..., Any] | None:
         table.problems.add(table.at(key), f"{given} cannot be imported: {error}")
         return None
     if not callable(found):
-        table.problems.add(table.at(key), f"expected a function, found {shown(found)}")
+        table.problems.add(table.at(key), f"expected a function, found {show_value(found)}")
         return None
     return found
 
 
-def _quota(top: Table) -> Quota | None:
+def _quota(top: TomlTable) -> Quota | None:
     table = top.table("quota")
     if table is None:
         return None
@@ -251,7 +295,7 @@ def _quota(top: Table) -> Quota | None:
         return None
 
 
-def _routing(top: Table) -> Routing | None:
+def _routing(top: TomlTable) -> Routing | None:
     table = top.table("routing")
     if table is None:
         return None
@@ -259,15 +303,15 @@ def _routing(top: Table) -> Routing | None:
         table.problems.add(table.path, "has no meaning without shards")
     usual = Routing()
     budget, sample = table.number("budget", usual.budget, least=0), table.number("sample", usual.sample, least=0)
-    measure = table.text("measure", usual.measure, choices=(COMMON, *MEASURES)) or usual.measure
+    measure = table.text("measure", usual.measure, choices=known_measures()) or usual.measure
     by_tenant = table.flag("by_tenant")
     table.end()
-    if min(budget or 0, sample or 0) < 0 or measure not in (COMMON, *MEASURES):  # noted when they were read
+    if min(budget or 0, sample or 0) < 0 or measure not in known_measures():  # noted when they were read
         return None
     return Routing(budget or 0, measure, sample=sample or 0, by_tenant=by_tenant)
 
 
-def _state(top: Table, subscriptions: Subscriptions) -> State:
+def _state(top: TomlTable, subscriptions: SubscriptionSource) -> PipelineState:
     table = _section(top, "state")
     checkpoint = table.place("checkpoint", required=True) or ""
     given = table.place("folder")
@@ -281,11 +325,15 @@ def _state(top: Table, subscriptions: Subscriptions) -> State:
     if snapshot is not None and subscriptions.kind == "snapshot":
         table.problems.add(table.at("snapshot"), "has no meaning where subscriptions are a snapshot already")
     retention = table.duration("retention", timedelta(hours=1)) or timedelta()
+    history = table.number("history_bytes", HISTORY_BYTES, least=1 << 16) or HISTORY_BYTES
+    changes = table.duration("change_retention")
+    if changes is not None and subscriptions.kind == "snapshot":
+        table.problems.add(table.at("change_retention"), "has no meaning where subscriptions are a snapshot")
     table.end()
-    return State(checkpoint, folder, snapshot or str(folder / "snapshot"), retention)
+    return PipelineState(checkpoint, folder, snapshot or str(folder / "snapshot"), retention, history, changes)
 
 
-def _spark(top: Table, file: Path) -> SparkSettings:
+def _spark(top: TomlTable, file: Path) -> SparkSettings:
     table = _section(top, "spark", required=False)
     master = table.text("master", "local[*]") or ""
     app_name = table.text("app_name", f"tamis {file.name}") or ""
@@ -298,7 +346,7 @@ def _spark(top: Table, file: Path) -> SparkSettings:
     )
 
 
-def _trigger(top: Table) -> dict[str, Any] | None:
+def _trigger(top: TomlTable) -> dict[str, Any] | None:
     table = top.table("trigger")
     if table is None:
         return None
@@ -311,7 +359,7 @@ def _trigger(top: Table) -> dict[str, Any] | None:
     return {"availableNow": True} if now else None
 
 
-def _metrics(top: Table) -> MetricsServer | None:
+def _metrics(top: TomlTable) -> MetricsServer | None:
     table = top.table("metrics")
     if table is None:
         return None

@@ -12,6 +12,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 ATTEMPTS = 4
 """How often a task of a local Spark is tried: Spark's own default on clusters, and 1 on a single machine."""
 LOOPBACK = "127.0.0.1"
+_INSTALL = "to install it: apt install openjdk-17-jre-headless (Debian, Ubuntu), brew install openjdk@17 (macOS)"
 _PACKAGES = "spark.jars.packages"
+DAEMON = "spark.python.daemon.module"
+_DAEMON_MODULE = "tamis.spark.daemon"
 _LOGGING = Path(__file__).with_name("log4j2.properties").absolute()
 
 
@@ -40,8 +44,10 @@ def session(
 ) -> SparkSession:
     """The Spark session of this process, started if there is none.
 
-    Times are in UTC and data crosses to Python as Arrow. A Spark of this machine alone (`local`) listens on
-    loopback only, runs this Python, and tries a task again whose Python worker was killed.
+    Times are in UTC and data crosses to Python as Arrow. Python workers are forks of a process that has tamis
+    loaded (`tamis.spark.daemon`), unless `spark.python.daemon.module` is set otherwise, wherever that may be. A
+    Spark of this machine alone (`local`) listens on loopback only, runs this Python, and tries a task again whose
+    Python worker was killed.
 
     Args:
         app_name: What Spark's pages call it.
@@ -52,16 +58,14 @@ def session(
     Raises:
         SparkError: PySpark or Java is missing, or Spark does not start.
     """
-    try:
-        from pyspark.errors import PySparkException
-        from pyspark.sql import SparkSession
-    except ImportError as error:
-        msg = "this needs PySpark: pip install 'tamis[spark]'"
-        raise SparkError(msg) from error
-    java = _java()
+    java = installed_java()
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
     builder = SparkSession.builder.appName(app_name).master(retrying(master))
     for name, value in settings(master, conf or {}, kafka=kafka).items():
-        builder = builder.config(name, value)
+        if name != DAEMON or name in (conf or {}) or not is_set_for_spark(name):
+            builder = builder.config(name, value)
     with _environment(master):
         try:
             return builder.getOrCreate()
@@ -77,6 +81,7 @@ def settings(master: str, conf: Mapping[str, str], *, kafka: bool = False) -> di
     'INFO'
     """
     found = {
+        DAEMON: _DAEMON_MODULE,
         "spark.log.level": "ERROR",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
@@ -90,6 +95,22 @@ def settings(master: str, conf: Mapping[str, str], *, kafka: bool = False) -> di
     if kafka and not any("kafka" in found.get(name, "") for name in ("spark.jars", _PACKAGES)):
         found[_PACKAGES] = ",".join(filter(None, [found.get(_PACKAGES), _connector()]))
     return found
+
+
+def is_set_for_spark(name: str) -> bool:
+    """Does Spark have this setting from the command line that started it, or from its file of defaults?"""
+    if os.environ.get("PYSPARK_GATEWAY_PORT"):  # spark-submit: Java runs already, and knows
+        from pyspark import SparkConf, SparkContext
+
+        SparkContext._ensure_initialized()
+        return SparkConf().contains(name)
+    from pyspark.find_spark_home import _find_spark_home
+
+    folder = os.environ.get("SPARK_CONF_DIR") or os.path.join(_find_spark_home(), "conf")
+    defaults = Path(folder, "spark-defaults.conf")
+    given = defaults.read_text("utf-8") if defaults.is_file() else ""
+    in_file = re.search(rf"^\s*{re.escape(name)}[\s=:]", given, re.MULTILINE) is not None
+    return in_file or f"{name}=" in os.environ.get("PYSPARK_SUBMIT_ARGS", "")
 
 
 def is_local(master: str) -> bool:
@@ -116,22 +137,25 @@ def _connector() -> str:
     return f"org.apache.spark:spark-sql-kafka-0-10_2.13:{__version__}"
 
 
-def _java() -> Path:
-    """The Java that Spark's launcher takes.
+def installed_java() -> Path:
+    """The Java that Spark's launcher takes, where PySpark is installed, too. Nothing is started.
 
     Raises:
-        SparkError: There is none.
+        SparkError: One of the two is missing; the message has the command that installs it.
     """
+    if find_spec("pyspark") is None:
+        msg = "this needs PySpark: pip install 'tamis[spark]'"
+        raise SparkError(msg)
     home = os.environ.get("JAVA_HOME")
     if home:
         java = Path(home, "bin", "java")
         if not java.is_file():
-            msg = f"Spark needs Java 17 or later: JAVA_HOME is {home}, and there is no bin/java in it"
+            msg = f"Spark needs Java 17 or later: JAVA_HOME is {home}, and there is no bin/java in it; {_INSTALL}"
             raise SparkError(msg)
         return java
     found = shutil.which("java")
     if found is None:
-        msg = "Spark needs Java 17 or later: set JAVA_HOME, or put java on PATH"
+        msg = f"Spark needs Java 17 or later: set JAVA_HOME, or put java on PATH; {_INSTALL}"
         raise SparkError(msg)
     return Path(found)
 

@@ -1,9 +1,9 @@
-"""Shards: subscriptions dealt over parts, when one process cannot hold them all, and events sent to these parts.
+"""Shards: subscriptions are partitioned when one process cannot hold them all, and events are sent to the parts.
 
-Without routing, the segments of a version are dealt by their size, and every event visits every shard. With
-routing, subscriptions are dealt by similarity, and an event visits the shards that may have something for it.
-Either way a task holds one shard, and each pair is found in the one shard that has its subscription: so the pairs
-of all shards together are those of the whole.
+Without routing, the segments of a version are assigned to shards by size, and every event visits every shard. With
+routing, subscriptions are assigned by similarity, and an event visits the shards that may match it. Either way a
+task holds one shard, and a pair is found in the one shard that has its subscription: so the pairs of all shards
+together are those of the whole.
 """
 
 from __future__ import annotations
@@ -13,71 +13,79 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tamis.events.batch import EventBatch
-from tamis.routing.shards import Deals, Dealt, Routing
+from tamis.routing.shards import Routing, ShardAssignment, ShardAssignments
 from tamis.snapshot import Manifest, Snapshots
-from tamis.spark.routing import RouteTask
-from tamis.spark.worker import COUNTED, SHARD, Edition
+from tamis.spark.event_tables import COUNTED, SHARD
+from tamis.spark.route_task import RouteTask
+from tamis.spark.snapshot_ref import SnapshotRef
+from tamis.spark.workers import map_in_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class Plan(NamedTuple):
-    """A version on its shards, and the table that leads events there, if there is one."""
+class ShardPlan(NamedTuple):
+    """The shards of a version, and the table that routes events to them, if there is one."""
 
-    editions: tuple[Edition, ...]
-    routes: Edition | None = None
+    shards: tuple[SnapshotRef, ...]
+    routes: SnapshotRef | None = None
 
 
 class Sharding:
-    """Deals versions of a snapshot to shards.
+    """Assigns versions of a snapshot to shards.
 
     Attributes:
-        shards: How many.
-        routing: How, if events are to be routed.
+        shards: The number of shards.
+        routing: How subscriptions are assigned, if events are routed.
     """
 
     def __init__(
         self, shards: int = 1, routing: Routing | None = None, retention_seconds: float | None = None
     ) -> None:
-        """Nothing is dealt yet; what was dealt and is no longer the newest stays for so long, or for ever."""
+        """Assign nothing yet.
+
+        Args:
+            shards: The number of shards.
+            routing: How subscriptions are assigned; None to assign whole segments by size.
+            retention_seconds: How long an assignment stays that is no longer the newest; None for ever.
+        """
         self.shards = shards
         self.routing = routing
         self._retention_seconds = retention_seconds
-        self._deals: dict[str, Deals] = {}
-        self._newest: Dealt | None = None
+        self._assignments: dict[str, ShardAssignments] = {}
+        self._newest: ShardAssignment | None = None
 
-    def plan(self, edition: Edition, sample: Callable[[int], Iterable[EventBatch]]) -> Plan:
-        """A version on its shards.
+    def plan(self, ref: SnapshotRef, sample: Callable[[int], Iterable[EventBatch]]) -> ShardPlan:
+        """Assign a version to shards.
 
         Args:
-            edition: The version.
-            sample: Gives so many events, by which similarity is told; asked before the first deal.
+            ref: The version.
+            sample: Gives so many events, by which similarity is estimated; called before the first assignment.
         """
         if self.routing is None or self.shards <= 1:
-            return Plan(dealt(edition, self.shards))
-        deals = self._deals.setdefault(edition.url, Deals(edition.url, self.shards, self.routing))
-        if deals.wants_sample:
-            deals.observe(sample(self.routing.sample))
-        found = deals.deal(edition.version)
+            return ShardPlan(shard_refs(ref, self.shards))
+        assignments = self._assignments.setdefault(ref.url, ShardAssignments(ref.url, self.shards, self.routing))
+        if assignments.wants_sample:
+            assignments.observe(sample(self.routing.sample))
+        found = assignments.assign(ref.version)
         if self._retention_seconds is not None and found != self._newest:
-            deals.forget(self._retention_seconds)
+            assignments.forget(self._retention_seconds)
             self._newest = found
-        part = replace(edition, url=found.url, version=found.version)
+        part = replace(ref, url=found.url, version=found.version)
         shards = tuple(replace(part, segments=names) for names in found.shards)
-        return Plan(shards, replace(part, segments=found.routes))
+        return ShardPlan(shards, replace(part, segments=found.routes))
 
 
-def dealt(edition: Edition, shards: int) -> tuple[Edition, ...]:
-    """An edition for each shard, by size; none of them is empty, so there may be fewer."""
+def shard_refs(ref: SnapshotRef, shards: int) -> tuple[SnapshotRef, ...]:
+    """A reference for each shard; none of them is empty, so there may be fewer."""
     if shards <= 1:
-        return (edition,)
-    manifest = Snapshots(edition.url).manifest(edition.version)
-    return tuple(replace(edition, segments=names) for names in deal(manifest, shards)) or (edition,)
+        return (ref,)
+    manifest = Snapshots(ref.url).manifest(ref.version)
+    return tuple(replace(ref, segments=names) for names in assign_segments(manifest, shards)) or (ref,)
 
 
-def deal(manifest: Manifest, shards: int) -> list[frozenset[str]]:
-    """The names of the segments of each shard: about as many bytes in each, the same whoever computes it."""
+def assign_segments(manifest: Manifest, shards: int) -> list[frozenset[str]]:
+    """The names of the segments of each shard: about as many bytes in each, and the same in every process."""
     loads = [0] * shards
     names: list[set[str]] = [set() for _ in range(shards)]
     for entry in sorted(manifest.entries, key=lambda entry: (-entry.bytes, entry.segment)):
@@ -87,15 +95,14 @@ def deal(manifest: Manifest, shards: int) -> list[frozenset[str]]:
     return [frozenset(each) for each in names if each]
 
 
-def sent(events: DataFrame, shards: int, event_id: str, route: RouteTask | None) -> DataFrame:
-    """Events on their way to shards, those of a task all for one; unchanged if there is one shard.
+def send_to_shards(events: DataFrame, shards: int, event_id: str, route: RouteTask | None) -> DataFrame:
+    """Repartition events so that each task gets those of one shard; unchanged if there is one shard.
 
     Args:
-        events: To be sent.
-        shards: How many there are.
+        events: Any events.
+        shards: The number of shards.
         event_id: The column that spreads the events of a shard over tasks.
-        route: Tells which shards an event visits, and how many events there were; without it, every event visits
-            all of them.
+        route: Decides which shards an event visits; without it, every event visits all of them.
     """
     if shards == 1:
         return events
@@ -104,7 +111,7 @@ def sent(events: DataFrame, shards: int, event_id: str, route: RouteTask | None)
     if route is None:
         copies = events.withColumn(SHARD, F.explode(F.sequence(F.lit(0), F.lit(shards - 1))))
     else:
-        copies = events.mapInArrow(route, _routed_schema(events))
+        copies = map_in_workers(events, route, _routed_schema(events))
     spread = max(1, -(-_parallelism(events) // shards))
     place = F.col(SHARD) * spread + F.pmod(F.xxhash64(F.col(f"`{event_id}`")), F.lit(spread))
     return copies.repartitionById(shards * spread, place.cast("int"))
@@ -119,6 +126,6 @@ def _routed_schema(events: DataFrame) -> Any:
 
 
 def _parallelism(events: DataFrame) -> int:
-    """Tasks that can run at once; over Connect nobody can tell."""
+    """The number of tasks that run at once; over Spark Connect it is unknown, and 1."""
     context = getattr(events.sparkSession, "_sc", None)
     return 1 if context is None else int(context.defaultParallelism)

@@ -49,7 +49,7 @@ def describe(source: Source) -> str:
             )
             return f"Kafka {names} at {source.servers}"
         case Rate():
-            return f"made up, {source.rows_per_second} a second"
+            return f"generated, {source.rows_per_second} a second"
         case Socket():
             return f"JSON lines from {source.host}:{source.port}"
 
@@ -58,7 +58,7 @@ def open_stream(spark: SparkSession, source: Source, event_types: Sequence[Event
     """The events as a streaming DataFrame: a column `value` of JSON texts, or a column an attribute.
 
     Raises:
-        TamisError: Nobody can tell which columns there are.
+        TamisError: The columns are unknown: there are no files yet, and no event type is declared.
     """
     reader = spark.readStream
     match source:
@@ -101,12 +101,12 @@ def check(source: Source) -> None:
 
 
 def sample(source: Source, rows: int, spark: Callable[[], SparkSession]) -> pa.Table | None:
-    """The first events, as `open_stream` has them; None if looking would take them away.
+    """The first events, as `open_stream` has them; None if reading would take them away.
 
     Args:
-        source: Of events.
+        source: Where events come from.
         rows: At most so many.
-        spark: Gives the session; asked for Kafka only.
+        spark: Gives the session; called for Kafka only.
     """
     match source:
         case Files(format="json"):
@@ -140,13 +140,14 @@ def _columns(spark: SparkSession, source: Files, event_types: Sequence[EventType
         if attribute.name not in columns.names:
             columns = columns.add(attribute.name, str(attribute.type))
     if not columns.fields:
-        msg = f"{source.path}: there are no files yet to tell the columns of events; declare an event type"
+        msg = f"{source.path}: there are no files yet that have columns; declare an event type"
         raise TamisError(msg)
     return columns
 
 
 def _kafka_options(source: Kafka) -> dict[str, str]:
     return {
+        **source.security.spark_options(),
         **source.options,
         "kafka.bootstrap.servers": source.servers,
         "subscribe": ",".join(source.topics),
@@ -174,7 +175,7 @@ def _connect(servers: Sequence[str]) -> None:
                 return
         except OSError as error:
             refusals.append(f"{host}:{port}: {error}")
-    msg = f"nobody answers: {'; '.join(refusals)}"
+    msg = f"no server answers: {'; '.join(refusals)}"
     raise EventError(msg)
 
 

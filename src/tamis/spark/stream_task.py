@@ -13,26 +13,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.events.batch import EventBatch
 from tamis.events.conversion import converter
+from tamis.events.dead_letters import DeadLetter
 from tamis.matchers import Matchers
-from tamis.operators.reporting import OperatorReport, Tally
+from tamis.notifications import json_object
+from tamis.operators.reports import OperatorReport, OperatorTally
 from tamis.quotas import Quota, first_per_subscription
-from tamis.spark.event_reading import Dead, Read, Reading
-from tamis.spark.worker import Edition, by_shard, counted_in, events_in, regrouped
+from tamis.spark.event_reading import Reading, TypedEvents
+from tamis.spark.event_tables import event_count, event_rows, regroup, tables_by_shard
+from tamis.spark.snapshot_ref import SnapshotRef
 from tamis.statistics import Statistics
 from tamis.values.types import TIMESTAMP
 
 PAIR, DEAD, EVENTS, OVERFLOW, CALLED, LEARNED, VISITS, USEFUL = range(8)
-"""Kinds of rows of a result: a match, a bad event, a number of events, a number of matches beyond the quota, a
-report of what an operator did (its name in `kind`, the report as JSON in `reason`), what was learned of the values
+"""Kinds of rows of a result: a match, a dead letter, a number of events, a number of matches beyond the quota, a
+report of what an operator did (its name in `kind`, the report as JSON in `reason`), statistics of the values
 of calls (the event type in `kind`, statistics as JSON in `reason`), how often an event visited a shard, and how
 often it found something there."""
 _MOST_LEARNED = 256
-"""Attributes with calls that a task tells of, for each event type."""
+"""The most attributes with calls whose statistics a task sends, for each event type."""
 
 FOUND = pa.schema(
     [
@@ -42,6 +44,9 @@ FOUND = pa.schema(
         ("revision", pa.int64()),
         ("event_type", pa.string()),
         ("event_time", pa.timestamp("us", "UTC")),
+        ("owner", pa.string()),
+        ("label", pa.string()),
+        ("attributes", pa.string()),
         ("kind", pa.string()),
         ("reason", pa.string()),
         ("original", pa.binary()),
@@ -50,7 +55,8 @@ FOUND = pa.schema(
 )
 FOUND_SQL = (
     "row_kind int, event_id string, subscription_id string, revision long, event_type string, "
-    "event_time timestamp, kind string, reason string, original binary, count long"
+    "event_time timestamp, owner string, label string, attributes string, "
+    "kind string, reason string, original binary, count long"
 )
 _CUT_ROWS = 100_000
 """Pairs that gather before they are cut to the quota once more."""
@@ -61,15 +67,15 @@ class StreamTask:
     """Matches the events of a micro-batch.
 
     Attributes:
-        editions: The subscriptions, those of each shard.
+        shards: The subscriptions of each shard.
         reading: How events are read.
         quota: How many pairs of a subscription are needed at all; None for all.
-        costs: Seconds that a call of an operator took before, for a process that has not called it yet.
-        learned: What calls gave before, by event type, as statistics in JSON, for the same.
-        is_routed: Were events sent by a `RouteTask`? If not, every shard gets every event.
+        costs: Seconds that a call of each operator took before, for a process that has not called it yet.
+        learned: Statistics of the values of calls by event type, in JSON, for the same reason.
+        is_routed: Do events come from a `RouteTask`? If not, every shard gets every event.
     """
 
-    editions: tuple[Edition, ...]
+    shards: tuple[SnapshotRef, ...]
     reading: Reading
     quota: Quota | None = None
     costs: Mapping[str, float] | None = None
@@ -78,27 +84,29 @@ class StreamTask:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """What Spark calls for a partition."""
-        tally = Tally()
+        tally = OperatorTally()
         before: dict[int, tuple[str, Statistics, int]] = {}
         events = visits = useful = 0
         overflow: dict[str, int] = {}
         waiting: list[pa.Table] = []
-        for several in regrouped(batches):
-            for edition, given in by_shard(self.editions, several):
-                counted = counted_in(given) if self.is_routed else given.num_rows
-                table = events_in(given) if self.is_routed else given
-                pairs, dead, found = self._match(self._informed(edition.matchers(), before), table)
+        for several in regroup(batches):
+            for ref, given in tables_by_shard(self.shards, several):
+                counted = event_count(given) if self.is_routed else given.num_rows
+                table = event_rows(given) if self.is_routed else given
+                pairs, dead, found = self._match(self._with_prior_statistics(ref.matchers(), before), table)
                 visits, useful = visits + table.num_rows, useful + found
-                if self.is_routed or edition is self.editions[0]:  # without a route, one shard tells of all
+                if (
+                    self.is_routed or ref is self.shards[0]
+                ):  # without routing every shard has all events: count them once
                     events += counted
                     yield from _rows(DEAD, _dead_columns(dead))
                 waiting.append(pairs)
                 if self.quota is None or sum(map(len, waiting)) >= _CUT_ROWS:
-                    waiting = [self._cut(waiting, overflow)]
+                    waiting = [self._apply_quota(waiting, overflow)]
                     if self.quota is None:
                         yield from _rows(PAIR, waiting.pop())
         if waiting:
-            yield from _rows(PAIR, self._cut(waiting, overflow))
+            yield from _rows(PAIR, self._apply_quota(waiting, overflow))
         if overflow:
             over = {"subscription_id": list(overflow), "count": list(overflow.values())}
             yield from _rows(OVERFLOW, pa.table(over))
@@ -107,8 +115,10 @@ class StreamTask:
         yield from _rows(CALLED, _report_columns(tally.reports()))
         yield from _rows(LEARNED, _learned_columns(before.values()))
 
-    def _informed(self, matchers: Matchers, before: dict[int, tuple[str, Statistics, int]]) -> Matchers:
-        """The matchers, with what calls cost and gave elsewhere; `before` tells how much they learned till now."""
+    def _with_prior_statistics(
+        self, matchers: Matchers, before: dict[int, tuple[str, Statistics, int]]
+    ) -> Matchers:
+        """Add what calls cost and returned elsewhere; `before` notes how much the statistics hold by then."""
         for name in matchers:
             statistics = matchers[name].statistics
             if id(statistics) not in before:
@@ -118,7 +128,7 @@ class StreamTask:
                 before[id(statistics)] = name, statistics, statistics.learned
         return matchers
 
-    def _cut(self, pairs: list[pa.Table], overflow: dict[str, int]) -> pa.Table:
+    def _apply_quota(self, pairs: list[pa.Table], overflow: dict[str, int]) -> pa.Table:
         joined = pa.concat_tables(pairs)
         if self.quota is None:
             return joined
@@ -127,53 +137,74 @@ class StreamTask:
             overflow[subscription] = overflow.get(subscription, 0) + count
         return kept
 
-    def _match(self, matchers: Matchers, table: pa.Table) -> tuple[pa.Table, list[Dead], int]:
+    def _match(self, matchers: Matchers, table: pa.Table) -> tuple[pa.Table, list[DeadLetter], int]:
         """Pairs, dead letters, and how many events found something."""
-        dead: list[Dead] = []
+        dead: list[DeadLetter] = []
         original = self.reading.originals(table)
         found = [self._pairs(each, original, dead) for each in self.reading.read(matchers, table, dead)]
         useful = sum(count for _, count in found)
         return pa.concat_tables([_NO_PAIRS, *(pairs for pairs, _ in found)]), dead, useful
 
-    def _pairs(self, read: Read, original: Any, dead: list[Dead]) -> tuple[pa.Table, int]:
+    def _pairs(self, read: TypedEvents, original: Any, dead: list[DeadLetter]) -> tuple[pa.Table, int]:
         """The pairs of some events, and how many of these have one."""
         matcher, batch = read.matcher, read.batch
-        names, good = self.reading.judged(read, original, dead)
-        at, ids, revisions = matcher.found(batch).columns()
+        names, good = self.reading.check_events(read, original, dead)
+        found = matcher.match_pairs(batch)
+        at, ids, revisions = found.columns()
+        owners, labels = found.owners_and_labels()
         if not good.all():
             kept = good[at]
-            at, ids, revisions = at[kept], ids.filter(pa.array(kept)), revisions[kept]
-        place = pa.array(at)
+            at, revisions = at[kept], revisions[kept]
+            ids, owners, labels = (each.filter(pa.array(kept)) for each in (ids, owners, labels))
+        place, rows = pa.array(at), np.unique(at).tolist()
         pairs = pa.table(
             {
                 "event_id": names.take(place),
                 "subscription_id": ids,
                 "revision": revisions.astype(np.int64),
                 "event_type": pa.repeat(pa.scalar(matcher.event_type.name, pa.string()), len(at)),
-                "event_time": self._times(batch, at).take(place),
+                "event_time": self.times(batch, rows).take(place),
+                "owner": owners,
+                "label": labels,
+                "attributes": self._attributes(batch, rows).take(place),
             },
             schema=_NO_PAIRS.schema,
         )
         return pairs, len(np.unique(at))
 
-    def _times(self, batch: EventBatch, matched: npt.NDArray[np.int32]) -> pa.Array:
-        """When events happened, those that matched."""
+    def _attributes(self, batch: EventBatch, rows: list[int]) -> pa.Array:
+        """What notifications carry along of the events in these rows; NULL for the others and for nothing."""
+        texts: list[str | None] = [None] * batch.rows
+        if self.reading.keep:
+            columns = {name: batch.raw((name,)) for name in self.reading.keep}
+            for row in rows:
+                values = {
+                    name: each.as_py() if isinstance(each, pa.Scalar) else each
+                    for name, each in ((name, column[row]) for name, column in columns.items())
+                }
+                present = {name: value for name, value in values.items() if value is not None}
+                texts[row] = json_object(present) if present else None
+        return pa.array(texts, pa.string())
+
+    def times(self, batch: EventBatch, rows: Iterable[int]) -> pa.Array:
+        """When the events in these rows happened; NULL for the others."""
         times: list[Any] = [None] * batch.rows
         if self.reading.event_time is not None:
             values = batch.raw((self.reading.event_time,))
             convert = converter(TIMESTAMP, batch.event_type.time_zone)
-            for row in np.unique(matched).tolist():
+            for row in rows:
                 value = values[row].as_py() if isinstance(values, pa.Array) else values[row]
                 times[row] = None if value is None else convert(value)
         return pa.array(times, pa.int64()).cast(_NO_PAIRS.schema.field("event_time").type)
 
 
-_NO_PAIRS = pa.schema([FOUND.field(name) for name in FOUND.names[1:6]]).empty_table()
+_NO_PAIRS = pa.schema([FOUND.field(name) for name in FOUND.names[1:9]]).empty_table()
 
 
-def _dead_columns(dead: list[Dead]) -> pa.Table:
-    columns = {name: [getattr(each, name) for each in dead] for name in Dead._fields}
-    return pa.table(columns, schema=pa.schema([FOUND.field(name) for name in Dead._fields]))
+def _dead_columns(dead: list[DeadLetter]) -> pa.Table:
+    names = ("kind", "reason", "original", "event_id")
+    columns = {name: [getattr(each, name) for each in dead] for name in names}
+    return pa.table(columns, schema=pa.schema([FOUND.field(name) for name in names]))
 
 
 def _report_columns(reports: list[OperatorReport]) -> pa.Table:
@@ -182,15 +213,15 @@ def _report_columns(reports: list[OperatorReport]) -> pa.Table:
 
 
 def _learned_columns(known: Iterable[tuple[str, Statistics, int]]) -> pa.Table:
-    """What was learned since, of those that learned something."""
-    told = [(name, each.of_calls(_MOST_LEARNED)) for name, each, before in known if each.learned > before]
+    """Statistics of calls that have changed since."""
+    changed = [(name, each.of_calls(_MOST_LEARNED)) for name, each, before in known if each.learned > before]
     return pa.table(
-        {"kind": [name for name, _ in told], "reason": [json.dumps(each.to_json()) for _, each in told]}
+        {"kind": [name for name, _ in changed], "reason": [json.dumps(each.to_json()) for _, each in changed]}
     )
 
 
 def learned_in(found: pa.Table) -> dict[str, Statistics]:
-    """What was learned of the values of calls, by event type, of rows of that kind."""
+    """Statistics of the values of calls by event type, from rows of the kind `LEARNED`."""
     learned: dict[str, Statistics] = {}
     for name, text in zip(found["kind"].to_pylist(), found["reason"].to_pylist(), strict=True):
         learned.setdefault(name, Statistics()).adopt(Statistics.from_json(json.loads(text)), replace=True)
@@ -198,7 +229,7 @@ def learned_in(found: pa.Table) -> dict[str, Statistics]:
 
 
 def reports_in(found: pa.Table) -> list[OperatorReport]:
-    """What operators did, of rows of that kind."""
+    """What operators did, from rows of the kind `CALLED`."""
     return [OperatorReport.from_dict(json.loads(text)) for text in found["reason"].to_pylist()]
 
 

@@ -14,7 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from tamis.events.schemas import Problems, shown, suggestion
+from tamis.events.schemas import Problems, show_value, suggestion
 
 _UNITS = {
     "milliseconds": ("ms", "millisecond", "milliseconds"),
@@ -32,7 +32,7 @@ _KEY = re.compile(rf"\s*{_NAMES}\s*=")
 
 
 @dataclass(slots=True)
-class Table:
+class TomlTable:
     """A table of the file, while it is read.
 
     Attributes:
@@ -48,10 +48,10 @@ class Table:
     problems: Problems
     _asked: list[str] = field(default_factory=list)
 
-    def table(self, key: str, *, required: bool = False) -> Table | None:
+    def table(self, key: str, *, required: bool = False) -> TomlTable | None:
         """A table within; None if there is none."""
         value = self._value(key, Mapping, "a table", required=required)
-        return None if value is None else Table(self.at(key), value, self.folder, self.problems)
+        return None if value is None else TomlTable(self.at(key), value, self.folder, self.problems)
 
     def text(
         self, key: str, default: str | None = None, *, required: bool = False, choices: Collection[str] = ()
@@ -63,12 +63,12 @@ class Table:
             return default
         if choices and value not in choices:
             hint = suggestion(value, choices)
-            self.problems.add(self.at(key), f"expected {expected}, found {shown(value)}{hint}")
+            self.problems.add(self.at(key), f"expected {expected}, found {show_value(value)}{hint}")
         elif not value:
             self.problems.add(self.at(key), f"expected {expected}, found an empty one")
         return str(value)
 
-    def needed(self, key: str, choices: Collection[str] = ()) -> str:
+    def required_text(self, key: str, choices: Collection[str] = ()) -> str:
         """A text that must be there."""
         return self.text(key, required=True, choices=choices) or ""
 
@@ -77,7 +77,7 @@ class Table:
         value = self._value(key, (str, list), "a text or a list of texts", required=required)
         listed = [value] if isinstance(value, str) else value or []
         if value is not None and (not listed or not all(isinstance(each, str) and each for each in listed)):
-            self.problems.add(self.at(key), f"expected a text or a list of texts, found {shown(value)}")
+            self.problems.add(self.at(key), f"expected a text or a list of texts, found {show_value(value)}")
             return ()
         return tuple(listed)
 
@@ -91,7 +91,7 @@ class Table:
         found = {}
         for name, each in value.items():
             if not isinstance(each, (str, int, float)):
-                self.problems.add(f"{self.at(key)}.{name}", f"expected a text, found {shown(each)}")
+                self.problems.add(f"{self.at(key)}.{name}", f"expected a text, found {show_value(each)}")
             found[name] = str(each).lower() if isinstance(each, bool) else str(each)
         return found
 
@@ -105,7 +105,7 @@ class Table:
         if value is None:
             return default
         if isinstance(value, bool) or value < least or (most is not None and value > most):
-            self.problems.add(self.at(key), f"expected {expected}, found {shown(value)}")
+            self.problems.add(self.at(key), f"expected {expected}, found {show_value(value)}")
         return int(value)
 
     def flag(self, key: str) -> bool:
@@ -122,7 +122,7 @@ class Table:
         unit = None if found is None else next((unit for unit, names in _UNITS.items() if found[2] in names), None)
         duration = timedelta(0) if found is None or unit is None else timedelta(**{unit: float(found[1])})
         if duration <= timedelta(0):
-            self.problems.add(self.at(key), f"expected {expected}, found {shown(value)}")
+            self.problems.add(self.at(key), f"expected {expected}, found {show_value(value)}")
         return duration
 
     def place(self, key: str, default: str | None = None, *, required: bool = False) -> str | None:
@@ -139,7 +139,7 @@ class Table:
         return f"{self.path}.{key}" if self.path else key
 
     def end(self) -> None:
-        """Note the keys that nobody asked for."""
+        """Note the keys that were not asked for: they are unknown."""
         self.problems.check_keys(self.path, self.content, self._asked)
 
     def _value(self, key: str, kinds: Any, expected: str, *, required: bool) -> Any:
@@ -150,15 +150,15 @@ class Table:
             return None
         value = self.content[key]
         if not isinstance(value, kinds):
-            self.problems.add(self.at(key), f"expected {expected}, found {shown(value)}")
+            self.problems.add(self.at(key), f"expected {expected}, found {show_value(value)}")
             return None
         return value
 
 
-def located(problems: list[str], text: str) -> list[str]:
+def with_lines(problems: list[str], text: str) -> list[str]:
     r"""The problems with their lines in the file: those of their keys, or else of the tables that they are in.
 
-    >>> located(["spark.mastr: is unknown", "sink: is missing"], '[spark]\nmastr = "yarn"')
+    >>> with_lines(["spark.mastr: is unknown", "sink: is missing"], '[spark]\nmastr = "yarn"')
     ['line 2: spark.mastr: is unknown', 'sink: is missing']
     """
     lines = _lines(text)
@@ -174,7 +174,8 @@ def located(problems: list[str], text: str) -> list[str]:
 def _lines(text: str) -> dict[str, int]:
     """The line of each table and key, by its path.
 
-    What stands within a text of several lines may look like a key; then its line is told, for a key of that name.
+    A line within a text of several lines may look like a key; then a problem with a key of that name shows that
+    line.
     """
     lines: dict[str, int] = {}
     counts: dict[str, int] = {}

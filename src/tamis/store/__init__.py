@@ -11,9 +11,18 @@ if _find_spec("sqlalchemy") is None:
     raise ImportError(_msg, name="sqlalchemy")
 
 from tamis.store.database import StoreError
-from tamis.store.publishing import Published, Publisher
-from tamis.store.records import Change, Imported, Stored
+from tamis.store.publisher import Publisher, PublishResult
+from tamis.store.records import ChangeLogEntry, ImportResult, StoredSubscription
 from tamis.store.store import Store
-from tamis.store.view import View
+from tamis.store.view import StoreView
 
-__all__ = ["Change", "Imported", "Published", "Publisher", "Store", "StoreError", "Stored", "View"]
+__all__ = [
+    "ChangeLogEntry",
+    "ImportResult",
+    "PublishResult",
+    "Publisher",
+    "Store",
+    "StoreError",
+    "StoreView",
+    "StoredSubscription",
+]

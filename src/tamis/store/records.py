@@ -1,6 +1,6 @@
-"""What goes into a store and comes out of it: plain immutable values.
+"""Subscriptions as they go into a store and come out of it: plain immutable values.
 
-Whoever gives a subscription may give times as datetimes or ISO 8601 texts; without a zone they are UTC.
+Times are given as datetimes or ISO 8601 texts; without a zone they are UTC.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from tamis.errors import SubscriptionError
 from tamis.events.conversion import clean
-from tamis.store.tables import Row
+from tamis.events.schemas import suggestion
+from tamis.store.tables import LIVING, Row
 
 if TYPE_CHECKING:
     from tamis.matcher import Refusal
@@ -32,6 +33,7 @@ Kind: TypeAlias = Literal[
     "refuse",
     "accept",
     "type",
+    "drop",
 ]
 State: TypeAlias = Literal["active", "waiting", "paused", "removed", "expired"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -44,11 +46,11 @@ _NAME_CHARACTERS = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredSubscription:
     """A subscription of record.
 
     Attributes:
-        id: Chosen by whoever registers it.
+        id: Chosen by the caller.
         revision: 1 when first added, one more with each other condition or event type, even after a removal.
         condition: Its text.
         event_type: Name of its event type.
@@ -78,7 +80,7 @@ class Stored:
     refusal: str | None
 
     @classmethod
-    def of(cls, row: Row) -> Stored:
+    def of(cls, row: Row) -> StoredSubscription:
         """The subscription of a row."""
         named: dict[str, Any] = row._asdict()
         for key in ("valid_from", "expires", "created", "changed"):
@@ -87,11 +89,11 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangeLogEntry:
     """One change of one subscription, and the state after it.
 
     Attributes:
-        version: Of the store, which the change belongs to.
+        store_version: The version of the store that the change belongs to.
         at: When it was made.
         kind: "add"; "replace": another condition or event type, so another revision; "edit": anything else;
             "renew": when it expires; "pause", "resume"; "remove"; "start", "expire": its time has come; "refuse",
@@ -107,9 +109,10 @@ class Change:
         expires: When it ends.
         state: "active", "waiting", "paused", "removed" or "expired".
         refusal: Why its event type refuses the condition, if it does.
+        actor: Who made the change, if the store was told (`Store.acting_as`).
     """
 
-    version: int
+    store_version: int
     at: datetime
     kind: Kind
     id: str
@@ -123,31 +126,34 @@ class Change:
     expires: datetime | None
     state: State
     refusal: str | None
+    actor: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
-    """What became of many subscriptions that were given at once.
+class ImportResult:
+    """What became of an import of many subscriptions.
 
     Attributes:
-        version: Of the store, after it.
+        store_version: The version of the store after it.
         added: Ids that were new.
         replaced: Ids with another condition or event type.
         edited: Ids of which something else has changed.
         unchanged: Ids that were there as given.
-        refusals: What was not taken, and why.
+        by_type: How many of all these there are of each event type.
+        refusals: The subscriptions that were refused, and why.
     """
 
-    version: int
+    store_version: int
     added: int
     replaced: int
     edited: int
     unchanged: int
+    by_type: dict[str, int]
     refusals: list[Refusal]
 
 
-class Given(NamedTuple):
-    """A subscription as somebody gives it; times in microseconds."""
+class SubscriptionFields(NamedTuple):
+    """The fields of a subscription that a caller sets; times in microseconds. Without a state, that stays."""
 
     id: str
     condition: str
@@ -157,13 +163,14 @@ class Given(NamedTuple):
     priority: int = 0
     valid_from: int | None = None
     expires: int | None = None
+    state: str | None = None
 
 
-FIELDS = Given._fields
+FIELDS = SubscriptionFields._fields
 _NAMES = ("id", "event_type", "owner")
 
 
-def given_rows(rows: Iterable[Mapping[str, Any]] | pa.Table) -> tuple[list[Mapping[str, Any]], frozenset[str]]:
+def read_records(rows: Iterable[Mapping[str, Any]] | pa.Table) -> tuple[list[Mapping[str, Any]], frozenset[str]]:
     """The records of an import, and the fields that any of them has.
 
     Raises:
@@ -181,17 +188,30 @@ def given_rows(rows: Iterable[Mapping[str, Any]] | pa.Table) -> tuple[list[Mappi
     return records, present
 
 
+def unknown_field(name: str, known: Iterable[str]) -> str:
+    """What to say of a field that no subscription has.
+
+    >>> unknown_field("prioriti", FIELDS)
+    "there is no field 'prioriti'; did you mean 'priority'?"
+    """
+    names = [*known]
+    return f"there is no field {name!r}" + (suggestion(name, names) or f"; expected {', '.join(names)}")
+
+
 def _check_fields(present: frozenset[str]) -> None:
     unknown = sorted(present - {*FIELDS})
     missing = [name for name in ("id", "condition") if name not in present]
     if unknown or missing:
-        found = f"there is no field {unknown[0]!r}" if unknown else f"the field {missing[0]!r} is missing"
-        msg = f"{found}; a subscription has {', '.join(FIELDS)}"
+        msg = (
+            unknown_field(unknown[0], FIELDS)
+            if unknown
+            else f"the field {missing[0]!r} is missing; a subscription has {', '.join(FIELDS)}"
+        )
         raise SubscriptionError(msg)
 
 
-def given(record: Mapping[str, Any], now: int) -> Given:
-    """The subscription of a record.
+def parse_record(record: Mapping[str, Any], now: int) -> SubscriptionFields:
+    """Check the fields of a record.
 
     Raises:
         SubscriptionError: A field is not what it should be, or its time is over.
@@ -210,8 +230,12 @@ def given(record: Mapping[str, Any], now: int) -> Given:
     check_text(id, "id", id)
     check_priority(id, found["priority"])
     for key in ("valid_from", "expires"):
-        found[key] = instant(id, key, record.get(key))
-    subscription = Given(**found)
+        found[key] = parse_time(id, key, record.get(key))
+    found["state"] = record.get("state")
+    if found["state"] is not None and found["state"] not in LIVING:
+        msg = f"state: expected {', '.join(LIVING[:-1])} or {LIVING[-1]}, found {found['state']!r}"
+        raise SubscriptionError(msg, id=id)
+    subscription = SubscriptionFields(**found)
     check_times(id, subscription.valid_from, subscription.expires, now)
     return subscription
 
@@ -233,54 +257,54 @@ def check_text(id: str, key: str, value: object, *, optional: bool = False) -> N
         except UnicodeEncodeError as error:
             problem = f"not a text in UTF-8: {error.reason} at offset {error.start}"
     if problem:
-        msg = f"subscription {id[:_NAME_CHARACTERS]!r}: {key}: {problem}"
-        raise SubscriptionError(msg)
+        msg = f"{key}: {problem}"
+        raise SubscriptionError(msg, id=id[:_NAME_CHARACTERS])
 
 
 def is_storable(text: str) -> bool:
-    """Could there be such a text in a store?"""
+    """Can every database store this text?"""
     return "\0" not in text and (text.isascii() or text == clean(text))
 
 
 def check_priority(id: str, value: object) -> None:
     """Refuse what is no integer of 64 bits."""
     if not isinstance(value, int) or isinstance(value, bool) or not -(1 << 63) <= value < 1 << 63:
-        msg = f"subscription {id!r}: priority: expected an integer of 64 bits, found {value!r}"
-        raise SubscriptionError(msg)
+        msg = f"priority: expected an integer of 64 bits, found {value!r}"
+        raise SubscriptionError(msg, id=id)
 
 
 def check_times(id: str, valid_from: int | None, expires: int | None, now: int) -> None:
     """Refuse what would never be active."""
     if expires is not None and expires <= max(now, now if valid_from is None else valid_from):
         later = "now" if valid_from is None or valid_from <= now else f"valid_from, {moment(valid_from)}"
-        msg = f"subscription {id!r}: expires: expected a time after {later}, found {moment(expires)}"
-        raise SubscriptionError(msg)
+        msg = f"expires: expected a time after {later}, found {moment(expires)}"
+        raise SubscriptionError(msg, id=id)
 
 
-def instant(id: str, key: str, value: object) -> int | None:
-    """A time that somebody gave, in microseconds since 1970, UTC."""
+def parse_time(id: str, key: str, value: object) -> int | None:
+    """The microseconds since 1970, UTC, of a time as a caller gives it."""
     if value is None:
         return None
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
         except ValueError as error:
-            msg = f"subscription {id!r}: {key}: expected a time, as 2026-07-01T12:00:00Z, found {value!r}"
-            raise SubscriptionError(msg) from error
+            msg = f"{key}: expected a time, as 2026-07-01T12:00:00Z, found {value!r}"
+            raise SubscriptionError(msg, id=id) from error
     if not isinstance(value, datetime):
-        msg = f"subscription {id!r}: {key}: expected a time, found {value!r}"
-        raise SubscriptionError(msg)
+        msg = f"{key}: expected a time, found {value!r}"
+        raise SubscriptionError(msg, id=id)
     return microseconds(value)
 
 
 def microseconds(time: datetime) -> int:
-    """Since 1970; a time without a zone is UTC."""
+    """Microseconds since 1970; a time without a zone is UTC."""
     aware = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
     return (aware - _EPOCH) // timedelta(microseconds=1)
 
 
 def moment(us: int | None) -> datetime | None:
-    """The time that so many microseconds since 1970 are."""
+    """The time of so many microseconds since 1970."""
     return None if us is None else _EPOCH + timedelta(microseconds=us)
 
 

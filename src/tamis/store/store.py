@@ -18,29 +18,38 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from sqlalchemy import select
 
 from tamis.errors import SubscriptionError
 from tamis.events.event_type import EventType
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.store import tables
-from tamis.store.changing import Compiled, after_import, after_replacement, compiled, condition_errors, state_at
-from tamis.store.database import Database
+from tamis.store.change_set import ChangeSet
+from tamis.store.database import StoreDatabase
 from tamis.store.records import (
     DEFAULT_TYPE,
-    Change,
-    Imported,
+    ChangeLogEntry,
+    ImportResult,
     Kind,
-    Stored,
+    StoredSubscription,
     check_times,
-    given_rows,
-    instant,
     microseconds,
     moment,
     now_us,
+    parse_time,
+    read_records,
 )
 from tamis.store.tables import ACTIVE, EXPIRED, PAUSED, REMOVED, Row
-from tamis.store.view import CHANGES_SCHEMA, View
-from tamis.store.writing import Writing
+from tamis.store.transitions import (
+    CompiledImport,
+    after_import,
+    after_replacement,
+    compile_import,
+    condition_errors,
+    state_at,
+    with_types,
+)
+from tamis.store.view import CHANGES_SCHEMA, StoreView
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -54,15 +63,15 @@ class Store:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, Store.open(f"{folder}/subs.db") as store:
     ...     store.add("cheap", "price < 300"), store.replace("cheap", "price < 200")
-    ...     [(change.version, change.kind, change.revision) for change in store.history("cheap")]
+    ...     [(change.store_version, change.kind, change.revision) for change in store.history("cheap")]
     (1, 2)
     [(1, 'add', 1), (2, 'replace', 2)]
     """
 
-    def __init__(self, database: Database, limits: Limits = DEFAULT_LIMITS) -> None:
-        """Use a database; `Store.open` is the way in."""
+    def __init__(self, database: StoreDatabase, limits: Limits = DEFAULT_LIMITS, actor: str | None = None) -> None:
         self._database = database
         self.limits = limits
+        self._actor = actor
 
     @classmethod
     def open(cls, url: str | os.PathLike[str], *, create: bool = True, limits: Limits = DEFAULT_LIMITS) -> Store:
@@ -76,29 +85,33 @@ class Store:
         Raises:
             StoreError: There is no store, it is foreign or newer, or cannot be reached.
         """
-        return cls(Database(url, create=create), limits)
+        return cls(StoreDatabase(url, create=create), limits)
 
     @property
     def url(self) -> str:
-        """Where it is, without the password."""
-        return self._database.url
+        """The path or URL, without the password."""
+        return self._database.where
 
     @property
     def identity(self) -> str:
-        """What tells this store from all others."""
+        """An id that is different for every store."""
         return self._database.identity
 
-    def limited(self, limits: Limits) -> Store:
+    def with_limits(self, limits: Limits) -> Store:
         """The same store, for conditions with other limits."""
-        return self if limits == self.limits else Store(self._database, limits)
+        return self if limits == self.limits else Store(self._database, limits, self._actor)
+
+    def acting_as(self, actor: str | None) -> Store:
+        """The same store, whose changes say in the log who made them."""
+        return Store(self._database, self.limits, actor)
 
     # --- reading -----------------------------------------------------------------------------------------
 
     @contextmanager
-    def view(self) -> Iterator[View]:
+    def view(self) -> Iterator[StoreView]:
         """The store as it is now, whatever is changed meanwhile."""
         with self._database.reading() as connection:
-            yield View(self._database, connection)
+            yield StoreView(connection, self._database.where)
 
     def version(self) -> int:
         """0 of an empty store, one more with every change set."""
@@ -115,14 +128,14 @@ class Store:
         with self.view() as view:
             return view.event_types()
 
-    def get(self, id: str) -> Stored:
+    def get(self, id: str) -> StoredSubscription:
         """One subscription.
 
         Raises:
             SubscriptionError: There is none of that id.
         """
         with self.view() as view:
-            return Stored.of(_living(view, id))
+            return StoredSubscription.of(_living(view, id))
 
     def list(
         self,
@@ -134,7 +147,7 @@ class Store:
         search: str = "",
         after: str = "",
         limit: int | None = None,
-    ) -> builtins.list[Stored]:
+    ) -> builtins.list[StoredSubscription]:
         """Subscriptions in the order of their ids.
 
         Args:
@@ -148,10 +161,10 @@ class Store:
         """
         with self.view() as view:
             options = {"owner": owner, "event_type": event_type, "label": label}
-            return [*view.listed(**options, prefix=prefix, search=search, after=after, limit=limit)]
+            return [*view.subscriptions(**options, prefix=prefix, search=search, after=after, limit=limit)]
 
     def __len__(self) -> int:
-        """Number of subscriptions."""
+        """The number of subscriptions."""
         with self.view() as view:
             return view.count()
 
@@ -161,7 +174,7 @@ class Store:
             row = view.rows([id]).get(id) if isinstance(id, str) else None
             return row is not None and row.living
 
-    def history(self, id: str) -> builtins.list[Change]:
+    def history(self, id: str) -> builtins.list[ChangeLogEntry]:
         """Every change of one id, the oldest first; those up to version `trimmed()` are not there any more."""
         with self.view() as view:
             return view.history(id)
@@ -190,11 +203,11 @@ class Store:
 
         wanted = event_type if event_type.name else replaced(event_type, name=DEFAULT_TYPE)
         refusals: builtins.list[Refusal] = []
-        with self._writing() as writing:
-            if writing.view.event_types().get(wanted.name) == wanted:
+        with self._change_set() as change_set:
+            if change_set.view.event_types().get(wanted.name) == wanted:
                 return []
-            writing.declare(wanted)
-            rows = writing.view.of_type(wanted.name)
+            change_set.declare(wanted)
+            rows = change_set.view.of_type(wanted.name)
             errors = condition_errors([row.condition for row in rows], wanted, self.limits)
             for place, row in enumerate(rows):
                 error = errors.get(place)
@@ -202,8 +215,25 @@ class Store:
                     refusals.append(Refusal(row.id, error))
                 if (error is None) != (row.refusal is None):
                     reason = None if error is None else str(error)
-                    writing.change("refuse" if error else "accept", row._replace(refusal=reason))
+                    change_set.change("refuse" if error else "accept", row._replace(refusal=reason))
         return refusals
+
+    def drop_event_type(self, name: str) -> int:
+        """Forget an event type that no living subscription needs; gives the version.
+
+        Raises:
+            SubscriptionError: There is no such event type, or it has subscriptions.
+        """
+        with self._change_set() as change_set:
+            known = change_set.view.event_types()
+            if name not in known:
+                raise SubscriptionError(kind="unknown event type", event_type=name, known=sorted(known))
+            count = change_set.view.count_by_type().get(name, 0)
+            if count:
+                msg = f"has {count:,} living subscription{'' if count == 1 else 's'}; remove them first"
+                raise SubscriptionError(msg, "event type in use", event_type=name)
+            change_set.drop(name)
+        return change_set.version
 
     def add(
         self,
@@ -219,6 +249,9 @@ class Store:
     ) -> int:
         """Add a subscription under a new id; gives the version.
 
+        Without an event type, the subscription is to the one that is declared; if there are several or none, to
+        the schemaless one.
+
         Raises:
             ConditionError: The condition is refused.
             SubscriptionError: The id is taken, there is no such event type, or a field is not what it should be.
@@ -228,7 +261,7 @@ class Store:
         imported = self.add_many([{**record, "priority": priority, **times}])
         if imported.refusals:
             raise imported.refusals[0].error
-        return imported.version
+        return imported.store_version
 
     def add_many(
         self,
@@ -236,32 +269,39 @@ class Store:
         *,
         replace: bool = False,
         alongside: Callable[[Connection, builtins.list[str]], None] | None = None,
-    ) -> Imported:
+    ) -> ImportResult:
         """Add many subscriptions in one version; those that are refused come back, the others are added.
 
         Args:
-            rows: Mappings or an Arrow table with the fields of `add`, of which `id` and `condition` must be there.
+            rows: Mappings or an Arrow table with the fields of `add`, of which `id` and `condition` must be there,
+                and `state`: one that is "paused" is left out of matching.
             replace: Change subscriptions that are there already? Fields that no row has stay as they are.
-            alongside: Called within the transaction with its connection and the ids that are new, for whoever
-                keeps more about subscriptions in the same database.
+            alongside: Called within the transaction, with its connection and the new ids, to write more
+                about these subscriptions into the same database.
         """
         from tamis.matcher import Refusal
 
-        records, present = given_rows(rows)
-        # Compiling takes longest, and nobody should have to wait for it.
-        done = compiled(records, self.event_types(), self.limits, now_us())
-        with self._writing() as writing:
-            types = writing.view.event_types()
-            if any(types.get(name) != event_type for name, event_type in done.types.items()):
-                done = compiled(records, types, self.limits, writing.now)
-            counts = self._import(writing, done, present, replace=replace)
+        records, present = read_records(rows)
+        # Compiling takes longest, so it is done before other writers are locked out.
+        with self.view() as view:
+            typed, types = with_types(records, view, replace=replace), view.event_types()
+        done = compile_import(typed, types, self.limits, now_us())
+        with self._change_set() as change_set:
+            types = change_set.view.event_types()
+            now_typed = with_types(records, change_set.view, replace=replace)
+            if now_typed != typed or any(types.get(name) != each for name, each in done.types.items()):
+                done = compile_import(now_typed, types, self.limits, change_set.now)
+            counts = self._import(change_set, done, present, replace=replace)
             if alongside is not None:
-                alongside(writing.connection, writing.added())
+                alongside(change_set.connection, change_set.new_ids())
         refusals = [
             Refusal(str(records[place].get("id") or ""), error) for place, error in sorted(done.errors.items())
         ]
-        changed = (counts["add"], counts["replace"], counts["edit"])
-        return Imported(writing.version, *changed, counts[None], refusals)
+        edited = counts["edit"] + counts["pause"] + counts["resume"]
+        changed = (counts["add"], counts["replace"], edited)
+        accepted = [each.event_type for place, each in done.good.items() if place not in done.errors]
+        by_type = dict(sorted(Counter(accepted).items()))
+        return ImportResult(change_set.version, *changed, counts[None], by_type, refusals)
 
     def replace(self, id: str, condition: str | None = None, **fields: Any) -> int:
         """Change a subscription: its condition, or any field of `add`; what is not given stays. Gives the version.
@@ -274,15 +314,15 @@ class Store:
         """
         if condition is not None:
             fields["condition"] = condition
-        with self._writing() as writing:
-            before = _living(writing.view, id)
-            types = writing.view.event_types()
-            outcome = after_replacement(before, fields, types, self.limits, writing.now)
+        with self._change_set() as change_set:
+            before = _living(change_set.view, id)
+            types = change_set.view.event_types()
+            outcome = after_replacement(before, fields, types, self.limits, change_set.now)
             if outcome is not None:
                 if outcome.row.event_type not in types:
-                    writing.declare(EventType())
-                writing.change(*outcome)
-        return writing.version
+                    change_set.declare(EventType())
+                change_set.change(*outcome)
+        return change_set.version
 
     def renew(self, id: str, expires: datetime | None) -> int:
         """Set when a subscription expires, None for never; no other revision. Gives the version.
@@ -290,13 +330,13 @@ class Store:
         Raises:
             SubscriptionError: There is none of that id, or the time is over.
         """
-        with self._writing() as writing:
-            before = _living(writing.view, id)
-            until = instant(id, "expires", expires)
-            check_times(id, before.valid_from, until, writing.now)
+        with self._change_set() as change_set:
+            before = _living(change_set.view, id)
+            until = parse_time(id, "expires", expires)
+            check_times(id, before.valid_from, until, change_set.now)
             if until != before.expires:
-                writing.change("renew", before._replace(expires=until))
-        return writing.version
+                change_set.change("renew", before._replace(expires=until))
+        return change_set.version
 
     def pause(self, id: str, *, paused: bool = True) -> int:
         """Leave a subscription out of matching, or take it in again; gives the version.
@@ -306,12 +346,12 @@ class Store:
         Raises:
             SubscriptionError: There is none of that id.
         """
-        with self._writing() as writing:
-            before = _living(writing.view, id)
+        with self._change_set() as change_set:
+            before = _living(change_set.view, id)
             if paused != (before.state == PAUSED):
-                state = PAUSED if paused else state_at(before.valid_from, writing.now)
-                writing.change("pause" if paused else "resume", before._replace(state=state))
-        return writing.version
+                state = PAUSED if paused else state_at(before.valid_from, change_set.now)
+                change_set.change("pause" if paused else "resume", before._replace(state=state))
+        return change_set.version
 
     def remove(self, id: str) -> int:
         """Remove a subscription; gives the version.
@@ -319,22 +359,22 @@ class Store:
         Raises:
             SubscriptionError: There is none of that id.
         """
-        with self._writing() as writing:
-            writing.change("remove", _living(writing.view, id)._replace(state=REMOVED))
-        return writing.version
+        with self._change_set() as change_set:
+            change_set.change("remove", _living(change_set.view, id)._replace(state=REMOVED))
+        return change_set.version
 
     def remove_many(self, ids: Iterable[str]) -> builtins.list[str]:
         """Remove many in one version; gives the ids that were not there."""
         wanted = list(dict.fromkeys(ids))
         unknown: builtins.list[str] = []
-        with self._writing() as writing:
-            rows = writing.view.rows(wanted)
+        with self._change_set() as change_set:
+            rows = change_set.view.rows(wanted)
             for id in wanted:
                 row = rows.get(id)
                 if row is None or not row.living:
                     unknown.append(id)
                 else:
-                    writing.change("remove", row._replace(state=REMOVED))
+                    change_set.change("remove", row._replace(state=REMOVED))
         return unknown
 
     def expire(self, now: datetime | None = None) -> int:
@@ -343,32 +383,39 @@ class Store:
         with self.view() as view:
             if not view.is_due(time):
                 return view.version
-        with self._writing() as writing:
-            for row in writing.view.due(time):
+        with self._change_set() as change_set:
+            for row in change_set.view.due(time):
                 if row.expires is not None and row.expires <= time:
-                    writing.change("expire", row._replace(state=EXPIRED))
+                    change_set.change("expire", row._replace(state=EXPIRED))
                 else:
-                    writing.change("start", row._replace(state=ACTIVE))
-        return writing.version
+                    change_set.change("start", row._replace(state=ACTIVE))
+        return change_set.version
 
     def trim(self, before: int) -> int:
         """Cut the change log: the changes of versions before this one; gives how many.
 
-        Snapshots that hold an older version are built anew when they are next published.
+        A snapshot that holds an older version is rebuilt when it is published next.
         """
         table, meta = tables.changes, tables.meta
         with self._database.writing() as connection:
-            view = View(self._database, connection)
+            view = StoreView(connection, self._database.where)
             last = min(before - 1, view.version)
             if last <= view.trimmed:
                 return 0
             connection.execute(meta.update().values(trimmed=last))
             return connection.execute(table.delete().where(table.c.version <= last)).rowcount
 
+    def trim_older(self, than: datetime) -> int:
+        """Cut the changes from before a time; gives how many."""
+        table = tables.changes
+        kept = select(table.c.version).where(table.c.at >= microseconds(than)).order_by(table.c.version).limit(1)
+        with self._database.reading() as connection:
+            first = connection.execute(kept).scalar()
+        return self.trim(self.version() + 1 if first is None else first)
+
     # --- the rest ----------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Close all connections."""
         self._database.close()
 
     def __enter__(self) -> Store:
@@ -380,41 +427,40 @@ class Store:
         self.close()
 
     @contextmanager
-    def _writing(self) -> Iterator[Writing]:
+    def _change_set(self) -> Iterator[ChangeSet]:
         with self._database.writing() as connection:
-            writing = Writing(self._database, connection)
-            yield writing
-            writing.write()
+            change_set = ChangeSet(connection, self._database.where, self._actor)
+            yield change_set
+            change_set.write()
 
     def _import(
-        self, writing: Writing, done: Compiled, present: frozenset[str], *, replace: bool
+        self, change_set: ChangeSet, done: CompiledImport, present: frozenset[str], *, replace: bool
     ) -> Counter[Kind | None]:
-        """Note what was compiled as changes; counts them by kind. What cannot be taken joins the errors."""
+        """Add compiled records to the change set; counts changes by kind. What is refused joins the errors."""
         counts: Counter[Kind | None] = Counter()
-        there = writing.view.rows([subscription.id for subscription in done.good.values()])
+        there = change_set.view.rows([subscription.id for subscription in done.good.values()])
         uses_default = False
         for place, subscription in done.good.items():
             try:
                 outcome = after_import(
-                    there.get(subscription.id), subscription, present, writing.now, replace=replace
+                    there.get(subscription.id), subscription, present, change_set.now, replace=replace
                 )
             except SubscriptionError as error:
                 done.errors[place] = error
                 continue
             counts[None if outcome is None else outcome.kind] += 1
             if outcome is not None:
-                writing.change(*outcome)
+                change_set.change(*outcome)
                 uses_default = uses_default or outcome.row.event_type == DEFAULT_TYPE
         if uses_default and done.types[DEFAULT_TYPE] is None:
-            writing.declare(EventType())
+            change_set.declare(EventType())
         return counts
 
 
-def _living(view: View, id: str) -> Row:
+def _living(view: StoreView, id: str) -> Row:
     row = view.rows([id]).get(id)
     if row is None or not row.living:
-        gone = "" if row is None else f"; it {'expired' if row.state == EXPIRED else 'was removed'}"
-        when = "" if row is None else f" at {moment(row.changed)}"
-        msg = f"there is no subscription {id!r}{gone}{when}"
-        raise SubscriptionError(msg)
+        ended = "expired" if row is not None and row.state == EXPIRED else "was removed"
+        detail = "" if row is None else f"it {ended} at {moment(row.changed)}"
+        raise SubscriptionError(detail, "unknown", id)
     return row

@@ -1,8 +1,8 @@
 """The tables of a store, the same in every database.
 
-`tamis_subscriptions` has one row for every id that was ever added: the row of one that is gone stays, without its
-condition, so that its revisions are never given out again. `tamis_changes` has the state after each change; rows
-are only ever appended, and cut from the old end. Times are microseconds since 1970, UTC.
+`tamis_subscriptions` has one row for every id that was ever added: the row of a subscription that is gone stays,
+without its condition, so that its revisions are never used again. `tamis_changes` has the state after each change;
+rows are only appended, and trimmed from the old end. Times are microseconds since 1970, UTC.
 """
 
 from __future__ import annotations
@@ -79,6 +79,7 @@ changes = Table(
     Column("expires", BigInteger),
     Column("state", Text),
     Column("refusal", Text),
+    Column("actor", Text),  # it came later: stores of earlier versions get it when they are opened
     sqlite_with_rowid=False,
 )
 Index("tamis_changes_id", changes.c.id)
@@ -106,14 +107,14 @@ class Row(NamedTuple):
         """Has it been neither removed nor expired?"""
         return self.state in LIVING
 
-    def stored(self) -> tuple[object, ...]:
-        """All columns; of one that is gone, only what keeps its revisions apart."""
+    def column_values(self) -> tuple[object, ...]:
+        """The values of all columns; of one that is gone, only what keeps its revisions apart."""
         if not self.living:
             return (*self._replace(condition="", valid_from=None, expires=None, refusal=None), None)
         return (*self, self.valid_from if self.state == WAITING else self.expires)
 
-    def logged(self) -> tuple[object, ...]:
-        """What the change log has of it."""
+    def log_values(self) -> tuple[object, ...]:
+        """The columns from `id` on of the change log, but for the actor."""
         return (*self[:9], self.state, self.refusal)
 
 

@@ -1,9 +1,9 @@
-"""One state of a store, as a reader sees it: everything that is asked belongs to the same version."""
+"""One state of a store: all queries of a view see the same version."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -12,18 +12,19 @@ from sqlalchemy import Connection, Select, func, or_, select
 
 from tamis.events.event_type import EventType
 from tamis.store import tables
-from tamis.store.database import Database, StoreError
-from tamis.store.records import Change, Stored, is_storable, moment
+from tamis.store.database import StoreError, rows_of_ids
+from tamis.store.records import ChangeLogEntry, StoredSubscription, is_storable, moment
 from tamis.store.tables import ACTIVE, LIVING, ROW_COLUMNS, Row
 
 if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement
     from sqlalchemy.engine import Result
 
 _CHUNK_ROWS = 50_000
 _TIME = pa.timestamp("us", "UTC")
 CHANGES_SCHEMA = pa.schema(
     [
-        ("version", pa.int64()),
+        ("store_version", pa.int64()),
         ("ordinal", pa.int32()),
         ("at", _TIME),
         ("kind", pa.string()),
@@ -38,9 +39,11 @@ CHANGES_SCHEMA = pa.schema(
         ("expires", _TIME),
         ("state", pa.string()),
         ("refusal", pa.string()),
+        ("actor", pa.string()),
     ]
 )
-"""Columns of the change log. A change of kind "type" has no id; its condition is the event type's description."""
+"""Columns of the change log. Changes of the kinds "type" and "drop" have no id; of "type", the condition is
+the event type's description."""
 MATCHABLE_SCHEMA = pa.schema(
     [
         ("id", pa.large_string()),
@@ -49,6 +52,7 @@ MATCHABLE_SCHEMA = pa.schema(
         ("priority", pa.int64()),
         ("owner", pa.large_string()),
         ("revision", pa.int32()),
+        ("label", pa.large_string()),
     ]
 )
 """Columns of what a matcher needs to know."""
@@ -56,12 +60,17 @@ MATCHABLE_SCHEMA = pa.schema(
 _subscriptions, _changes, _meta = tables.subscriptions.c, tables.changes.c, tables.meta.c
 
 
-class View:
-    """One state of a store; `Store.view` gives it."""
+def _change_column(name: str) -> ColumnElement[Any]:
+    """A column of the change log, whose table calls the version of its own store `version`."""
+    return _changes.version.label(name) if name == "store_version" else _changes[name]
 
-    def __init__(self, database: Database, connection: Connection) -> None:
-        self._database = database
+
+class StoreView:
+    """One state of a store, from `Store.view`."""
+
+    def __init__(self, connection: Connection, where: str) -> None:
         self._connection = connection
+        self._where = where
         found = connection.execute(select(_meta.version, _meta.trimmed)).one()
         self.version: int = found.version
         self.trimmed: int = found.trimmed
@@ -72,18 +81,42 @@ class View:
         found = self._connection.execute(select(table.c.name, table.c.description).order_by(table.c.name))
         return {name: EventType.from_dict(json.loads(description)) for name, description in found}
 
-    def count(self, *, owner: str | None = None) -> int:
-        """Number of subscriptions that are neither removed nor expired, of one owner if given."""
-        query = select(func.count()).where(_subscriptions.state.in_(LIVING))
+    def count(
+        self,
+        *,
+        owner: str | None = None,
+        event_type: str | None = None,
+        refused: bool = False,
+        states: Sequence[str] = LIVING,
+    ) -> int:
+        """Number of subscriptions that are neither removed nor expired.
+
+        Args:
+            owner: Only those of this owner.
+            event_type: Only those to this event type.
+            states: Only those in one of these states.
+            refused: Only those whose event type refuses them.
+        """
+        query = select(func.count()).where(_subscriptions.state.in_(states))
         if owner is not None:
             query = query.where(_subscriptions.owner == owner)
+        if event_type is not None:
+            query = query.where(_subscriptions.event_type == event_type)
+        if refused:
+            query = query.where(_subscriptions.refusal.is_not(None))
         return self._connection.execute(query).scalar_one()
+
+    def count_by_type(self) -> dict[str, int]:
+        """Number of living subscriptions to each event type that has any."""
+        name = _subscriptions.event_type
+        query = select(name, func.count()).where(_subscriptions.state.in_(LIVING)).group_by(name).order_by(name)
+        return {name: count for name, count in self._connection.execute(query)}
 
     def rows(self, ids: Sequence[str]) -> dict[str, Row]:
         """The rows of these ids, gone ones included, as far as there are any."""
-        return self._database.rows(self._connection, [id for id in ids if is_storable(id)])
+        return rows_of_ids(self._connection, [id for id in ids if is_storable(id)])
 
-    def listed(
+    def subscriptions(
         self,
         *,
         owner: str | None = None,
@@ -93,7 +126,7 @@ class View:
         search: str = "",
         after: str = "",
         limit: int | None = None,
-    ) -> Iterator[Stored]:
+    ) -> Iterator[StoredSubscription]:
         """Subscriptions by id; see `Store.list`."""
         if not all(is_storable(text) for text in (owner, event_type, label, prefix, search, after) if text):
             return
@@ -118,8 +151,8 @@ class View:
             query = query.where(_subscriptions.id > after)
         if limit is not None:
             query = query.limit(limit)
-        for part in self._streamed(query).partitions(_CHUNK_ROWS):
-            yield from (Stored.of(Row._make(row)) for row in part)
+        for part in self._stream(query).partitions(_CHUNK_ROWS):
+            yield from (StoredSubscription.of(Row._make(row)) for row in part)
 
     def of_type(self, name: str) -> list[Row]:
         """The rows of the living subscriptions to an event type."""
@@ -136,31 +169,51 @@ class View:
         query = select(*ROW_COLUMNS).where(_subscriptions.due <= now).order_by(_subscriptions.id)
         return [Row(*row) for row in self._connection.execute(query)]
 
-    def history(self, id: str) -> list[Change]:
+    def history(self, id: str) -> list[ChangeLogEntry]:
         """Every change of one id that the log still has, the oldest first."""
         if not is_storable(id):
             return []
-        columns = [_changes[name] for name in CHANGES_SCHEMA.names if name != "ordinal"]
+        columns = [_change_column(name) for name in CHANGES_SCHEMA.names if name != "ordinal"]
         query = select(*columns).where(_changes.id == id).order_by(_changes.version, _changes.ordinal)
-        found: list[Change] = []
+        found: list[ChangeLogEntry] = []
         for row in self._connection.execute(query):
             named: dict[str, Any] = dict(row._mapping)
             for key in ("at", "valid_from", "expires"):
                 named[key] = moment(named[key])
-            found.append(Change(**named))
+            found.append(ChangeLogEntry(**named))
+        return found
+
+    def conditions_at(self, revisions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], tuple[str | None, str]]:
+        """The label and the condition that revisions of subscriptions have or had, by id and revision.
+
+        Revisions that the log does not have any more are left out.
+        """
+        wanted = {each for each in revisions if is_storable(each[0])}
+        rows = self.rows([*{id for id, _ in wanted}])
+        living = {(id, row.revision): (row.label, row.condition) for id, row in rows.items() if row.living}
+        found = {each: living[each] for each in wanted & living.keys()}
+        ids = [*{id for id, _ in wanted - found.keys()}]
+        columns = _changes.id, _changes.revision, _changes.label, _changes.condition
+        for start in range(0, len(ids), 500):
+            # Of several entries of a revision the last counts; a renewal changes neither.
+            which = _changes.id.in_(ids[start : start + 500]), _changes.kind != "renew", _changes.condition != ""
+            query = select(*columns).where(*which).order_by(_changes.version, _changes.ordinal)
+            for id, revision, label, condition in self._connection.execute(query):
+                if (id, revision) in wanted and (id, revision) not in living:
+                    found[id, revision] = (label, condition)
         return found
 
     def changed_after(self, version: int) -> datetime | None:
-        """When the store was changed first after a version, as far as the log tells; None if it was not."""
+        """The time of the first change after a version that the log still has; None if there is none."""
         query = select(_changes.at).where(_changes.version > version).order_by(_changes.version).limit(1)
         return moment(self._connection.execute(query).scalar_one_or_none())
 
     def changes(self, after: int, upto: int | None = None) -> Iterator[pa.RecordBatch]:
         """All changes of later versions, in order, in columns; see `Store.changes`."""
         if after < self.trimmed:
-            msg = f"{self._database.url}: the changes up to version {self.trimmed} have been cut"
+            msg = f"{self._where}: the changes up to store version {self.trimmed} have been cut"
             raise StoreError(msg)
-        query = select(*(_changes[name] for name in CHANGES_SCHEMA.names)).where(_changes.version > after)
+        query = select(*map(_change_column, CHANGES_SCHEMA.names)).where(_changes.version > after)
         if upto is not None:
             query = query.where(_changes.version <= upto)
         yield from self._batches(query.order_by(_changes.version, _changes.ordinal), CHANGES_SCHEMA)
@@ -171,7 +224,7 @@ class View:
         active = _subscriptions.state == ACTIVE, _subscriptions.refusal.is_(None)
         yield from self._batches(query.where(*active, _subscriptions.event_type == event_type), MATCHABLE_SCHEMA)
 
-    def touched(self, after: int) -> tuple[list[str], pa.Table]:
+    def changed_subscriptions(self, after: int) -> tuple[list[str], pa.Table]:
         """The ids that later versions changed, and of these, as they are in this one, what is to be matched."""
         # When something expires is no matter of matching, until it does.
         query = select(_changes.id).where(
@@ -183,17 +236,17 @@ class View:
         arrays = [pa.array([getattr(row, field.name) for row in found], field.type) for field in MATCHABLE_SCHEMA]
         return ids, pa.Table.from_arrays(arrays, schema=MATCHABLE_SCHEMA)
 
-    def redeclared(self, after: int) -> list[str]:
-        """The event types that later versions declared or changed."""
-        query = select(_changes.event_type).where(_changes.version > after, _changes.kind == "type")
+    def changed_event_types(self, after: int) -> list[str]:
+        """The event types that later versions declared, changed or dropped."""
+        query = select(_changes.event_type).where(_changes.version > after, _changes.kind.in_(("type", "drop")))
         return sorted({*self._connection.execute(query).scalars()})
 
-    def _streamed(self, query: Select[Any]) -> Result[Any]:
+    def _stream(self, query: Select[Any]) -> Result[Any]:
         options = {"stream_results": True, "max_row_buffer": _CHUNK_ROWS}
         return self._connection.execute(query, execution_options=options)
 
     def _batches(self, query: Select[Any], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        for part in self._streamed(query).partitions(_CHUNK_ROWS):
+        for part in self._stream(query).partitions(_CHUNK_ROWS):
             columns = zip(*part, strict=True)
             arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)

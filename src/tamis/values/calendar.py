@@ -1,22 +1,20 @@
 """The proleptic Gregorian calendar in integers: days since 1970-01-01 to year, month, day and back.
 
-Pure arithmetic on floors, without branches, so that every function takes one `int` or an `int64` array and
-covers all of Spark's dates (years -5877641 to 5881580), which Python's `datetime` does not. Nothing here
-knows of time zones or of NULL; whether a date fits 32 bits is for the caller to check.
+Floor divisions without branches, so that every function takes one `int` or an `int64` array and covers all of
+Spark's dates (years -5877641 to 5881580), which Python's `datetime` does not. Time zones and NULL are not known
+here; the caller checks whether a date fits 32 bits.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
+from tamis.values.types import Ints, wrap_integer
 
-Ints = TypeVar("Ints", int, npt.NDArray[np.int64])
-"""One integer, or one a row."""
-
-FIRST_DAY, LAST_DAY = -(1 << 31), (1 << 31) - 1
-"""Least and greatest date."""
+LEAST_DAY, GREATEST_DAY = -(1 << 31), (1 << 31) - 1
+"""The range of a date, in days since 1970-01-01."""
+LEAST_MICROS, GREATEST_MICROS = -(1 << 63), (1 << 63) - 1
+"""The range of a timestamp, in microseconds since 1970-01-01."""
 
 MICROS_PER_SECOND = 1_000_000
 SECONDS_PER_DAY = 86_400
@@ -35,7 +33,7 @@ def civil_from_days(days: Ints) -> tuple[Ints, Ints, Ints]:
     >>> civil_from_days(18_321)
     (2020, 2, 29)
     """
-    # A year that begins in March has its leap day last, so that months before it have fixed places.
+    # Years are counted from March, so that the leap day is the last day and all months start at fixed offsets.
     cycle = (days + _SHIFT) // _CYCLE_DAYS
     rest = (days + _SHIFT) % _CYCLE_DAYS
     year = (rest - rest // 1_460 + rest // 36_524 - rest // 146_096) // 365
@@ -61,30 +59,27 @@ def days_from_civil(year: Ints, month: Ints | int, day: Ints | int = 1) -> Ints:
 
 
 def month_length(year: Ints, month: Ints) -> Ints:
-    """Number of days of a month."""
     turn = month // 12
     return days_from_civil(year + turn, month + 1 - 12 * turn) - days_from_civil(year, month)
 
 
 def day_of_year(days: Ints) -> Ints:
-    """1 to 366."""
+    """Number of the day in its year, 1 to 366."""
     return days - year_start(days) + 1
 
 
 def year_start(days: Ints) -> Ints:
-    """1 January of the same year."""
     year, _, _ = civil_from_days(days)
     return days_from_civil(year, 1)
 
 
 def quarter_start(days: Ints) -> Ints:
-    """First day of the same quarter."""
     year, month, _ = civil_from_days(days)
     return days_from_civil(year, (month - 1) // 3 * 3 + 1)
 
 
 def weekday(days: Ints) -> Ints:
-    """0, Monday, to 6, Sunday."""
+    """0 for Monday to 6 for Sunday."""
     return (days + 3) % 7
 
 
@@ -96,21 +91,21 @@ def iso_week(days: Ints) -> tuple[Ints, Ints]:
 
 
 def plus_months(days: Ints, months: Ints) -> Ints:
-    """The same day so many months later, or the last one of a shorter month; may leave the range of dates."""
+    """The same day of a later month, or the last day if that is shorter; may exceed the range of dates."""
     year, month, day = civil_from_days(days)
-    place = year * 12 + month - 1 + months
-    year, month = place // 12, place % 12 + 1
+    month_number = year * 12 + month - 1 + months
+    year, month = month_number // 12, month_number % 12 + 1
     surplus = day - month_length(year, month)
     return days_from_civil(year, month, day - surplus * (surplus > 0))
 
 
-def wrapped(days: Ints) -> Ints:
-    """The low 32 bits: what is left of a sum in Java's `int`."""
-    return (days - FIRST_DAY) % (1 << 32) + FIRST_DAY
+def wrap_int32(days: Ints) -> Ints:
+    """Days as Java's `int` arithmetic gives them."""
+    return wrap_integer(days, 32)
 
 
 def next_weekday(days: Ints, day_of_week: int) -> Ints:
     """The first such day of the week (0 is Monday) after `days`, in Java's arithmetic of 32 bits."""
-    # Java's difference may wrap before its remainder is taken, and 2**32 is no multiple of 7.
-    ahead = wrapped((day_of_week + 4) % 7 - 1 - days) % 7
-    return wrapped(days + 1 + ahead)
+    # Java's difference may wrap before its remainder is taken, and 2**32 is not a multiple of 7.
+    ahead = wrap_int32((day_of_week + 4) % 7 - 1 - days) % 7
+    return wrap_int32(days + 1 + ahead)

@@ -1,12 +1,12 @@
 """Casts of single values: what `try_cast` gives in Spark, for every pair of types that Spark allows.
 
-A cast never raises: where Spark's ANSI cast would, the value is None. Which pairs exist is said by `can_cast`
-alone. Schemaless values are cast by their own kind: a bool as boolean, an int as bigint, a float as double,
-a str as string; an int beyond 64 bits counts as the nearest double.
+A cast never raises: it gives None where Spark's ANSI cast raises. `can_cast` alone decides which pairs exist.
+Schemaless values are cast by their own kind: a bool as boolean, an int as bigint, a float as double, a str as
+string; an int beyond 64 bits is cast as the nearest double.
 
 Spark rounds a decimal of more than 18 digits to a double on its way to int, smallint and tinyint, so that
-2147483646.9999999999999 becomes 2147483647; so do we. It does the same to narrower decimals that happen to
-be held in wide form (literals, and columns of some sources); those are truncated here.
+2147483646.9999999999999 becomes 2147483647; the casts here do the same. Spark also does it to narrower decimals
+that it holds in wide form (literals, and columns of some sources); those are truncated here.
 """
 
 from __future__ import annotations
@@ -16,11 +16,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeAlias
 
+from tamis.values.calendar import GREATEST_MICROS, LEAST_MICROS, MICROS_PER_DAY, MICROS_PER_SECOND
 from tamis.values.column import SHORT_DECIMAL, Value
 from tamis.values.datetimes import (
-    DAY_MICROS,
-    GREATEST_MICROS,
-    LEAST_MICROS,
     in_timestamp_range,
     read_date,
     read_timestamp,
@@ -59,8 +57,9 @@ from tamis.values.types import (
     is_decimal,
     is_fractional,
     is_integral,
+    wrap_integer,
 )
-from tamis.values.zones import MICROS, zone_of
+from tamis.values.zones import zone_of
 
 Caster: TypeAlias = Callable[[Value], Value]
 
@@ -120,9 +119,9 @@ def _is_json_kind(type_: Type) -> bool:
 
 
 def is_order_preserving(source: Type, target: Type) -> bool:
-    """Is the cast never NULL, and monotone, whatever the time zone?
+    """Is the cast total and monotone, in every time zone?
 
-    From date to timestamp it is monotone but not total: see `defined_days`.
+    From date to timestamp it is monotone but not total: dates beyond the years -290308 and 294247 have none.
     """
     if source == target:
         return source.name not in ("any", "null")
@@ -136,7 +135,7 @@ def is_order_preserving(source: Type, target: Type) -> bool:
     if is_decimal(source):
         room = (target.precision - target.scale) - (source.precision - source.scale)
         return is_fractional(target) or (
-            # One digit more for the carry, if digits are rounded away.
+            # Rounding may carry into one more digit.
             is_decimal(target) and room >= (1 if target.scale < source.scale else 0)
         )
     return (source, target) in _MONOTONE
@@ -155,19 +154,9 @@ _MONOTONE = frozenset(
 )
 
 
-def defined_days(zone: str) -> tuple[int, int]:
-    """Least and greatest date that has a timestamp in this zone; between them the cast is monotone.
-
-    Dates of years beyond about -290308 and 294247 have none. In UTC, the same holds for timestamp_ntz.
-    """
-    cast = caster(DATE, TIMESTAMP, zone)
-    least, greatest = -(-LEAST_MICROS // DAY_MICROS), GREATEST_MICROS // DAY_MICROS
-    return least + (cast(least) is None), greatest - (cast(greatest) is None)
-
-
 @lru_cache(maxsize=4096)
 def caster(source: Type, target: Type, zone: str) -> Caster:
-    """The cast from `source` to `target` of one value that is not NULL; `can_cast` must allow it."""
+    """The function that casts one non-NULL value from `source` to `target`; `can_cast` must allow the pair."""
     if source == target:
         return _same
     if source == NULL:
@@ -221,7 +210,7 @@ def _nothing(_: Value) -> None:
 def _to_integral(source: Type, target: Type) -> Caster:
     least, greatest = integer_bounds(target)
 
-    def checked(value: int) -> int | None:
+    def within_bounds(value: int) -> int | None:
         return value if least <= value <= greatest else None
 
     if source == STRING:
@@ -229,23 +218,23 @@ def _to_integral(source: Type, target: Type) -> Caster:
     if source == BOOLEAN:
         return int
     if is_integral(source):
-        return checked
+        return within_bounds
     if is_fractional(source):
-        return _truncated if target == BIGINT else lambda value: _truncated_to(value, least, greatest)
+        return _truncate_to_bigint if target == BIGINT else lambda value: _truncate_within(value, least, greatest)
     if source == TIMESTAMP:
-        return lambda micros: checked(micros // MICROS)
+        return lambda micros: within_bounds(micros // MICROS_PER_SECOND)
     unit = 10**source.scale
     if source.precision > SHORT_DECIMAL and target != BIGINT:
-        return lambda unscaled: _truncated_to(unscaled / unit, least, greatest)
-    return lambda unscaled: checked(unscaled // unit if unscaled >= 0 else -(-unscaled // unit))
+        return lambda unscaled: _truncate_within(unscaled / unit, least, greatest)
+    return lambda unscaled: within_bounds(unscaled // unit if unscaled >= 0 else -(-unscaled // unit))
 
 
-def _truncated(value: float) -> int | None:
+def _truncate_to_bigint(value: float) -> int | None:
     """A double as bigint: 2^63 itself passes Spark's check, and becomes the greatest bigint."""
     return min(int(value), _GREATEST) if _LEAST <= value <= _GREATEST + 1 else None
 
 
-def _truncated_to(value: float, least: int, greatest: int) -> int | None:
+def _truncate_within(value: float, least: int, greatest: int) -> int | None:
     return int(value) if least - 1 < value < greatest + 1 else None
 
 
@@ -278,16 +267,17 @@ def _to_decimal(source: Type, target: Type) -> Caster:
     limit = 10**precision
     up, down = 10 ** max(0, scale - from_scale), 10 ** max(0, from_scale - scale)
 
-    def rescaled(unscaled: int) -> int | None:
+    def rescale(unscaled: int) -> int | None:
         value = round_half_up(unscaled * up, down)
         return value if -limit < value < limit else None
 
-    return rescaled
+    return rescale
 
 
-def round_half_up(value: int, unit: int) -> int:
-    """`value / unit` to the nearest integer, halves away from zero."""
-    return (2 * value + unit) // (2 * unit) if value >= 0 else -((unit - 2 * value) // (2 * unit))
+def round_half_up(dividend: int, divisor: int) -> int:
+    """`dividend / divisor` rounded to the nearest integer, ties away from zero."""
+    whole = (2 * abs(dividend) + abs(divisor)) // (2 * abs(divisor))
+    return whole if (dividend < 0) == (divisor < 0) else -whole
 
 
 # To dates and timestamps
@@ -301,29 +291,29 @@ def _to_datetime(source: Type, target: Type, zone: str) -> Caster:
     rules = zone_of(zone)
     if target == DATE:
         if source == TIMESTAMP_NTZ:
-            return lambda wall: wall // DAY_MICROS
-        return lambda micros: rules.to_wall(micros) // DAY_MICROS
+            return lambda wall: wall // MICROS_PER_DAY
+        return lambda micros: rules.to_wall(micros) // MICROS_PER_DAY
     if target == TIMESTAMP_NTZ:
         if source == DATE:
-            return lambda day: in_timestamp_range(day * DAY_MICROS)
+            return lambda day: in_timestamp_range(day * MICROS_PER_DAY)
         return lambda micros: in_timestamp_range(rules.to_wall(micros))
     if source == DATE:
         return lambda day: in_timestamp_range(rules.start_of_day(day))
     if source == TIMESTAMP_NTZ:
         return lambda wall: in_timestamp_range(rules.to_instant(wall))
     if is_fractional(source):
-        return lambda value: _truncated(value * 1e6)
+        return lambda value: _truncate_to_bigint(value * 1e6)
     if is_decimal(source):
         unit = 10**source.scale
         return lambda unscaled: _decimal_seconds(unscaled, unit)
-    return lambda seconds: max(LEAST_MICROS, min(GREATEST_MICROS, seconds * MICROS))
+    return lambda seconds: max(LEAST_MICROS, min(GREATEST_MICROS, seconds * MICROS_PER_SECOND))
 
 
 def _decimal_seconds(unscaled: int, unit: int) -> int:
     """A decimal as timestamp: microseconds truncated, and wrapped into 64 bits."""
-    micros = unscaled * MICROS
+    micros = unscaled * MICROS_PER_SECOND
     whole = micros // unit if micros >= 0 else -(-micros // unit)
-    return (whole - LEAST_MICROS) % (1 << 64) + LEAST_MICROS
+    return wrap_integer(whole, 64)
 
 
 # To strings
@@ -349,12 +339,12 @@ def _to_string(source: Type, zone: str) -> Caster:
         return write_wall
     if source.name == "array":
         item = caster(source.item, STRING, zone)
-        return lambda values: "[" + ", ".join(_written(item, value) for value in values) + "]"
+        return lambda values: "[" + ", ".join(_element_text(item, value) for value in values) + "]"
     fields = [caster(field, STRING, zone) for _, field in source.fields]
-    return lambda values: "{" + ", ".join(map(_written, fields, values)) + "}"
+    return lambda values: "{" + ", ".join(map(_element_text, fields, values)) + "}"
 
 
-def _written(write: Caster, value: Value) -> str:
+def _element_text(write: Caster, value: Value) -> str:
     text: str = "null" if value is None else write(value)
     return text
 

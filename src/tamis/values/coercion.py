@@ -1,10 +1,10 @@
-"""Which type two or more operands are brought to, as Spark's ANSI rules find it.
+"""The common type of two or more operands, as Spark's ANSI rules find it.
 
-Knows types and whether an operand is a literal, never values of events. One deviation is deliberate: a string
-attribute beside a number is refused here, where Spark would cast every row and raise on the first that is no
-number. Every function returns None for operands that do not go together; the caller words the error.
+Depends on types and on whether an operand is a literal, never on values of events. One deviation is deliberate: a
+string attribute beside a number is refused, whereas Spark casts every row and raises on the first that is not a
+number. Every function returns None for operands that have no common type; the caller words the error.
 
-Spark has several rules, and functions differ in which one they use:
+Spark has several rules, and functions differ in the one that they use:
 
 | function here | used by |
 |---|---|
@@ -51,38 +51,38 @@ from tamis.values.types import (
 Rule: TypeAlias = Callable[[Type, Type], Type | None]
 
 _DATETIMES = (DATE, TIMESTAMP_NTZ, TIMESTAMP)
-"""Each is cast to the ones after it."""
+"""Each is implicitly cast to the ones after it."""
 _INTEGRALS = tuple(INTEGER_BITS)
 _MINIMUM_SCALE = 6
 """Digits after the point that arithmetic keeps when precision runs out."""
 
 
-class Operand(Protocol):
-    """What is known of an operand: `tamis.functions.registry.Argument` is one."""
+class TypedOperand(Protocol):
+    """What the rules need to know of an operand; `tamis.functions.registry.Argument` implements it."""
 
     @property
     def type(self) -> Type:
-        """Its type."""
+        """The type of the operand."""
 
     @property
     def is_constant(self) -> bool:
-        """Is its value known?"""
+        """Is the operand a constant?"""
 
     @property
     def folded(self) -> bool:
-        """Was the constant computed, so that Spark sees an expression and no literal?"""
+        """Was the constant computed, so that Spark sees an expression and not a literal?"""
 
     @property
     def value(self) -> Any:
-        """Its value, if constant."""
+        """The value of a constant."""
 
 
-def common_type(operands: Sequence[Operand]) -> Type | None:
+def common_type(operands: Sequence[TypedOperand]) -> Type | None:
     """The type of coalesce, CASE, IF, IN and array(...) over `operands`, which Spark finds left to right."""
-    return _checked(operands, _fold(_promoted, operands))
+    return _unless_string_attribute(operands, _fold(_promote, operands))
 
 
-def unpromoted_type(operands: Sequence[Operand]) -> Type | None:
+def unpromoted_type(operands: Sequence[TypedOperand]) -> Type | None:
     """The type of least and greatest: as `common_type`, but strings go with strings only."""
     return _fold(_wider, operands)
 
@@ -100,7 +100,7 @@ def tightest_type(left: Type, right: Type) -> Type | None:
     return _tightest(left, right, tightest_type)
 
 
-def comparison_type(left: Operand, right: Operand, *, ordering: bool = False) -> Type | None:
+def comparison_type(left: TypedOperand, right: TypedOperand, *, ordering: bool = False) -> Type | None:
     """The type in which two operands are compared.
 
     Args:
@@ -111,21 +111,21 @@ def comparison_type(left: Operand, right: Operand, *, ordering: bool = False) ->
     """
     if ordering and _integer_and_decimal_literal(left, right):
         return _exact_decimal(_as_decimal(left), _as_decimal(right))
-    first, second = _tightened(left, right), _tightened(right, left)
+    first, second = _tight_type(left, right), _tight_type(right, left)
     if {first.name, second.name} & {"array", "struct"}:
         return _tightest_ansi(first, second)
-    return _checked((left, right), _promoted(first, second))
+    return _unless_string_attribute((left, right), _promote(first, second))
 
 
-def is_refused_string(operands: Sequence[Operand]) -> bool:
-    """Is a string attribute beside a number, which Spark takes and tamis refuses?"""
+def is_refused_string(operands: Sequence[TypedOperand]) -> bool:
+    """Is a string attribute beside a number, which Spark accepts and tamis refuses?"""
     return any(_is_number(operand.type) for operand in operands) and any(
         operand.type == STRING and not operand.is_constant for operand in operands
     )
 
 
-def arithmetic_type(operator: str, left: Operand, right: Operand) -> tuple[Type, Type, Type] | None:
-    """What both operands of + - * / % div pmod are cast to, and the type of the result.
+def arithmetic_type(operator: str, left: TypedOperand, right: TypedOperand) -> tuple[Type, Type, Type] | None:
+    """The types to which both operands of + - * / % div pmod are cast, and the type of the result.
 
     Decimal operands keep their own scales: the operator aligns them, exactly.
     """
@@ -161,33 +161,33 @@ def decimal_result(operator: str, left: Type, right: Type) -> Type:
     whole = left.precision - left.scale, right.precision - right.scale
     scale = max(left.scale, right.scale)
     if operator in ("+", "-"):
-        return _adjusted(max(whole) + scale + 1, scale)
+        return _bounded_decimal(max(whole) + scale + 1, scale)
     if operator == "*":
-        return _adjusted(left.precision + right.precision + 1, left.scale + right.scale)
+        return _bounded_decimal(left.precision + right.precision + 1, left.scale + right.scale)
     if operator == "/":
         scale = max(_MINIMUM_SCALE, left.scale + right.precision + 1)
-        return _adjusted(whole[0] + right.scale + scale, scale)
+        return _bounded_decimal(whole[0] + right.scale + scale, scale)
     if operator == "div":
         return BIGINT
-    return _adjusted(min(whole) + scale, scale)
+    return _bounded_decimal(min(whole) + scale, scale)
 
 
-def _adjusted(precision: int, scale: int) -> Type:
+def _bounded_decimal(precision: int, scale: int) -> Type:
     if precision <= MAX_PRECISION:
         return decimal(precision, scale)
     whole = precision - scale
     return decimal(MAX_PRECISION, max(MAX_PRECISION - whole, min(scale, _MINIMUM_SCALE)))
 
 
-def _fold(rule: Rule, operands: Sequence[Operand]) -> Type | None:
+def _fold(rule: Rule, operands: Sequence[TypedOperand]) -> Type | None:
     found: Type | None = NULL
     for operand in operands:
         found = None if found is None else rule(found, operand.type)
     return found
 
 
-def _checked(operands: Sequence[Operand], found: Type | None) -> Type | None:
-    """`found`, unless that would cast a string attribute to a number."""
+def _unless_string_attribute(operands: Sequence[TypedOperand], found: Type | None) -> Type | None:
+    """`found`, or None if it would cast a string attribute to a number."""
     if found is not None and is_numeric(found) and is_refused_string(operands):
         return None
     return found
@@ -233,7 +233,7 @@ def _holds(wide: Type, narrow: Type) -> bool:
 
 
 def _beside_any(other: Type) -> Type | None:
-    """What a path of a schemaless event is read as beside a typed operand."""
+    """The type as which a path of a schemaless event is read beside a typed operand."""
     if is_numeric(other):
         return NUMBER
     return None if other == BINARY or other.name == "struct" else other
@@ -256,7 +256,7 @@ def _complex(left: Type, right: Type, inner: Rule) -> Type | None:
 
 
 def _wider(left: Type, right: Type) -> Type | None:
-    """As `_tightest`, and decimals, which may lose scale."""
+    """As `_tightest`, but decimals may lose scale."""
     found = _tightest(left, right, _wider)
     return found if found is not None else _wider_decimal(left, right)
 
@@ -279,10 +279,10 @@ def _exact_decimal(left: Type, right: Type) -> Type:
     return decimal(max(left.precision - left.scale, right.precision - right.scale) + scale, scale)
 
 
-def _promoted(left: Type, right: Type) -> Type | None:
-    """As `_wider`, and strings, which become what stands beside them."""
+def _promote(left: Type, right: Type) -> Type | None:
+    """As `_wider`, but strings take the type of the other operand."""
     if STRING not in (left, right) or left == right or {left, right} & {ANY, NUMBER}:
-        found = _tightest(left, right, _promoted)
+        found = _tightest(left, right, _promote)
         return found if found is not None else _wider_decimal(left, right)
     other = right if left == STRING else left
     if is_integral(other):
@@ -292,26 +292,26 @@ def _promoted(left: Type, right: Type) -> Type | None:
     return STRING if other == NULL else None if other.name in ("array", "struct") else other
 
 
-def _is_literal(operand: Operand) -> bool:
+def _is_literal(operand: TypedOperand) -> bool:
     return operand.is_constant and not operand.folded and operand.value is not None
 
 
-def _tightened(operand: Operand, other: Operand) -> Type:
-    """Beside a decimal, a literal integer is as wide as its digits."""
+def _tight_type(operand: TypedOperand, other: TypedOperand) -> Type:
+    """The type of an operand; beside a decimal, a literal integer is only as wide as its digits."""
     tight = is_decimal(other.type) and operand.type in (INT, BIGINT) and _is_literal(operand)
     return decimal(len(str(abs(operand.value))), 0) if tight else operand.type
 
 
-def _as_decimal_beside(operand: Operand, other: Operand) -> Type:
-    type_ = _tightened(operand, other)
+def _as_decimal_beside(operand: TypedOperand, other: TypedOperand) -> Type:
+    type_ = _tight_type(operand, other)
     return integral_as_decimal(type_) if is_integral(type_) else type_
 
 
-def _as_decimal(operand: Operand) -> Type:
+def _as_decimal(operand: TypedOperand) -> Type:
     return integral_as_decimal(operand.type) if is_integral(operand.type) else operand.type
 
 
-def _integer_and_decimal_literal(left: Operand, right: Operand) -> bool:
+def _integer_and_decimal_literal(left: TypedOperand, right: TypedOperand) -> bool:
     return any(
         is_integral(one.type) and is_decimal(other.type) and _is_literal(other)
         for one, other in ((left, right), (right, left))
@@ -328,7 +328,7 @@ def _beside_null(operator: str, left: Type, right: Type) -> tuple[Type, Type, Ty
     return arithmetic_type(operator, twice, twice)
 
 
-def _beside_string(operator: str, left: Operand, right: Operand) -> tuple[Type, Type, Type] | None:
+def _beside_string(operator: str, left: TypedOperand, right: TypedOperand) -> tuple[Type, Type, Type] | None:
     string, other = (left, right) if left.type == STRING else (right, left)
     if not string.is_constant or not is_numeric(other.type) or other.type == NUMBER:
         return None
@@ -347,7 +347,7 @@ def _date_arithmetic(operator: str, left: Type, right: Type) -> tuple[Type, Type
 
 
 class _Typed:
-    """An operand of which the type alone is known."""
+    """An operand of which only the type is known."""
 
     is_constant = False
     folded = False

@@ -1,7 +1,7 @@
 """A column: the values of one attribute, or of one expression, for all events of a batch.
 
-Immutable by convention. `valid` says which rows hold a value; what stands in `values` where a row is not
-valid is unspecified and must never be read. The physical form of `values` follows from the type:
+Immutable by convention. `valid` marks the rows that hold a value; the content of `values` in the other rows is
+unspecified and must never be read. The physical form of `values` follows from the type:
 
 | type | values |
 |---|---|
@@ -11,7 +11,7 @@ valid is unspecified and must never be read. The physical form of `values` follo
 | float, double | `float32[n]`, `float64[n]` |
 | string, binary | `pyarrow.StringArray`, `pyarrow.BinaryArray` of length n (null where not valid) |
 | array | `Lists` |
-| struct | `tuple` of one `Column` a field |
+| struct | `tuple` with one `Column` per field |
 | number | `Numbers` |
 | any, null | `object[n]` of Python values |
 """
@@ -28,6 +28,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tamis.arrays import F64, I64, Mask
 from tamis.values.types import (
     DATE,
     DOUBLE,
@@ -40,7 +41,6 @@ from tamis.values.types import (
     Type,
 )
 
-Mask: TypeAlias = npt.NDArray[np.bool_]
 Value: TypeAlias = Any
 """A value as `tamis.values.types` describes it."""
 
@@ -49,49 +49,48 @@ SHORT_DECIMAL = 18
 
 
 @dataclass(frozen=True, slots=True)
-class Lists:
-    """Values of an array column: row i owns `items[offsets[i]:offsets[i + 1]]`; no items where not valid."""
+class ListValues:
+    """Values of an array column: row i owns `items[offsets[i]:offsets[i + 1]]`, no items if it is not valid."""
 
-    offsets: npt.NDArray[np.int64]
+    offsets: I64  # [rows + 1]
     items: Column
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class NumberValues:
     """Values of a schemaless number column: bigint where `integral`, double elsewhere."""
 
     integral: Mask
-    ints: npt.NDArray[np.int64]
-    doubles: npt.NDArray[np.float64]
+    ints: I64
+    doubles: F64
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Values of one type, one a row; see the module for the physical forms."""
+    """Values of one type, one per row; the module describes the physical forms."""
 
     type: Type
     values: Any
     valid: Mask
 
     def __len__(self) -> int:
-        """Number of rows."""
         return len(self.valid)
 
     def to_list(self) -> list[Value]:
         """All values as Python scalars, None for NULL."""
         return [value if ok else None for value, ok in zip(_objects(self), self.valid.tolist(), strict=True)]
 
-    def take(self, rows: npt.NDArray[np.int64]) -> Column:
-        """The column of the given rows, in that order."""
+    def take(self, rows: I64) -> Column:
+        """The given rows, in that order."""
         return Column(self.type, _take(self, rows), self.valid[rows])
 
-    def masked(self, keep: Mask) -> Column:
-        """The column with NULL in the rows that are not kept."""
+    def where(self, keep: Mask) -> Column:
+        """The column with NULL in the rows where `keep` is false."""
         values = self.values
         if isinstance(values, pa.Array):
             values = pc.if_else(pa.array(keep), values, pa.scalar(None, values.type))
-        elif isinstance(values, Lists):
-            values = _picked(values, values.offsets[:-1], np.where(keep, np.diff(values.offsets), 0))
+        elif isinstance(values, ListValues):
+            values = _slice_lists(values, values.offsets[:-1], np.where(keep, np.diff(values.offsets), 0))
         return Column(self.type, values, self.valid & keep)
 
 
@@ -111,7 +110,7 @@ def constant_column(type_: Type, value: Value, rows: int) -> Column:
 
 
 def physical_dtype(type_: Type) -> npt.DTypeLike | None:
-    """The numpy type of `values`, or None where they are not one numpy array of numbers."""
+    """The numpy type of `values`, or None if they are not one numpy array of numbers."""
     if type_.name == "boolean":
         return np.bool_
     if type_ in INTEGER_BITS or type_ in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
@@ -131,7 +130,7 @@ def _physical(type_: Type, values: Sequence[Value], valid: Mask) -> Any:
         lengths = np.fromiter((0 if value is None else len(value) for value in values), np.int64, len(values))
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         items = [item for value in values if value is not None for item in value]
-        return Lists(offsets, column_of(type_.item, items))
+        return ListValues(offsets, column_of(type_.item, items))
     if type_.name == "struct":
         return tuple(
             column_of(inner, [None if value is None else value[place] for value in values])
@@ -141,43 +140,43 @@ def _physical(type_: Type, values: Sequence[Value], valid: Mask) -> Any:
         integral = np.fromiter((isinstance(value, int) for value in values), np.bool_, len(values))
         ints = np.array([value if isinstance(value, int) else 0 for value in values], np.int64)
         doubles = np.array([value if isinstance(value, float) else 0.0 for value in values], np.float64)
-        return Numbers(integral, ints, doubles)
+        return NumberValues(integral, ints, doubles)
     objects = np.empty(len(values), np.object_)
     for place, value in enumerate(values):
         objects[place] = value
     return objects
 
 
-def _take(column: Column, rows: npt.NDArray[np.int64]) -> Any:
+def _take(column: Column, rows: I64) -> Any:
     values = column.values
-    if isinstance(values, Lists):
-        return _picked(values, values.offsets[:-1][rows], np.diff(values.offsets)[rows])
+    if isinstance(values, ListValues):
+        return _slice_lists(values, values.offsets[:-1][rows], np.diff(values.offsets)[rows])
     if isinstance(values, tuple):
         return tuple(field.take(rows) for field in values)
-    if isinstance(values, Numbers):
-        return Numbers(values.integral[rows], values.ints[rows], values.doubles[rows])
+    if isinstance(values, NumberValues):
+        return NumberValues(values.integral[rows], values.ints[rows], values.doubles[rows])
     if isinstance(values, pa.Array):
         return values.take(pa.array(rows))
     return values[rows]
 
 
-def _picked(lists: Lists, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> Lists:
-    """Lists of the items from `starts[i]` on, `lengths[i]` of them."""
+def _slice_lists(lists: ListValues, starts: I64, lengths: I64) -> ListValues:
+    """The lists of `lengths[i]` items from `starts[i]` on."""
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     inner = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
-    return Lists(offsets, lists.items.take(inner))
+    return ListValues(offsets, lists.items.take(inner))
 
 
 def _objects(column: Column) -> Sequence[Value]:
     values = column.values
-    if isinstance(values, Lists):
+    if isinstance(values, ListValues):
         items = values.items.to_list()
         offsets = values.offsets.tolist()
         return [items[start:end] for start, end in pairwise(offsets)]
     if isinstance(values, tuple):
         fields = [field.to_list() for field in values]
         return list(zip(*fields, strict=True)) if fields else [()] * len(column)
-    if isinstance(values, Numbers):
+    if isinstance(values, NumberValues):
         pairs = zip(values.integral.tolist(), values.ints.tolist(), values.doubles.tolist(), strict=True)
         return [whole if integral else double for integral, whole, double in pairs]
     objects: list[Value] = values.to_pylist() if isinstance(values, pa.Array) else values.tolist()

@@ -1,21 +1,26 @@
 """Dates and timestamps as text: what Spark's casts from string accept, and what its casts to string write.
 
-The calendar is the proleptic Gregorian one, over all years that the types hold. A text outside the grammar,
-or a value outside the type, gives None. Only a text with a time but no date depends on today's date, as in
-Spark; the literal readers refuse those, and words such as `now`, since a condition outlives the day.
+The calendar is the proleptic Gregorian one, over all years that the types hold. A text outside the grammar, or a
+value outside the type, gives None. So do a time without a date, which Spark takes to be today's, and in literals
+words such as `now`: the meaning of a condition must not depend on when it is read.
 """
 
 from __future__ import annotations
 
 import re
 
-from tamis.values.calendar import civil_from_days, days_from_civil
-from tamis.values.text import trimmed
-from tamis.values.zones import MICROS, Zone, find_zone, zone_of
-
-DAY_MICROS = 86_400 * MICROS
-LEAST_MICROS, GREATEST_MICROS = -(1 << 63), (1 << 63) - 1
-LEAST_DAY, GREATEST_DAY = -(1 << 31), (1 << 31) - 1
+from tamis.values.calendar import (
+    GREATEST_DAY,
+    GREATEST_MICROS,
+    LEAST_DAY,
+    LEAST_MICROS,
+    MICROS_PER_DAY,
+    MICROS_PER_SECOND,
+    civil_from_days,
+    days_from_civil,
+)
+from tamis.values.text import JAVA_BLANKS, trim
+from tamis.values.zones import Zone, find_zone, zone_of
 
 _DATE = re.compile(
     r"([+-]?[0-9]{4,7})(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[ T].*)?)?)?",
@@ -32,7 +37,6 @@ _TIMESTAMP = re.compile(
 # A time alone needs a colon, or a T as the very first character.
 _TIME = re.compile(rf"(?:(?=[0-9]{{1,2}}:)|T){_CLOCK}", re.DOTALL)
 _SPECIAL = re.compile(r"(epoch|now|today|tomorrow|yesterday)[ \t]*(.*)", re.IGNORECASE)
-_JAVA_TRIMMED = "".join(map(chr, range(33)))
 _DAYS_OF_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
@@ -47,8 +51,8 @@ def day_of(year: int, month: int, day: int) -> int | None:
 
 
 def read_date(text: str) -> int | None:
-    """`try_cast(text AS DATE)`."""
-    found = _DATE.fullmatch(trimmed(text))
+    """The result of `try_cast(text AS DATE)`."""
+    found = _DATE.fullmatch(trim(text))
     if found is None:
         return None
     year, month, day = found.groups()
@@ -57,28 +61,28 @@ def read_date(text: str) -> int | None:
 
 
 def read_timestamp(text: str, zone: str) -> int | None:
-    """`try_cast(text AS TIMESTAMP)` in a session of the given time zone.
+    """The result of `try_cast(text AS TIMESTAMP)` in a session with this time zone.
 
-    A time without a date is NULL, where Spark takes it to be today's: a match must not depend on the day.
+    A time without a date is NULL, whereas Spark adds today's date: a match must not depend on the day.
     """
-    found = _TIMESTAMP.fullmatch(trimmed(text))
+    found = _TIMESTAMP.fullmatch(trim(text))
     if found is None:
         return None
     clock, rules = _clock(found), _rules(found, zone)
     days = day_of(int(found["year"]), int(found["month"] or 1), int(found["day"] or 1))
     if clock is None or days is None or rules is None:
         return None
-    return in_timestamp_range(rules.to_instant(days * DAY_MICROS + clock))
+    return in_timestamp_range(rules.to_instant(days * MICROS_PER_DAY + clock))
 
 
 def read_timestamp_ntz(text: str) -> int | None:
-    """`try_cast(text AS TIMESTAMP_NTZ)`: a time zone in the text must be one, and is ignored."""
-    found = _TIMESTAMP.fullmatch(trimmed(text))
+    """The result of `try_cast(text AS TIMESTAMP_NTZ)`; a time zone in the text must exist, and is ignored."""
+    found = _TIMESTAMP.fullmatch(trim(text))
     if found is None or _rules(found, "UTC") is None:
         return None
     clock = _clock(found)
     days = day_of(int(found["year"]), int(found["month"] or 1), int(found["day"] or 1))
-    return None if clock is None or days is None else in_timestamp_range(days * DAY_MICROS + clock)
+    return None if clock is None or days is None else in_timestamp_range(days * MICROS_PER_DAY + clock)
 
 
 def literal_date(text: str) -> int | None:
@@ -98,7 +102,7 @@ def literal_timestamp_ntz(text: str) -> int | None:
 
 def is_special_word(text: str) -> bool:
     """Is it a word such as `now`, which Spark replaces in constants cast to a date or timestamp?"""
-    found = _SPECIAL.fullmatch(text.strip(_JAVA_TRIMMED))
+    found = _SPECIAL.fullmatch(text.strip(JAVA_BLANKS))
     if found is None:
         return False
     word, zone = found.groups()
@@ -116,9 +120,9 @@ def in_timestamp_range(micros: int) -> int | None:
 
 
 def _time_alone(text: str) -> re.Match[str] | None:
-    body = trimmed(text)
+    body = trim(text)
     if body.startswith("T") and not text.startswith("T"):
-        return None  # Spark looks for the T in the text as it came
+        return None  # Spark looks for the T before it trims
     return _TIME.fullmatch(body)
 
 
@@ -128,13 +132,13 @@ def _clock(found: re.Match[str]) -> int | None:
     if hour > 23 or minute > 59 or second > 59:
         return None
     fraction = int((found["fraction"] or "")[:6].ljust(6, "0"))
-    return (hour * 3600 + minute * 60 + second) * MICROS + fraction
+    return (hour * 3600 + minute * 60 + second) * MICROS_PER_SECOND + fraction
 
 
 def _rules(found: re.Match[str], zone: str) -> Zone | None:
     """The zone that a text names, else the session's; None if it names one that does not exist."""
     name = found["zone"]
-    return zone_of(zone) if name is None else find_zone(name.strip(_JAVA_TRIMMED))
+    return zone_of(zone) if name is None else find_zone(name.strip(JAVA_BLANKS))
 
 
 def write_date(days: int) -> str:
@@ -146,8 +150,8 @@ def write_date(days: int) -> str:
 
 def write_wall(wall: int) -> str:
     """`CAST(value AS STRING)` of a timestamp_ntz, or of a timestamp by its wall clock."""
-    days, micros = divmod(wall, DAY_MICROS)
-    seconds, fraction = divmod(micros, MICROS)
+    days, micros = divmod(wall, MICROS_PER_DAY)
+    seconds, fraction = divmod(micros, MICROS_PER_SECOND)
     minutes, second = divmod(seconds, 60)
     hour, minute = divmod(minutes, 60)
     tail = f".{fraction:06}".rstrip("0") if fraction else ""

@@ -1,8 +1,8 @@
-"""The order and the equality of values, type by type, as Spark has them.
+"""The order and the equality of the values of each type, as Spark defines them.
 
-Owns what is less than what, for single values and for columns; knows no function and no condition. NaN equals
-NaN and is greater than every other number, -0.0 equals 0.0, strings and binaries go by unsigned bytes (for
-strings that is the order of code points), NULL inside an array or a struct comes first and equals NULL.
+Compares single values and columns; functions and conditions are not known here. NaN equals NaN and is greater
+than every other number, -0.0 equals 0.0, strings and binaries compare by unsigned bytes (for strings that is the
+order of code points), NULL inside an array or a struct comes first and equals NULL.
 
 Most ordered types have integer keys: `order_key` maps values to integers in the same order, equal values to
 the same integer, so that comparisons become intervals of integers. Between `key_bounds` every integer is the
@@ -19,7 +19,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tamis.values.column import Column, Numbers, Value
+from tamis.arrays import F64, I8, I64
+from tamis.values.calendar import GREATEST_DAY, GREATEST_MICROS, LEAST_DAY, LEAST_MICROS
+from tamis.values.column import Column, NumberValues, Value
 from tamis.values.types import (
     ANY,
     BOOLEAN,
@@ -37,7 +39,7 @@ from tamis.values.types import (
 )
 
 Compare: TypeAlias = Callable[[Value, Value], int | None]
-"""Negative, zero or positive; None where the two cannot be compared (`any` only)."""
+"""Negative, zero or positive; None if the two are not comparable, which happens for `any` only."""
 
 _FLOAT_INFINITY = 0x7F80_0000
 _DOUBLE_INFINITY = 0x7FF0_0000_0000_0000
@@ -45,7 +47,7 @@ _TWO_63 = 2.0**63
 
 
 def compare(type_: Type) -> Compare:
-    """How two non-NULL values of a type compare."""
+    """The function that compares two non-NULL values of a type."""
     if is_fractional(type_) or type_ == NUMBER:
         return _compare_numbers
     if type_ == ANY:
@@ -87,25 +89,25 @@ def _kind(value: Any) -> str:
 
 
 def _compare_arrays(inner: Compare) -> Compare:
-    def compared(left: list[Value], right: list[Value]) -> int | None:
+    def compare_arrays(left: list[Value], right: list[Value]) -> int | None:
         for first, second in zip(left, right, strict=False):
             found = _nulls_first(inner, first, second)
             if found != 0:
                 return found
         return _compare_plain(len(left), len(right))
 
-    return compared
+    return compare_arrays
 
 
 def _compare_structs(inners: list[Compare]) -> Compare:
-    def compared(left: tuple[Value, ...], right: tuple[Value, ...]) -> int | None:
+    def compare_structs(left: tuple[Value, ...], right: tuple[Value, ...]) -> int | None:
         for inner, first, second in zip(inners, left, right, strict=True):
             found = _nulls_first(inner, first, second)
             if found != 0:
                 return found
         return 0
 
-    return compared
+    return compare_structs
 
 
 def _nulls_first(inner: Compare, left: Value, right: Value) -> int | None:
@@ -156,9 +158,9 @@ def _number_key(value: float) -> tuple[int, float, int]:
 _KEY_BOUNDS = {
     **{type_: integer_bounds(type_) for type_ in INTEGER_BITS},
     BOOLEAN: (0, 1),
-    DATE: (-(1 << 31), (1 << 31) - 1),
-    TIMESTAMP: (-(1 << 63), (1 << 63) - 1),
-    TIMESTAMP_NTZ: (-(1 << 63), (1 << 63) - 1),
+    DATE: (LEAST_DAY, GREATEST_DAY),
+    TIMESTAMP: (LEAST_MICROS, GREATEST_MICROS),
+    TIMESTAMP_NTZ: (LEAST_MICROS, GREATEST_MICROS),
     FLOAT: (-_FLOAT_INFINITY, _FLOAT_INFINITY + 1),
     DOUBLE: (-_DOUBLE_INFINITY, _DOUBLE_INFINITY + 1),
 }
@@ -205,7 +207,7 @@ def _number_of_key(key: tuple[int, float, int]) -> float:
 def vector_keys(column: Column) -> npt.NDArray[Any]:
     """The integer keys of a column: int64, or objects for decimals of more than 18 digits.
 
-    What stands where a row is not valid is unspecified.
+    The keys of rows that are not valid are unspecified.
     """
     values: npt.NDArray[Any] = column.values
     if column.type == FLOAT:
@@ -219,8 +221,8 @@ def vector_keys(column: Column) -> npt.NDArray[Any]:
     return values.astype(np.int64) if column.type == BOOLEAN else values
 
 
-def compare_numbers(left: Numbers, right: Numbers) -> npt.NDArray[np.int8]:
-    """Compare two columns of schemaless numbers by exact value: -1, 0 or 1 a row."""
+def compare_numbers(left: NumberValues, right: NumberValues) -> I8:
+    """Compare two columns of schemaless numbers exactly: -1, 0 or 1 per row."""
     result = np.zeros(len(left.integral), np.int8)
     whole = left.integral & right.integral
     result[whole] = _signs(left.ints[whole], right.ints[whole])
@@ -233,18 +235,18 @@ def compare_numbers(left: Numbers, right: Numbers) -> npt.NDArray[np.int8]:
     return result
 
 
-def compare_doubles(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> npt.NDArray[np.int8]:
-    """Compare two arrays of floats or doubles: -1, 0 or 1 a row, NaN equal to NaN and greatest."""
+def compare_doubles(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> I8:
+    """Compare two arrays of floats or doubles: -1, 0 or 1 per row; NaN equals NaN and is the greatest."""
     odd = np.isnan(left).astype(np.int8) - np.isnan(right).astype(np.int8)
     return np.where(np.isnan(left) | np.isnan(right), odd, _signs(left, right))
 
 
-def _signs(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> npt.NDArray[np.int8]:
+def _signs(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> I8:
     return (left > right).astype(np.int8) - (left < right).astype(np.int8)
 
 
-def _int_with_double(ints: npt.NDArray[np.int64], doubles: npt.NDArray[np.float64]) -> npt.NDArray[np.int8]:
-    # Compare with the floor, which is an exact integer; what is beyond 64 bits, and NaN, is decided apart.
+def _int_with_double(ints: I64, doubles: F64) -> I8:
+    # Compare with the floor, which is an exact integer; NaN and doubles beyond 64 bits are handled separately.
     inside = (doubles >= -_TWO_63) & (doubles < _TWO_63)
     safe = np.where(inside, doubles, 0.0)
     floor = np.floor(safe)
@@ -252,8 +254,3 @@ def _int_with_double(ints: npt.NDArray[np.int64], doubles: npt.NDArray[np.float6
     signs = np.where((signs == 0) & (safe > floor), np.int8(-1), signs)
     beyond = np.where(doubles < 0, np.int8(1), np.int8(-1))
     return np.where(inside, signs, beyond)
-
-
-def is_int_keyed(type_: Type) -> bool:
-    """Has the type integer keys?"""
-    return key_bounds(type_) is not None

@@ -1,11 +1,15 @@
-"""Sets of values of an ordered type, as cuts of the line of its keys.
+"""Sets of values of an ordered type, as cuts of the axis of its keys.
 
 `Ranges` is the algebra behind comparisons: `<`, `=`, IN, BETWEEN, `<>` and a prefix are all sets of keys, so
 that AND is intersection, OR is union, NOT is complement, and a condition that is never true is the empty set.
 
-Keys come from `tamis.values.order`: one total order, in which equal values have equal keys. A cut stands just
-below a key; a value is inside when the number of cuts at or below its key is odd (even, if the set begins
-inside). All orders here have a next cut above any key, so half-open pieces are enough.
+Keys come from `tamis.values.order`: one total order, in which equal values have equal keys. A cut lies just below
+a key, and membership changes at every cut:
+
+    inside=False, cuts=(3, 7, 9)        the keys 3 <= k < 7 and 9 <= k
+
+So a key is in the set if the number of cuts at or below it is odd (even, if `inside`). Every key has a next cut
+above it (`after`), so half-open intervals express closed ones, too.
 """
 
 from __future__ import annotations
@@ -26,31 +30,27 @@ class Ranges:
     """A set of keys.
 
     Attributes:
-        inside: Does the set hold everything below the first cut?
-        cuts: Strictly rising; membership changes at each.
+        inside: Does the set contain everything below the first cut?
+        cuts: Strictly ascending; membership changes at each.
     """
 
     inside: bool
     cuts: tuple[Key, ...] = ()
 
     def __contains__(self, key: Key) -> bool:
-        """Is this key in the set?"""
         return bool(self.inside ^ (bisect_right(self.cuts, key) & 1))
 
     def __invert__(self) -> Ranges:
-        """Everything else."""
         return Ranges(not self.inside, self.cuts)
 
     def __and__(self, other: Ranges) -> Ranges:
-        """What is in both."""
-        return _merged(self, other, lambda a, b: a and b)
+        return _combine(self, other, lambda a, b: a and b)
 
     def __or__(self, other: Ranges) -> Ranges:
-        """What is in either."""
-        return _merged(self, other, lambda a, b: a or b)
+        return _combine(self, other, lambda a, b: a or b)
 
     def pieces(self) -> Iterator[tuple[Key | None, Key | None]]:
-        """The set as half-open pieces [from, to); None is unbounded."""
+        """The set as half-open intervals [from, to) in ascending order; None is unbounded."""
         cuts: list[Key | None] = list(self.cuts)
         if self.inside:
             cuts.insert(0, None)
@@ -59,13 +59,13 @@ class Ranges:
         yield from zip(cuts[0::2], cuts[1::2], strict=True)
 
     def points(self) -> list[Key] | None:
-        """The keys, if the set is a finite list of single keys, else None."""
-        found = []
+        """The keys, if the set consists of single keys, else None."""
+        keys = []
         for low, high in self.pieces():
             if low is None or high is None or after(low) != high:
                 return None
-            found.append(low)
-        return found
+            keys.append(low)
+        return keys
 
 
 NONE = Ranges(False)
@@ -83,7 +83,7 @@ def after(key: Key) -> Key:
     return (*key[:-1], 1)
 
 
-def _merged(a: Ranges, b: Ranges, keep: Callable[[bool, bool], bool]) -> Ranges:
+def _combine(a: Ranges, b: Ranges, keep: Callable[[bool, bool], bool]) -> Ranges:
     if not a.cuts and not b.cuts:
         return Ranges(keep(a.inside, b.inside))
     in_a, in_b = a.inside, b.inside
@@ -108,7 +108,7 @@ def _merged(a: Ranges, b: Ranges, keep: Callable[[bool, bool], bool]) -> Ranges:
 
 
 def points_of(type_: Type, keys: Iterable[Key]) -> Ranges:
-    """The set of these keys."""
+    """The set that contains exactly these keys."""
     cuts: list[Key] = []
     for key in sorted(set(keys)):
         if cuts and cuts[-1] == key:
@@ -118,26 +118,26 @@ def points_of(type_: Type, keys: Iterable[Key]) -> Ranges:
     return within_bounds(type_, Ranges(False, tuple(cuts)))
 
 
-def compared(type_: Type, operator: str, key: Key) -> Ranges:
+def comparison_ranges(type_: Type, operator: str, key: Key) -> Ranges:
     """The keys k for which `k operator key` holds."""
     match operator:
         case "<":
-            found = Ranges(True, (key,))
+            ranges = Ranges(True, (key,))
         case "<=":
-            found = Ranges(True, (after(key),))
+            ranges = Ranges(True, (after(key),))
         case ">":
-            found = Ranges(False, (after(key),))
+            ranges = Ranges(False, (after(key),))
         case ">=":
-            found = Ranges(False, (key,))
+            ranges = Ranges(False, (key,))
         case "=" | "<=>":
-            found = Ranges(False, (key, after(key)))
+            ranges = Ranges(False, (key, after(key)))
         case _:
-            found = Ranges(True, (key, after(key)))
-    return within_bounds(type_, found)
+            ranges = Ranges(True, (key, after(key)))
+    return within_bounds(type_, ranges)
 
 
 def starting_with(prefix: str) -> Ranges:
-    """The strings that begin with a prefix."""
+    """The strings that start with a prefix: from the prefix to the next string of its length."""
     if not prefix:
         return ALL
     rest = prefix
@@ -151,7 +151,7 @@ def starting_with(prefix: str) -> Ranges:
 
 
 def within_bounds(type_: Type, ranges: Ranges) -> Ranges:
-    """The same set without cuts that no value of the type can tell apart."""
+    """The same set without the cuts outside the range of the type."""
     least: Key
     greatest: Key | None
     if type_ in (STRING, BINARY):

@@ -1,9 +1,9 @@
 """Numbers and booleans as text: what Spark's casts from string accept, and what its casts to string write.
 
-Reading follows Java's and Spark's grammars, never Python's (which takes `1_000`, and other blanks); a text
-outside the grammar or a value outside the type gives None, and no text makes a reader raise. Writing gives
-the shortest digits that read back as the same number. Java does so since JDK 19; older ones print more
-digits than needed for some numbers (JDK-4511638: 2.0E23 as 1.9999999999999998E23), and Spark with them.
+Reading follows Java's and Spark's grammars, never Python's (which accepts `1_000` and other blanks). A text
+outside the grammar, or a value outside the type, gives None; no reader raises. Writing gives the shortest digits
+that read back as the same number, as Java does since JDK 19; on an older JDK, Spark prints more digits than
+needed for some numbers (JDK-4511638: 2.0E23 as 1.9999999999999998E23).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from fractions import Fraction
 
 import numpy as np
 
-_TRIMMED = "".join(map(chr, range(33))) + "\x7f"
-"""What Spark strips before it reads integers, booleans, dates: blanks and control characters of ASCII."""
-_JAVA_TRIMMED = "".join(map(chr, range(33)))
-"""What Java strips (`String.trim`) before it reads fractions and decimals."""
+JAVA_BLANKS = "".join(map(chr, range(33)))
+"""What Java's `String.trim` strips; Spark calls it before it reads fractions, decimals and names of zones."""
+_SPARK_BLANKS = JAVA_BLANKS + "\x7f"
+"""What Spark's own `trimAll` strips before it reads integers, booleans and dates."""
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DOUBLE = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[fFdD]?")
@@ -45,27 +45,27 @@ _LONGEST_INTEGER = 19
 _LARGEST_DECIMAL = 38
 _INT32 = 1 << 31
 _FLOAT_BEYOND = 2.0**128
-"""The number after the greatest 32-bit float, if there were one."""
+"""Where the next float after the greatest would be, if the exponent had one value more."""
 _FLOAT_BITS, _INT_BITS = struct.Struct("<f"), struct.Struct("<I")
 _DOUBLE_BITS, _LONG_BITS = struct.Struct("<d"), struct.Struct("<Q")
 _BELOW_MIDWAY = (1 << 28) - 1
-"""Bits of a double that are all zero if it lies midway between two floats."""
+"""The bits of a double that are zero if it lies midway between two floats."""
 
 
-def trimmed(text: str) -> str:
-    """Without the blanks and control characters that Spark ignores around integers, booleans, dates."""
-    return text.strip(_TRIMMED)
+def trim(text: str) -> str:
+    """The text without the characters that Spark ignores around integers, booleans and dates."""
+    return text.strip(_SPARK_BLANKS)
 
 
 def read_boolean(text: str) -> bool | None:
-    """`try_cast(text AS BOOLEAN)`."""
-    word = trimmed(text).lower()
+    """The result of `try_cast(text AS BOOLEAN)`."""
+    word = trim(text).lower()
     return True if word in _TRUE else False if word in _FALSE else None
 
 
 def read_integer(text: str, least: int, greatest: int) -> int | None:
-    """`try_cast(text AS ...)` to an integral type with these bounds."""
-    text = trimmed(text)
+    """The result of `try_cast` to an integral type with these bounds."""
+    text = trim(text)
     if _INTEGER.fullmatch(text) is None:
         return None
     digits = text.lstrip("+-").lstrip("0") or "0"
@@ -76,8 +76,8 @@ def read_integer(text: str, least: int, greatest: int) -> int | None:
 
 
 def read_double(text: str) -> float | None:
-    """`try_cast(text AS DOUBLE)`."""
-    text = text.strip(_JAVA_TRIMMED)
+    """The result of `try_cast(text AS DOUBLE)`."""
+    text = text.strip(JAVA_BLANKS)
     found = _DOUBLE.fullmatch(text)
     if found is not None:
         return float(found.group(1))
@@ -87,17 +87,17 @@ def read_double(text: str) -> float | None:
 
 
 def read_float(text: str) -> float | None:
-    """`try_cast(text AS FLOAT)`: rounded once, from the text to 32 bits."""
+    """The result of `try_cast(text AS FLOAT)`, rounded once, from the text to 32 bits."""
     value = read_double(text)
     if value is None or not _is_between_floats(value):
         return None if value is None else as_float(value)
-    exact = _exact(text.strip(_JAVA_TRIMMED))
+    exact = _exact(text.strip(JAVA_BLANKS))
     return nearest_float(value, exact.numerator, exact.denominator)
 
 
 def read_decimal(text: str, precision: int, scale: int) -> int | None:
-    """`try_cast(text AS DECIMAL(precision, scale))`, unscaled."""
-    found = _DECIMAL.fullmatch(text.strip(_JAVA_TRIMMED))
+    """The unscaled result of `try_cast(text AS DECIMAL(precision, scale))`."""
+    found = _DECIMAL.fullmatch(text.strip(JAVA_BLANKS))
     if found is None or any(ord(character) > 0xFFFF for character in found.group(0)):
         return None  # Java sees digits of all scripts, but one UTF-16 unit at a time
     sign, whole, fraction, only_fraction, exponent_sign, exponent_text = found.groups()
@@ -117,7 +117,7 @@ def read_decimal(text: str, precision: int, scale: int) -> int | None:
     point = len(whole) + exponent - (len(digits) - len(significant))
     if point > _LARGEST_DECIMAL:
         return None
-    # Rounding half up looks at one digit after the last one kept, and at no other.
+    # Rounding half up depends on the first dropped digit only.
     kept = point + scale + 1
     if kept <= 0:
         return 0
@@ -141,7 +141,8 @@ def as_float(value: float) -> float:
 def nearest_float(value: float, numerator: int, denominator: int = 1) -> float:
     """The 32-bit float nearest to a quotient, of which `value` is the nearest double.
 
-    Rounding twice goes wrong only where the double lies midway between two floats and the quotient does not.
+    Rounding twice differs from rounding once only if the double lies midway between two floats and the quotient
+    does not.
     """
     if not _is_between_floats(value):
         return as_float(value)
@@ -154,7 +155,7 @@ def nearest_float(value: float, numerator: int, denominator: int = 1) -> float:
 
 
 def _neighbours(value: float) -> tuple[float, float]:
-    """The floats next to a double that is none itself; beyond the greatest, infinity."""
+    """The floats below and above a double that is not a float; infinity beyond the greatest."""
     rounded = as_float(value)
     # Floats of one sign are in the order of their bits.
     away = abs(value) > abs(rounded)
@@ -185,10 +186,10 @@ def _read_hex(text: str) -> float:
 
 
 def _exact(text: str) -> Fraction:
-    """The value of a text that `read_double` takes for a finite number."""
+    """The exact value of a text that `read_double` reads as a finite number."""
     found = _DOUBLE.fullmatch(text)
     if found is not None:
-        # By way of Decimal, since Python refuses to read very long texts as integers.
+        # Through Decimal, because Python refuses to read very long texts as integers.
         return Fraction(*Decimal(found.group(1)).as_integer_ratio())
     parts = _HEX_DOUBLE.fullmatch(text)
     if parts is None:
@@ -222,13 +223,13 @@ def _write_word(value: float) -> str:
 
 
 def _write(value: float, shortest: str, two_digits: str, *, is_float: bool = False) -> str:
-    """Java's layout: plain from 0.001 to 10 million, otherwise with an exponent; a digit on either side."""
+    """Java's layout: plain from 0.001 to 10 million, else with an exponent; digits on both sides of the point."""
     sign = "-" if math.copysign(1.0, value) < 0 else ""
     if value == 0:
         return sign + "0.0"
     digits, point = _digits(shortest)
     if len(digits) == 1:
-        # Java always writes two digits, so it takes the nearest number of two if that reads back the same.
+        # Java writes at least two digits, and prefers the nearest number of two digits if it reads back the same.
         again = float(two_digits)
         if (as_float(again) if is_float else again) == value:
             digits, point = _digits(two_digits)
@@ -240,7 +241,7 @@ def _write(value: float, shortest: str, two_digits: str, *, is_float: bool = Fal
 
 
 def _digits(text: str) -> tuple[str, int]:
-    """Significant digits of a number written by Python, and where the point stands among them."""
+    """Significant digits of a number written by Python, and the place of the decimal point among them."""
     mantissa, _, exponent = text.lstrip("-").partition("e")
     whole, _, fraction = mantissa.partition(".")
     digits = (whole + fraction).lstrip("0")

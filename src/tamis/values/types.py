@@ -3,7 +3,7 @@
 A `Type` is a plain value; two equal types are the same type. Widths matter everywhere: nothing here or
 downstream may treat `int` as `bigint` or `float` as `double`.
 
-How a value of a type is held in Python, in every scalar function, constant and reference evaluation:
+The Python form of a value, in every scalar function, constant and reference evaluation:
 
 | type | Python value |
 |---|---|
@@ -25,8 +25,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TypeVar
 
+from tamis.arrays import I64
 from tamis.errors import EventTypeError
+
+Ints = TypeVar("Ints", int, I64)
+"""One integer, or an array with one per row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,7 @@ class Type:
         return mine == (other.precision, other.scale, other.element, other.fields)
 
     def __hash__(self) -> int:
-        """Cheap, because types are hashed wherever expressions are; structures differ in their text anyway."""
+        """Leaves out elements and fields: types are hashed with every expression, and nested types are rare."""
         return hash((self.name, self.precision, self.scale))
 
     def __str__(self) -> str:
@@ -59,7 +64,7 @@ class Type:
         if self.name == "array":
             return f"array<{self.element}>"
         if self.name == "struct":
-            inner = ",".join(f"{_quoted(name)}:{type_}" for name, type_ in self.fields)
+            inner = ",".join(f"{_quote_field(name)}:{type_}" for name, type_ in self.fields)
             return f"struct<{inner}>"
         return self.name
 
@@ -69,7 +74,7 @@ class Type:
         return self.element if self.element is not None else ANY
 
 
-def _quoted(name: str) -> str:
+def _quote_field(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", name) else "`" + name.replace("`", "``") + "`"
 
 
@@ -88,31 +93,29 @@ TIMESTAMP_NTZ = Type("timestamp_ntz")
 NULL = Type("null")
 """The type of the literal NULL."""
 ANY = Type("any")
-"""A path of a schemaless event: its kind is known per event only."""
+"""The type of a path of a schemaless event: each event has a kind of its own."""
 NUMBER = Type("number")
-"""bigint or double, per event, compared by exact value."""
+"""bigint or double, which varies per event; values are compared exactly."""
 
 MAX_PRECISION = 38
 
 INTEGER_BITS = {TINYINT: 8, SMALLINT: 16, INT: 32, BIGINT: 64}
 """Integral types, narrowest first."""
-# Types are asked for their kind all the time; names of strings are compared faster than types.
+# The predicates below run for every expression; looking up a name is faster than comparing types.
 _INTEGRAL_NAMES = frozenset(type_.name for type_ in INTEGER_BITS)
 _NUMERIC_NAMES = _INTEGRAL_NAMES | {"float", "double", "decimal", "number"}
 
 
 def decimal(precision: int, scale: int) -> Type:
-    """A decimal of that precision and scale."""
     return Type("decimal", precision, scale)
 
 
 def array(element: Type) -> Type:
-    """array<element>."""
     return Type("array", element=element)
 
 
 def struct(*fields: tuple[str, Type]) -> Type:
-    """struct<name: type, ...>."""
+    """A struct with these fields, as pairs of name and type."""
     return Type("struct", fields=fields)
 
 
@@ -137,7 +140,7 @@ def is_numeric(type_: Type) -> bool:
 
 
 def is_ordered(type_: Type) -> bool:
-    """Does a constant of this type cut its values in two, so that a comparison is an interval?"""
+    """Are the values totally ordered, so that a comparison with a constant selects an interval?"""
     return type_.name not in ("array", "struct", "null", "any")
 
 
@@ -145,6 +148,15 @@ def integer_bounds(type_: Type) -> tuple[int, int]:
     """Least and greatest value of an integral type."""
     bits = INTEGER_BITS[type_]
     return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+
+
+def wrap_integer(value: Ints, bits: int) -> Ints:
+    """The low bits of `value` as a signed integer: what Java's arithmetic of that width leaves of it.
+
+    Arrays are of int64, so for them `bits` is less than 64.
+    """
+    half = 1 << (bits - 1)
+    return (value + half) % (1 << bits) - half
 
 
 def integral_as_decimal(type_: Type) -> Type:

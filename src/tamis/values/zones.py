@@ -1,8 +1,8 @@
 """Time zones: the wall clock of an instant and the instant of a wall clock, as Java's `java.time` has them.
 
-Everything is whole seconds or microseconds since 1970 in unbounded integers, so that every Spark timestamp
-(years -290308 to 294247) has a wall clock. The rules come from the `tzdata` package alone: neither the
-machine's zone database nor the time zone of the process is ever consulted.
+Times are whole seconds or microseconds since 1970 in unbounded integers, so that every Spark timestamp (years
+-290308 to 294247) has a wall clock. The rules come from the `tzdata` package alone: results never depend on the
+machine's zone database or on the time zone of the process.
 """
 
 from __future__ import annotations
@@ -15,18 +15,14 @@ from functools import cache, lru_cache
 from importlib import resources
 
 import numpy as np
-import numpy.typing as npt
 
+from tamis.arrays import I64
 from tamis.errors import EventTypeError
-from tamis.values.calendar import days_from_civil
-
-MICROS = 1_000_000
-DAY_SECONDS = 86_400
+from tamis.values.calendar import MICROS_PER_SECOND, SECONDS_PER_DAY, days_from_civil
 
 _CYCLE_YEARS = 400
-_CYCLE_DAYS = 146_097
-_CYCLE = _CYCLE_DAYS * DAY_SECONDS
-"""The Gregorian calendar, week days included, repeats every 400 years; so do the rules of a zone."""
+_CYCLE = 146_097 * SECONDS_PER_DAY
+"""The Gregorian calendar, weekdays included, repeats every 400 years; so do the rules of a zone."""
 
 _MAX_OFFSET = 18 * 3600
 
@@ -75,9 +71,9 @@ class Zone:
     Attributes:
         instants: When the offset from UTC changes, ascending, in seconds.
         walls: For each change, the wall clock from which on the new offset holds. In an overlap that is
-            its end and in a gap the end too: Java keeps the earlier offset within both.
+            its end, and in a gap the end too: Java applies the earlier offset within both.
         offsets: Offset in seconds before the first change, then after each one.
-        limit: Instant and wall clock from which on the rules repeat with the calendar; None: they end.
+        limit: Instant and wall clock from which on the rules repeat with the calendar; None if they end.
     """
 
     instants: tuple[int, ...]
@@ -89,43 +85,47 @@ class Zone:
         """Offset from UTC, in seconds, at an instant."""
         if not self.instants:
             return self.offsets[0]
-        return self.offsets[bisect_right(self.instants, self._folded(second))]
+        return self.offsets[bisect_right(self.instants, self._fold_into_cycle(second))]
 
     def to_wall(self, micros: int) -> int:
         """The wall clock of an instant, both in microseconds."""
-        return micros + self.offset_at(micros // MICROS) * MICROS
+        return micros + self.offset_at(micros // MICROS_PER_SECOND) * MICROS_PER_SECOND
 
     def to_instant(self, wall: int) -> int:
         """The instant of a wall clock, both in microseconds.
 
-        A wall clock in a gap moves on by the length of the gap; in an overlap the earlier instant is meant.
+        A wall clock in a gap moves forward by the length of the gap; in an overlap the earlier instant is chosen.
         """
         if not self.instants:
-            return wall - self.offsets[0] * MICROS
-        return wall - self.offsets[bisect_right(self.walls, self._folded(wall // MICROS))] * MICROS
+            return wall - self.offsets[0] * MICROS_PER_SECOND
+        return (
+            wall
+            - self.offsets[bisect_right(self.walls, self._fold_into_cycle(wall // MICROS_PER_SECOND))]
+            * MICROS_PER_SECOND
+        )
 
     def start_of_day(self, day: int) -> int:
         """First instant of a day, in microseconds; the end of the gap if midnight is in one."""
-        wall = day * DAY_SECONDS
+        wall = day * SECONDS_PER_DAY
         if not self.instants:
-            return (wall - self.offsets[0]) * MICROS
-        folded = self._folded(wall)
+            return (wall - self.offsets[0]) * MICROS_PER_SECOND
+        folded = self._fold_into_cycle(wall)
         place = bisect_right(self.walls, folded)
         if place < len(self.instants) and folded >= self.instants[place] + self.offsets[place]:
             change = self.instants[place]
             if self.offsets[place + 1] > self.offsets[place]:
-                return (change + wall - folded) * MICROS
-        return (wall - self.offsets[place]) * MICROS
+                return (change + wall - folded) * MICROS_PER_SECOND
+        return (wall - self.offsets[place]) * MICROS_PER_SECOND
 
-    def offsets_at(self, seconds: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def offsets_at(self, seconds: I64) -> I64:
         """`offset_at` of every element."""
-        return self._looked_up(self.instants, seconds)
+        return self._lookup(self.instants, seconds)
 
-    def offsets_of_walls(self, seconds: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """What to subtract from each wall clock, in seconds, to have its instant."""
-        return self._looked_up(self.walls, seconds)
+    def offsets_of_walls(self, seconds: I64) -> I64:
+        """What to subtract from each wall clock to get its instant, in seconds."""
+        return self._lookup(self.walls, seconds)
 
-    def _looked_up(self, changes: tuple[int, ...], seconds: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def _lookup(self, changes: tuple[int, ...], seconds: I64) -> I64:
         offsets = np.array(self.offsets, np.int64)
         if not changes:
             return np.full(len(seconds), offsets[0], np.int64)
@@ -134,8 +134,8 @@ class Zone:
             seconds = np.where(over < 0, seconds, over % _CYCLE + (self.limit - _CYCLE))
         return offsets[np.searchsorted(np.array(changes, np.int64), seconds, side="right")]
 
-    def _folded(self, second: int) -> int:
-        """An equivalent second among those that the changes are listed for."""
+    def _fold_into_cycle(self, second: int) -> int:
+        """The second of the listed cycle of 400 years at which the same offset applies."""
         if self.limit is None or second < self.limit:
             return second
         return (second - self.limit) % _CYCLE + self.limit - _CYCLE
@@ -175,7 +175,7 @@ def _region(name: str) -> str:
 
 
 def _fixed_offset(name: str) -> int | None:
-    # Spark mends one-digit hours and minutes wherever they stand, before Java sees the name.
+    # Spark pads one-digit hours and minutes anywhere in the name before it calls Java.
     name = _ONE_DIGIT_HOUR.sub(r"\g<1>0\2:", name, count=1)
     name = _ONE_DIGIT_MINUTE.sub(r"\g<1>0\2", name, count=1)
     name = _SHORT_IDS.get(name, name)
@@ -207,8 +207,8 @@ def _load(region: str) -> Zone:
     data = resources.files("tzdata").joinpath("zoneinfo", *region.split("/")).read_bytes()
     changes, first, rule = _parse(data)
     limit = None
-    if "," in rule:  # otherwise the last offset holds for ever
-        start_year = 1970 + (changes[-1][0] // (365 * DAY_SECONDS) if changes else 0)
+    if "," in rule:  # otherwise the last offset applies to all later times
+        start_year = 1970 + (changes[-1][0] // (365 * SECONDS_PER_DAY) if changes else 0)
         last = changes[-1][0] if changes else None
         for year in range(start_year - 1, start_year + _CYCLE_YEARS + 2):
             changes += [change for change in _rule_changes(rule, year) if last is None or change[0] > last]
@@ -220,7 +220,7 @@ def _zone(first: int, changes: list[tuple[int, int]], limit: int | None) -> Zone
     instants: list[int] = []
     offsets = [first]
     for instant, offset in changes:
-        if offset != offsets[-1]:  # a change of name alone is none
+        if offset != offsets[-1]:  # TZif also lists changes of the abbreviation alone
             instants.append(instant)
             offsets.append(offset)
     walls = [
@@ -231,7 +231,7 @@ def _zone(first: int, changes: list[tuple[int, int]], limit: int | None) -> Zone
 
 
 def _parse(data: bytes) -> tuple[list[tuple[int, int]], int, str]:
-    """The changes of a TZif file (RFC 8536), the offset before them, and the rule for what follows."""
+    """The changes of a TZif file (RFC 8536), the offset before them, and the POSIX rule for later times."""
     header = struct.Struct(">4sc15x6L")
     _, _, utc, standard, leaps, times, types, chars = header.unpack_from(data)
     at = header.size + times * 5 + types * 6 + chars + leaps * 8 + standard + utc
@@ -283,7 +283,7 @@ def _rule_second(text: str, year: int) -> int:
         day = days_from_civil(year, 1, 1) + number - 1 + leap
     else:
         day = days_from_civil(year, 1, 1) + int(date)
-    return day * DAY_SECONDS + clock
+    return day * SECONDS_PER_DAY + clock
 
 
 def _clock(text: str) -> int:
@@ -293,4 +293,4 @@ def _clock(text: str) -> int:
 
 
 def _year_start(year: int) -> int:
-    return days_from_civil(year, 1, 1) * DAY_SECONDS
+    return days_from_civil(year, 1, 1) * SECONDS_PER_DAY

@@ -6,18 +6,15 @@ import random
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tamis import compile_conditions
-from tamis.engines.bitset import Bitset, marks
-from tamis.engines.bitset.marks import Marks, marks_of
-from tamis.engines.conjunctions.dnf import conjunctions_of
-from tamis.engines.forest import Forest, forest_of
+from tamis.engines.bitset import Bitset, fail_bitmaps
+from tamis.engines.forest import forest_of
 from tamis.events import EventBatch
+from tamis.lab.workloads import generate
 from tamis.language.condition import compile_condition
-from tamis.workloads import generate
-from tests.engines.naive import check, leaf_holds, pairs_of, random_events, random_forest
+from tests.engines.naive import check, pairs_of, random_events, random_forest
 from tests.worlds import WORLDS, world
 
 
@@ -31,11 +28,11 @@ def test_random_conditions(name: str) -> None:
         check(index, formulas, world(name).batch(random_, rows))
 
 
-@pytest.mark.parametrize("rare", [0, 100, 10_000], ids=["all filed", "some filed", "none filed"])
+@pytest.mark.parametrize("rare", [0, 100, 10_000], ids=["lists only", "some lists", "bitmaps only"])
 @pytest.mark.parametrize("depth", [1, 3])
 @pytest.mark.parametrize("domain", [10, 100_000])
 def test_random_forests(monkeypatch: pytest.MonkeyPatch, domain: int, depth: int, rare: int) -> None:
-    monkeypatch.setattr(marks, "_RARE", rare)
+    monkeypatch.setattr(fail_bitmaps, "_RARE", rare)
     random_ = random.Random(82)
     forest = random_forest(random_, 400, domain=domain, depth=depth)
     index = Bitset().build(forest)
@@ -63,44 +60,14 @@ def test_workloads(name: str, parameters: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("budget", [0, 2_000, 20_000])
 def test_bitsets_take_no_more_than_their_budget(monkeypatch: pytest.MonkeyPatch, budget: int) -> None:
-    monkeypatch.setattr(marks, "BUDGET_BYTES", budget)
+    monkeypatch.setattr(fail_bitmaps, "BUDGET_BYTES", budget)
     random_ = random.Random(83)
     forest = random_forest(random_, 300, axes=12, depth=1)
     index = Bitset().build(forest)
-    bitsets = index._marks.bits
+    bitsets = index._bitmaps.bits
     assert bitsets.nbytes <= budget
     assert len(bitsets) > 0 or budget == 0
     check(index, list(forest), random_events(random_, 12, 50, 30))
-
-
-def marked(built: Marks, bitset: int) -> set[int]:
-    bits = np.unpackbits(built.bits[bitset].view(np.uint8), bitorder="little")
-    return set(np.flatnonzero(bits).tolist())
-
-
-def failing(forest: Forest, axis: int, values: list[int | None]) -> set[int]:
-    """The formulas, each a leaf, that fail at all of these values."""
-    return {
-        slot
-        for slot, root in enumerate(forest.roots.tolist())
-        if forest.leaves.axes[~root] == axis and not any(leaf_holds(forest, ~root, value) for value in values)
-    }
-
-
-def test_bitsets_mark_what_fails_everywhere_in_a_cell(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(marks, "_MOST_CELLS", 7)
-    forest = random_forest(random.Random(84), 300, axes=3, depth=0, domain=60)
-    built, _ = marks_of(forest.leaves, forest.pieces, 3, 0, conjunctions_of(forest))
-    assert built.axes.tolist() == [0, 1, 2]
-    for axis in range(3):
-        cuts = built.cuts[built.cut_firsts[axis] : built.cut_firsts[axis + 1]].tolist()
-        assert len(cuts) == 6
-        for cell, (low, high) in enumerate(zip([-5, *cuts], [*cuts, 100], strict=True)):
-            assert marked(built, int(built.bases[axis]) + cell) == failing(forest, axis, [*range(low, high)])
-    nulls = [failing(forest, axis, [None]) for axis in range(3)]
-    assert [marked(built, built.tree + 3 + axis) for axis in range(3)] == nulls
-    assert marked(built, built.tree + 2) == nulls[1] | nulls[2]
-    assert marked(built, built.tree + 1) == nulls[0] | nulls[1] | nulls[2]
 
 
 def test_few_and_many_survivors() -> None:
@@ -126,7 +93,7 @@ def test_a_subscription_of_several_conjunctions_is_found_once() -> None:
     assert check(index, formulas, EventBatch.of(events)) == 5
 
 
-def test_threads_do_not_share_marks() -> None:
+def test_threads_do_not_share_scratch_arrays() -> None:
     random_ = random.Random(86)
     forest = random_forest(random_, 300)
     index = Bitset().build(forest)

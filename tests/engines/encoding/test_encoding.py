@@ -15,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis.engines.encoding import Encoded, Encoder
+from tamis.engines.encoding import EncodedBatch, Encoder
 from tamis.engines.encoding.dict_events import plain_path
 from tamis.engines.forest import Forest, forest_of
 from tamis.engines.forest.axes import Axis
 from tamis.errors import EventTypeError
 from tamis.events import EventBatch, EventType
-from tamis.events.compute import BatchFrame
+from tamis.frames import BatchFrame
 from tamis.language.condition import compile_condition
 from tests.oracle.rows import random_table
 from tests.worlds import WORLDS, random_value, world
@@ -67,7 +67,7 @@ def expected(axes: tuple[Axis, ...], batch: EventBatch) -> Coordinates:
     return found
 
 
-def decoded(encoded: Encoded) -> Coordinates:
+def decoded(encoded: EncodedBatch) -> Coordinates:
     lines, rows = encoded.coordinates.shape
     assert encoded.valid.shape == (lines, rows) and rows == encoded.rows
     assert encoded.columns.dtype == np.int32 and encoded.valid.dtype == np.uint8
@@ -192,33 +192,6 @@ def test_events_that_are_no_dicts() -> None:
         check(forest.axes, encoder, [event])
     # What is not among the names of an event is not there.
     assert decoded(encoder.encode(BatchFrame(EventBatch.of([Shy(a=1)]))))[3] == [None]
-
-
-def test_fields_of_objects() -> None:
-    texts = ("s.x = 1", "s.x.y = 'a'", "s.x.y.z IS NULL", "s IS NOT NULL", "s.x > '1'", "t.x", "s.w + 1 > 2")
-    forest = forest_of([compile_condition(text).formula for text in texts])
-    encoder = Encoder(forest.axes, forest.tests)
-    objects: tuple[Any, ...] = (
-        {},
-        {"x": 1},
-        {"x": {"y": "a"}},
-        {"x": {"y": {"z": 0}}},
-        5,
-        None,
-        [{"x": 1}],
-        {"w": 2.5, "x": None},
-    )
-    for value in (*objects, OrderedDict(x=OrderedDict(y="b"))):
-        for other in objects:
-            check(forest.axes, encoder, {"s": value, "t": other})
-
-
-def test_texts_are_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tamis.engines.encoding.dict_events._KEPT_TEXTS", 3)
-    forest = forest_of([compile_condition(f"a > '{text}' OR b = '{text}'").formula for text in "bdfhjln"])
-    encoder = Encoder(forest.axes, forest.tests)
-    for text in "abcdefghijklmnabcdbbbb":
-        check(forest.axes, encoder, {"a": text, "b": text * 50})
 
 
 def test_no_rows_and_no_axes() -> None:

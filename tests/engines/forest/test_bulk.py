@@ -8,15 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from tamis.engines.forest import INTERVAL, PIECES, TEST, Forest, forest_of
-from tamis.engines.forest.axes import HIGHEST, LOWEST, Texts
+from tamis.engines.forest import PIECES, TEST, Forest, forest_of
 from tamis.errors import ConditionError
 from tamis.events import EventType
-from tamis.events.compute import BatchFrame
+from tamis.formulas.formula import FALSE, Formula
+from tamis.frames import BatchFrame
 from tamis.language import bulk
 from tamis.language.bulk import compile_conditions
-from tamis.language.condition import compile_condition
-from tamis.language.formula import FALSE, Formula
 from tests.texts import NUMBERS, OPERATORS, STRINGS, atom, mutated, plain
 from tests.worlds import WORLDS, world
 
@@ -178,93 +176,3 @@ def test_refused_conditions_are_never_true() -> None:
 
 def leaves(forest: Forest) -> list[tuple[int, ...]]:
     return [tuple(each) for each in zip(*(column.tolist() for column in forest.leaves), strict=True)]
-
-
-def test_a_conjunction_of_ranges_is_one_node_with_a_leaf_an_axis() -> None:
-    forest = check(
-        ["n >= 1 AND n <= 5 AND big BETWEEN 2 AND 3 AND NOT (n > 4) AND (tiny < 200 AND big < 9)"], SIMPLE
-    )
-    assert [str(axis.attribute.steps[0]) for axis in forest.axes] == ["n", "big", "tiny"]  # type: ignore[union-attr]
-    assert leaves(forest) == [(INTERVAL, 0, 0, 1, 4), (INTERVAL, 0, 1, 2, 3), (INTERVAL, 0, 2, LOWEST, HIGHEST)]
-    assert forest.nodes.least.tolist() == [3]
-    assert forest.nodes.children.tolist() == [~0, ~1, ~2]
-    assert forest.roots.tolist() == [0]
-
-
-def test_one_leaf_is_a_root() -> None:
-    forest = check(["n >= 1 AND n <= 5", "n = 3", "n > 5 AND n < 3", "n < 3 OR n < 5 OR n = 5", "flag"], SIMPLE)
-    assert leaves(forest) == [
-        (INTERVAL, 0, 0, 1, 5),
-        (INTERVAL, 0, 0, 3, 3),
-        (INTERVAL, 0, 0, HIGHEST, LOWEST),
-        (INTERVAL, 0, 0, LOWEST, 5),
-        (INTERVAL, 0, 1, 1, HIGHEST),
-    ]
-    assert forest.roots.tolist() == [~0, ~1, ~2, ~3, ~4]
-
-
-def test_runs_of_one_joint_are_one_node() -> None:
-    forest = check(
-        ["(n = 1 AND flag) OR (big = 1 OR (tiny = 1 OR dbl = 1)) OR NOT (price <> 1 AND NOT s.x = 2)"], SIMPLE
-    )
-    assert forest.nodes.least.tolist() == [2, 1]
-    assert np.diff(forest.nodes.firsts).tolist() == [2, 6]
-
-
-def test_membership_is_pieces() -> None:
-    forest = check(
-        ["n IN (5, 3, 4, 9, 9)", "n NOT IN (3, 1)", "n <> 3", "n IN (1, 2, 3)", "tiny IN (300, 400)"], SIMPLE
-    )
-    assert leaves(forest) == [
-        (PIECES, 0, 0, 0, 2),
-        (PIECES, 0, 0, 2, 5),
-        (PIECES, 0, 0, 5, 7),
-        (INTERVAL, 0, 0, 1, 3),
-        (INTERVAL, 0, 1, HIGHEST, LOWEST),
-    ]
-    assert forest.pieces.lows.tolist() == [3, 9, LOWEST, 2, 4, LOWEST, 4]
-    assert forest.pieces.highs.tolist() == [5, 9, 0, 2, HIGHEST, 2, HIGHEST]
-
-
-def test_neighbours_among_integers_and_doubles_touch() -> None:
-    greatest, next_ = 2**63 - 1, 2**63
-    texts = [
-        f"a IN ({greatest}, {next_})",
-        f"a NOT IN ({greatest}, {next_})",
-        f"a IN (1, {greatest}, {next_})",
-        f"a < 3 OR a > {greatest} AND a < {next_}",
-    ]
-    forest = forest_of([condition.formula for condition in map(compile_condition, texts)])
-    assert forest.leaves.kinds.tolist() == [INTERVAL, PIECES, PIECES, INTERVAL]
-    assert (forest.leaves.highs - forest.leaves.lows)[1:3].tolist() == [2, 2]
-    check(texts)
-
-
-def test_strings_are_ranks_of_the_cuts_that_are_used() -> None:
-    forest = check(["name = 'b'", "name < 'b'", "name LIKE 'a%'", "name >= ''", "name = ''", "name > 'c'"], SIMPLE)
-    scale = forest.axes[0].scale
-    assert isinstance(scale, Texts)
-    cuts = [scale.cut(forest.axes[0].attribute.type, place + 1) for place in range(len(scale))]
-    assert cuts == ["\0", "a", "b", "b\0", "c\0"]
-    intervals = [(low, high) for _, _, _, low, high in leaves(forest)]
-    assert intervals == [(3, 3), (LOWEST, 2), (2, 2), (LOWEST, HIGHEST), (LOWEST, 0), (5, HIGHEST)]
-
-
-def test_equal_patterns_are_one_test() -> None:
-    forest = check(
-        ["name LIKE '%x%'", "name LIKE '%%x%'", "name NOT LIKE '%x%' OR name RLIKE 'x'", "n = 1"], SIMPLE
-    )
-    assert [test.describe() for test in forest.tests] == [
-        "name LIKE '%x%'",
-        "name NOT LIKE '%x%'",
-        "name RLIKE 'x'",
-    ]
-
-
-def test_deep_and_wide_texts() -> None:
-    deep = "a = 1"
-    for level in range(60):
-        deep = f"({deep} {('AND', 'OR')[level % 2]} b{level} = {level})"
-    wide_text = " OR ".join(f"a = {2 * number}" for number in range(9_000))
-    forest = check([deep, wide_text, deep])
-    assert len(forest.nodes.least) == 2 * 60 + 1

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from tamis.engines.forest import Forest, forest_of
-from tamis.engines.forest.axes import Axis, Mixed, Objects, Texts
+from tamis.engines.forest.axes import Axis, NumberScale, ObjectScale, TextScale
 from tamis.engines.forest.files import forest_arrays, forest_from
 from tamis.engines.forest.join import join_forests
 from tamis.events import EventType
-from tamis.events.compute import BatchFrame
+from tamis.formulas.codec import CodecError
+from tamis.frames import BatchFrame
 from tamis.language.bulk import compile_conditions
-from tamis.language.codec import CodecError
 from tests.worlds import WORLDS, world
 
 
@@ -72,8 +72,8 @@ def test_nothing_large_is_copied() -> None:
         ("pattern_data", forest.tests.patterns.data),
     ):
         assert np.shares_memory(array, arrays[name]), name
-    (strings,) = [axis.scale for axis in forest.axes if isinstance(axis.scale, Texts)]
-    (numbers,) = [axis.scale for axis in forest.axes if isinstance(axis.scale, Mixed)]
+    (strings,) = [axis.scale for axis in forest.axes if isinstance(axis.scale, TextScale)]
+    (numbers,) = [axis.scale for axis in forest.axes if isinstance(axis.scale, NumberScale)]
     assert np.shares_memory(strings.data, arrays["text_data"])
     assert np.shares_memory(numbers.ints, arrays["ints"])
 
@@ -94,7 +94,7 @@ def test_long_decimals() -> None:
     again = forest_from(arrays, json.loads(json.dumps(meta)))
     assert list(again) == list(forest)
     assert again.axes == forest.axes
-    assert sum(isinstance(axis.scale, Objects) and len(axis.scale) > 0 for axis in again.axes) == 1
+    assert sum(isinstance(axis.scale, ObjectScale) and len(axis.scale) > 0 for axis in again.axes) == 1
 
 
 def test_an_empty_forest(tmp_path: Path) -> None:

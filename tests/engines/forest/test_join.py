@@ -9,13 +9,13 @@ import numpy.typing as npt
 import pytest
 
 from tamis.engines.forest import INTERVAL, PIECES, TEST, Forest, forest_of
-from tamis.engines.forest.axes import Mixed, Objects, Texts
+from tamis.engines.forest.axes import NumberScale, ObjectScale, TextScale
 from tamis.engines.forest.join import join_forests
-from tamis.engines.forest.pick import picked
+from tamis.engines.forest.selection import select_formulas
 from tamis.events import EventType
-from tamis.events.compute import BatchFrame
+from tamis.formulas.formula import Formula
+from tamis.frames import BatchFrame
 from tamis.language.bulk import compile_conditions
-from tamis.language.formula import Formula
 from tests.engines.forest.test_bulk import assert_in_order
 from tests.worlds import WORLDS, World, world
 
@@ -42,7 +42,7 @@ def assert_nothing_is_left_over(found: Forest) -> None:
             lows += found.pieces.lows[leaves.lows[leaf] : leaves.highs[leaf]].tolist()
             highs += found.pieces.highs[leaves.lows[leaf] : leaves.highs[leaf]].tolist()
         used = {place for low, high in zip(lows, highs, strict=True) if low <= high for place in (low - 1, high)}
-        if isinstance(axis.scale, (Texts, Mixed, Objects)):
+        if isinstance(axis.scale, (TextScale, NumberScale, ObjectScale)):
             assert used >= set(range(len(axis.scale)))
 
 
@@ -66,6 +66,7 @@ def test_joined_forests_say_the_same(name: str) -> None:
         assert_nothing_is_left_over(joined)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_coordinates_on_joined_axes(name: str) -> None:
     random_ = random.Random(82)
@@ -86,7 +87,7 @@ def test_slots_may_come_several_times() -> None:
     part = forest_of(compile_conditions(["a = 1 AND b = 'x'", "a IN (1, 5, 9)", "c LIKE '%x%' OR a > 3"]))
     slots = np.array([2, 0, 2, 1, 1])
     assert list(join_forests([(part, slots)])) == [part[slot] for slot in slots.tolist()]
-    assert_in_order(picked(part, slots))
+    assert_in_order(select_formulas(part, slots))
 
 
 def test_nothing_kept_leaves_nothing() -> None:

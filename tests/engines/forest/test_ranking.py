@@ -18,7 +18,7 @@ from tamis.engines.forest.ranking import (
     TextCuts,
     rank_numbers,
     rank_texts,
-    taken_texts,
+    take_texts,
 )
 from tamis.values.ranges import Key
 from tamis.values.types import BINARY, NUMBER
@@ -111,6 +111,6 @@ def number_cuts(rows: list[tuple[int, Key]]) -> NumberCuts:
 def test_some_texts_of_a_column() -> None:
     offsets, data = np.array([1, 3, 3, 6]), np.frombuffer(b"xabcdez", np.uint8).copy()
     for places, text in (([0, 1, 2], b"abcde"), ([2], b"cde"), ([1], b""), ([2, 0], b"cdeab")):
-        taken, found = taken_texts(offsets, data, np.array(places))
+        taken, found = take_texts(offsets, data, np.array(places))
         assert found.tobytes() == text
         assert np.diff(taken).tolist() == np.diff(offsets)[places].tolist()

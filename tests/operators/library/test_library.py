@@ -9,7 +9,7 @@ import pytest
 
 from tamis.operators import OPERATORS, OperatorError
 from tamis.operators.library import LIBRARY, load
-from tamis.operators.library.support import refuse
+from tamis.operators.library.support import raise_problems
 
 
 @pytest.fixture(autouse=True)
@@ -71,5 +71,5 @@ def test_subjects_are_modules_of_the_library() -> None:
 
 def test_a_long_list_of_problems_is_cut() -> None:
     with pytest.raises(OperatorError, match=r"(?s)here: 25 problems.*problem 19.*and 5 more") as caught:
-        refuse("here", [f"problem {number}" for number in range(25)])
+        raise_problems("here", [f"problem {number}" for number in range(25)])
     assert "problem 20" not in str(caught.value)

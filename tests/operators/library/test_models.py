@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import onnx
 import pyarrow as pa
 import pytest
@@ -16,6 +15,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression  # type: i
 from sklearn.neural_network import MLPRegressor  # type: ignore[import-untyped]
 from sklearn.preprocessing import FunctionTransformer  # type: ignore[import-untyped]
 
+from tamis.arrays import F64
 from tamis.operators import Operator, OperatorError
 from tamis.operators.library.models import operators
 
@@ -28,7 +28,7 @@ def made(file: Path, **spec: Any) -> Operator:
     return operator
 
 
-def asked(operator: Operator, rows: npt.NDArray[np.float64]) -> list[Any]:
+def asked(operator: Operator, rows: F64) -> list[Any]:
     found: list[Any] = operator.function(*(pa.array(column) for column in rows.T)).to_pylist()
     return found
 
@@ -54,8 +54,8 @@ def logistic(path: Path, kind: int = TensorProto.FLOAT) -> Path:
     return saved(path, helper.make_graph(nodes, "logistic", [table], outputs, [weights]))
 
 
-def expected_scores(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    scores: npt.NDArray[np.float64] = 1 / (1 + np.exp(-(rows @ WEIGHTS)[:, 0]))
+def expected_scores(rows: F64) -> F64:
+    scores: F64 = 1 / (1 + np.exp(-(rows @ WEIGHTS)[:, 0]))
     return scores
 
 
@@ -111,6 +111,7 @@ def test_a_regressor_of_scikit_learn(tmp_path: Path) -> None:
     assert asked(made(file), ROWS) == pytest.approx((ROWS @ WEIGHTS)[:, 0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["float", "double", "line", "net"])
 def test_an_answer_does_not_depend_on_its_batch(kind: str, tmp_path: Path) -> None:
     """To the last bit, for batches of any size."""

@@ -66,6 +66,7 @@ def test_a_named_set() -> None:
     assert asked(rows) == [True, False, True, True]
 
 
+@pytest.mark.slow
 def test_a_set_answers_as_its_networks_do() -> None:
     chance = random.Random(4)
     texts = [f"10.{chance.randrange(4)}.{chance.randrange(256)}.0/{chance.randint(24, 28)}" for _ in range(300)]

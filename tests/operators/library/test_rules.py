@@ -113,6 +113,7 @@ def test_constant_names_are_checked(facts: Path) -> None:
     assert "'rex'" in str(check(["rex", "dog"]))
 
 
+@pytest.mark.slow
 def test_a_long_chain(tmp_path: Path) -> None:
     file = tmp_path / "chain.ttl"
     links = [f":t{number} :partOf :t{number + 1} ." for number in range(100)]

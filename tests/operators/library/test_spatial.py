@@ -153,6 +153,7 @@ def test_a_shape_that_cannot_be_read_is_null() -> None:
     assert asked("intersects", rows) == [None, None, None, None, True]
 
 
+@pytest.mark.slow
 def test_thousands_of_regions_in_one_batch() -> None:
     random = np.random.default_rng(2)
     centres, sizes = random.uniform([-170, -80], [170, 80], (5_000, 2)), random.uniform(0.5, 5, 5_000)

@@ -11,11 +11,25 @@ import pytest
 
 from tests.service.api.running import Running, Tenant, running
 
+ONE_DATABASE = {"test_openapi", "test_middleware", "test_connection", "test_operations"}
+"""Files about requests and answers as such, whatever is behind them."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run the tests of each route on both databases."""
+    if "served" in metafunc.fixturenames and metafunc.module.__name__.rpartition(".")[2] not in ONE_DATABASE:
+        metafunc.parametrize("served", ["sqlite", "postgresql"], indirect=True, scope="module")
+
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A service with the settings that it has by itself."""
-    with running(tmp_path_factory.mktemp("service")) as made:
+def served(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, new_schema: Callable[[], str]
+) -> Iterator[Running]:
+    """A service with the settings that it has by itself, on SQLite or PostgreSQL."""
+    databases: dict[str, str] = {}
+    if getattr(request, "param", "sqlite") == "postgresql":
+        databases = dict.fromkeys(("store", "feed", "inbox"), new_schema())
+    with running(tmp_path_factory.mktemp("service"), **databases) as made:
         yield made
 
 

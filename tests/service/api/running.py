@@ -16,16 +16,14 @@ from typing import Any
 
 import httpx2
 import pyarrow as pa
-import uvicorn
 
 from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, dead_letter_ids, notification_ids
-from tamis.service.accounts import DEFAULT_TENANT, Rights
-from tamis.service.api.app import make_app
+from tamis.service.accounts import DEFAULT_TENANT, TenantRights
 from tamis.service.core import Service
 from tamis.service.feed import FeedSink
-from tamis.service.names import inside
-from tamis.service.serving import Server
-from tamis.service.settings import Settings
+from tamis.service.names import qualified_name
+from tamis.service.server import Server
+from tamis.service.settings import ServiceSettings
 from tamis.sinks.base import Delivery
 
 DEADLINE_SECONDS = 60.0
@@ -65,19 +63,27 @@ class Running:
         """A new token."""
         return self.service.accounts.new_token(tenant, roles)[1]
 
-    def tenant(self, rights: Rights | None = None, name: str = "") -> Tenant:
+    def tenant(self, rights: TenantRights | None = None, name: str = "") -> Tenant:
         """A tenant that nobody else uses."""
         name = name or f"tenant-{next(self._tenants)}"
-        self.service.accounts.set_rights(name, rights or Rights())
+        self.service.accounts.set_rights(name, rights or TenantRights())
         self.service.subscriptions.prepare(name)
         clients = [self.client(self.token(role, tenant=name)) for role in ("publish", "subscribe", "admin")]
         return Tenant(name, *clients)
 
-    def match(self, tenant: str, subscription: str, *event_ids: str, revision: int = 1) -> list[str]:
+    def match(
+        self,
+        tenant: str,
+        subscription: str,
+        *event_ids: str,
+        revision: int = 1,
+        label: str | None = None,
+        attributes: str | None = None,
+    ) -> list[str]:
         """Write a batch of notifications as the stream would; gives their ids."""
         now, rows = datetime.now(UTC), len(event_ids)
-        events = pa.array([inside(tenant, id) for id in event_ids])
-        subscriptions = pa.array([inside(tenant, subscription)] * rows)
+        events = pa.array([qualified_name(tenant, id) for id in event_ids])
+        subscriptions = pa.array([qualified_name(tenant, subscription)] * rows)
         revisions = pa.array([revision] * rows, pa.int64())
         ids = notification_ids(events, subscriptions, revisions)
         columns = {
@@ -85,12 +91,15 @@ class Running:
             "event_id": events,
             "subscription_id": subscriptions,
             "revision": revisions,
-            "event_type": pa.array([inside(tenant, "event")] * rows),
+            "event_type": pa.array([qualified_name(tenant, "event")] * rows),
             "version": pa.array([7] * rows, pa.int64()),
             "event_time": pa.array([None] * rows, NOTIFICATIONS.field("event_time").type),
             "matched_at": pa.array([now] * rows, NOTIFICATIONS.field("matched_at").type),
+            "owner": pa.array([tenant] * rows),
+            "label": pa.array([label] * rows, pa.string()),
+            "attributes": pa.array([attributes] * rows, pa.string()),
         }
-        self._commit(now, pa.table(columns, schema=NOTIFICATIONS), DEAD_LETTERS.empty_table())
+        self._commit(now, pa.table(columns), DEAD_LETTERS.empty_table())
         found: list[str] = ids.to_pylist()
         return found
 
@@ -101,7 +110,7 @@ class Running:
         ids = dead_letter_ids(kinds, originals)
         columns = {
             "id": ids,
-            "event_id": pa.array([inside(tenant, event_id)]),
+            "event_id": pa.array([qualified_name(tenant, event_id)]),
             "kind": kinds,
             "reason": pa.array([reason]),
             "original": originals,
@@ -129,10 +138,9 @@ class Running:
 @contextmanager
 def running(folder: Path, **settings: Any) -> Iterator[Running]:
     """A service without a stream, in a thread; a test may stop it earlier."""
-    service = Service(Settings(data=str(folder), stream=False, **settings))
+    service = Service(ServiceSettings(data=str(folder), stream=False, **settings))
     listening = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(make_app(service), log_config=None, access_log=False, timeout_graceful_shutdown=30)
-    server = Server(config, service)
+    server = Server(service)
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     made = Running(service, server, f"http://127.0.0.1:{listening.getsockname()[1]}")
@@ -146,12 +154,12 @@ def running(folder: Path, **settings: Any) -> Iterator[Running]:
         listening.close()
 
 
-def problem(answer: httpx2.Response, status: int, kind: str) -> dict[str, Any]:
-    """The problem that an answer is, which has the one shape of all."""
+def problem(answer: httpx2.Response, status: int, kind: str, *more: str) -> dict[str, Any]:
+    """The problem that an answer is, which has the one shape of all, and maybe some members more."""
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     said: dict[str, Any] = json.loads(answer.content)
-    assert said.keys() - {"problems"} == {"type", "title", "status", "detail"}
+    assert said.keys() - {"problems"} == {"type", "title", "status", "detail", *more}
     assert said["type"] == f"https://tamis.invalid/problems/{kind}"
     assert said["status"] == status
     assert said["title"] and said["detail"]

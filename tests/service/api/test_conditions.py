@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from tests.service.api.running import Running, Tenant, problem
-from tests.service.api.test_subscribing import subscribe
+from tests.service.api.test_subscriptions import subscribe
 
 JSON = {"Content-Type": "application/json"}
 
@@ -142,3 +142,50 @@ def test_an_odd_event_is_no_mistake_of_the_service(tenant: Tenant, event: dict[s
         assert answer.status_code in (200, 422), answer.text
         if answer.status_code == 422:
             problem(answer, 422, "invalid")
+
+
+# --- match ---------------------------------------------------------------------------------------------------
+
+
+def test_an_event_is_matched_with_the_subscriptions_of_its_type(served: Running, tenant: Tenant) -> None:
+    sale = {"attributes": {"price": "double"}}
+    assert tenant.admin.put("/v1/event-types/sale", json=sale).status_code in (200, 201)
+    for id, condition, more in (
+        ("a", "price < 300", {}),
+        ("b", "price < 3", {}),
+        ("off", "price < 300", {}),
+        ("sale", "price < 300", {"event_type": "sale"}),
+    ):
+        subscribe(tenant.subscribe, condition, id=id, **more)
+    tenant.admin.post("/v1/subscriptions/off/pause")
+    subscribe(served.tenant().subscribe, "price < 300", id="theirs")
+    found = asked(tenant.subscribe, "match", event={"price": 7})
+    assert found == {"event_type": "event", "subscriptions": 2, "ids": ["a"]}
+    assert asked(tenant.subscribe, "match", event={"price": 7}, event_type="sale")["ids"] == ["sale"]
+    publish(tenant.publish, {"id": "e", "price": 1})
+    assert asked(tenant.subscribe, "match", event_id="e")["ids"] == ["a", "b"]
+
+
+@pytest.mark.parametrize("body", [{}, {"event": {}, "event_id": "e"}])
+def test_a_match_wants_one_event(tenant: Tenant, body: dict[str, Any]) -> None:
+    problem(tenant.subscribe.post("/v1/conditions/match", json=body), 422, "invalid")
+
+
+def test_there_is_a_limit_of_what_is_matched_in_one_request(
+    tenant: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tamis.service.api.conditions._MOST_MATCHED", 1)
+    subscribe(tenant.subscribe)
+    assert asked(tenant.subscribe, "match", event={})["subscriptions"] == 1
+    subscribe(tenant.subscribe)
+    problem(tenant.subscribe.post("/v1/conditions/match", json={"event": {}}), 403, "quota")
+
+
+def test_lint_looks_at_recent_events(tenant: Tenant) -> None:
+    asked = {"condition": "brnd = 'Sony'"}
+    assert tenant.subscribe.post("/v1/conditions/lint", json=asked).json() == {"findings": []}
+    events = [{"id": str(number), "brand": "Sony"} for number in range(3)]
+    assert tenant.publish.post("/v1/events", json=events).is_success
+    (found,) = tenant.subscribe.post("/v1/conditions/lint", json=asked).json()["findings"]
+    assert (found["severity"], found["code"], found["hint"]) == ("warning", "unseen", "did you mean brand?")
+    assert found["message"] == "none of the last 3 events has brnd"

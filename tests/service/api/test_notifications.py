@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from tests.service.api.running import Running, Tenant, problem
-from tests.service.api.test_subscribing import subscribe
+from tests.service.api.test_subscriptions import subscribe
 from tests.service.webhooks.receiver import until
 
 PATH = "/v1/notifications"
@@ -50,6 +50,28 @@ def test_a_notification_says_what_matched(served: Running, tenant: Tenant) -> No
     assert item | expected == item
 
 
+def test_a_notification_has_owner_label_and_kept_attributes(served: Running, tenant: Tenant) -> None:
+    deep = "[" * 190 + "1.50" + "]" * 190
+    kept = f'{{"price":12345678901234567890,"deep":{deep},"nul":"\\u0000é"}}'
+    [id] = served.match(tenant.name, "s", "a", label="cheap", attributes=kept)
+    served.match(tenant.name, "s", "b")
+    expected = (tenant.name, "cheap", json.loads(kept))
+
+    def carried(item: dict[str, Any]) -> tuple[Any, ...]:
+        return item["owner"], item["label"], item["attributes"]
+
+    for describe in (False, True):
+        params = {"after": 0, "describe": describe}
+        first, second = tenant.subscribe.get(PATH, params=params).json()["items"]
+        assert (carried(first), carried(second)) == (expected, (tenant.name, None, None))
+        with tenant.subscribe.stream("GET", f"{PATH}/stream", params=params) as answer:
+            assert [json.loads(each["data"]) for each in sent(answer.iter_lines(), 2)] == [first, second]
+    assert carried(tenant.subscribe.get(f"{PATH}/{id}").json()) == expected
+    tenant.publish.post("/v1/events", json={"id": "a"})
+    [told] = tenant.subscribe.get("/v1/events/a").json()["notifications"]
+    assert carried(told) == expected
+
+
 def test_one_subscription_can_be_followed(served: Running, tenant: Tenant) -> None:
     served.match(tenant.name, "s", "a")
     ids = served.match(tenant.name, "t", "a")
@@ -68,7 +90,7 @@ def test_the_newest_ones_come_in_their_order(served: Running, tenant: Tenant) ->
 def test_a_poll_waits_until_the_feed_grows(served: Running, tenant: Tenant) -> None:
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(poll, tenant.subscribe, wait=60)
-        until(lambda: served.service.news._bell._waiters, "somebody waits")
+        until(lambda: served.service.feed_watcher._growth._waiters, "somebody waits")
         served.match(served.tenant().name, "s", "a")  # not for us
         ids = served.match(tenant.name, "s", "a")
         assert waiting.result()[0] == ids
@@ -86,6 +108,25 @@ def test_a_poll_ends_with_nothing(tenant: Tenant) -> None:
 @pytest.mark.parametrize("params", [{"after": -1}, {"after": 2**63}, {"wait": 61}, {"wait": "nan"}, {"limit": 0}])
 def test_a_poll_that_cannot_be_is_refused(tenant: Tenant, params: dict[str, Any]) -> None:
     problem(tenant.subscribe.get(PATH, params=params), 422, "invalid")
+
+
+def test_a_notification_is_described_if_so_wanted(served: Running, tenant: Tenant) -> None:
+    ticket = subscribe(tenant.subscribe, "price < 300", id="s", label="cheap")["ticket"]
+    subscribe(served.tenant().subscribe, "price < 300", id="other", label="not mine")
+    change = {"condition": "price > 0 AND " + " OR ".join(["price < 300"] * 100)}
+    tenant.subscribe.patch("/v1/subscriptions/s", json=change, headers={"Tamis-Ticket": ticket})
+    served.match(tenant.name, "s", "a", revision=1)
+    served.match(tenant.name, "s", "b", revision=2)
+    served.match(tenant.name, "other", "c")
+    first, second, unknown = tenant.subscribe.get(PATH, params={"describe": True}).json()["items"]
+    assert (first["label"], first["condition"]) == ("cheap", "price < 300")
+    assert second["condition"] == change["condition"][:1_000] + "…"
+    assert (unknown["label"], unknown["condition"]) == (None, None)
+    assert "condition" not in tenant.subscribe.get(PATH).json()["items"][0]
+    newest = tenant.subscribe.get(PATH, params={"describe": True, "newest": True, "limit": 3}).json()["items"]
+    assert newest == [first, second, unknown]
+    with tenant.subscribe.stream("GET", f"{PATH}/stream", params={"describe": True, "after": 0}) as answer:
+        assert [json.loads(each["data"]) for each in sent(answer.iter_lines(), 3)] == newest
 
 
 # --- server-sent events --------------------------------------------------------------------------------------
@@ -116,7 +157,7 @@ def ids_of(events: list[dict[str, str]]) -> list[str]:
 
 def test_a_stream_begins_now_and_goes_on(served: Running, tenant: Tenant) -> None:
     before = served.match(tenant.name, "s", "a")
-    until(lambda: served.service.news.seq >= served.service.feed.end(), "the news is known")
+    until(lambda: served.service.feed_watcher.seq >= served.service.feed.end(), "the news is known")
     with tenant.subscribe.stream("GET", f"{PATH}/stream") as answer:
         assert answer.headers["content-type"].startswith("text/event-stream")
         lines = answer.iter_lines()
@@ -201,8 +242,8 @@ def test_the_end_of_the_service_ends_polls_and_streams(serving: Any) -> None:
     with ThreadPoolExecutor(2) as pool:
         polling, following = pool.submit(poll, tenant.admin, wait=60), pool.submit(follow)
         assert welcome.wait(60)
-        until(lambda: len(served.service.news._bell._waiters) == 2, "both wait")
+        until(lambda: len(served.service.feed_watcher._growth._waiters) == 2, "both wait")
         served.stop()
         assert polling.result() == ([], 0)
         assert following.result()[0].startswith(":")
-    assert served.service.troubles() == ["the service is stopping"]
+    assert served.service.readiness().state == "stopping"

@@ -6,14 +6,18 @@ import json
 import logging
 import re
 from collections.abc import Callable
+from datetime import datetime
 
 import pytest
 
 from tamis._version import __version__
-from tamis.service import figures
+from tamis.service import metrics
 from tamis.service.logs import JsonFormatter
-from tamis.service.supervising import Supervisor
+from tamis.service.supervisor import Supervisor
 from tests.service.api.running import Running, Tenant, problem
+
+STATE = ("ready", "state", "since", "waits_for")
+"""What `/ready` says beside the problem."""
 
 
 def test_ping_says_who_is_there(served: Running) -> None:
@@ -22,22 +26,34 @@ def test_ping_says_who_is_there(served: Running) -> None:
 
 def test_ready_says_why_not(served: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     client = served.client()
-    assert client.get("/ready").json() == {"ready": True}
-    supervisor = Supervisor(served.service.settings)
+    elsewhere = client.get("/ready").json()
+    assert (elsewhere["ready"], elsewhere["state"]) == (True, "elsewhere")
+    supervisor = Supervisor(served.service.settings, missing=lambda: None)
     monkeypatch.setattr(served.service, "supervisor", supervisor)
+    supervisor.waits_for = "Spark to start"
     answer = client.get("/ready")
-    assert "starting" in problem(answer, 503, "unavailable")["detail"]
+    said = problem(answer, 503, "unavailable", *STATE)
     assert answer.headers["retry-after"]
-    supervisor.state, supervisor.reason = "failed", "no Java"
-    assert "failed: no Java" in problem(client.get("/ready"), 503, "unavailable")["detail"]
-    supervisor.state = "running"
-    assert client.get("/ready").json() == {"ready": True}
+    assert said["detail"] == "the stream is warming up, and waits for Spark to start"
+    assert (said["ready"], said["state"], said["waits_for"]) == (False, "warming up", "Spark to start")
+    assert datetime.fromisoformat(said["since"]) == supervisor.since
+    assert client.get("/ping").status_code == 200
+    assert "tamis_ready 0.0" in client.get("/metrics").text
+    supervisor.reason = "no memory"
+    assert problem(client.get("/ready"), 503, "unavailable", *STATE)["detail"].endswith(
+        "; it failed before: no memory"
+    )
+    supervisor.state, supervisor.reason, supervisor.waits_for = "failed", "no Java", None
+    assert problem(client.get("/ready"), 503, "unavailable", *STATE)["detail"] == "the stream is failed: no Java"
+    supervisor.state, supervisor.reason = "running", None
+    assert client.get("/ready").json()["state"] == "running"
+    assert "tamis_ready 1.0" in client.get("/metrics").text
 
 
 @pytest.mark.slow
 def test_the_metrics_are_those_that_are_documented(serving: Callable[..., Running]) -> None:
     served = serving()
-    served.service.supervisor = Supervisor(served.service.settings)
+    served.service.supervisor = Supervisor(served.service.settings, missing=lambda: None)
     tenant = served.tenant()
     tenant.publish.post("/v1/events", json=[{"id": "a"}, {"id": "b"}])
     tenant.publish.post("/v1/events", json={"id": "a"})
@@ -47,8 +63,8 @@ def test_the_metrics_are_those_that_are_documented(serving: Callable[..., Runnin
     exported = {name for name, _ in re.findall(r"^# TYPE (\w+) (\w+)$", own, re.M)} - {
         f"tamis_{name}_created" for name in ("http_requests", "http_seconds", "published")
     }
-    assert figures.__doc__ is not None
-    assert exported == {*re.findall(r"^\| `(\w+)` \|", figures.__doc__, re.M)}
+    assert metrics.__doc__ is not None
+    assert exported == {*re.findall(r"^\| `(\w+)` \|", metrics.__doc__, re.M)}
     assert "tamis_published_total 2.0" in own
     assert "tamis_waiting_events 2.0" in own
     served.service.supervisor = None

@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from tamis.service.api.app import make_app
-from tamis.service.api.who import COOKIE
+from tamis.service.api.auth import COOKIE
+from tamis.service.page.page_request import PageRequest, TimedCache
 from tests.service.page.worlds import ORIGIN, World, fill, make_world
+
+_CHROMIUM_ARGUMENTS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A Chromium that Playwright drives."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        if os.environ.get("TAMIS_REQUIRE_SERVERS"):
+            pytest.fail("Chromium is not on this machine, and everything must run")
+        pytest.skip("Chromium is not on this machine")
+    with playwright.sync_playwright() as started:
+        made = started.chromium.launch(executable_path=chromium, args=list(_CHROMIUM_ARGUMENTS))
+        yield made
+        made.close()
 
 
 @pytest.fixture
@@ -19,6 +43,27 @@ def world(tmp_path: Path) -> Iterator[World]:
     fill(made)
     yield made
     made.service.close()
+
+
+@pytest.fixture(scope="package")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """A filled service for tests that only look."""
+    made = make_world(tmp_path_factory.mktemp("shared"))
+    fill(made)
+    yield made
+    made.service.close()
+
+
+@pytest.fixture
+def ask(shared: World) -> Callable[..., PageRequest]:
+    """Makes the request for a page of the shared service, by its administrator."""
+    caller = shared.service.accounts.caller(shared.token)
+    assert caller is not None
+
+    def make(id: str = "", **query: str) -> PageRequest:
+        return PageRequest(shared.service, caller, query, TimedCache(), id)
+
+    return make
 
 
 @pytest.fixture

@@ -16,9 +16,10 @@ from tamis.progress import BatchReport
 from tamis.service.core import Service
 from tamis.service.feed import FeedSink
 from tamis.service.inbox import Arrival
-from tamis.service.names import inside
-from tamis.service.settings import Settings
-from tamis.service.webhooks.records import Attempt, Step
+from tamis.service.names import qualified_name
+from tamis.service.page.links import twin_path
+from tamis.service.settings import ServiceSettings
+from tamis.service.webhooks.records import DeliveryAttempt, Transition
 from tamis.sinks.base import Delivery
 from tamis.store.records import microseconds
 
@@ -37,8 +38,10 @@ class World:
     batches: int = 0
 
     def publish(self, tenant: str, *events: dict[str, Any]) -> None:
-        name = inside(tenant, "event")
-        arrivals = [Arrival(inside(tenant, event["id"]), name, json.dumps(event).encode()) for event in events]
+        name = qualified_name(tenant, "event")
+        arrivals = [
+            Arrival(qualified_name(tenant, event["id"]), name, json.dumps(event).encode()) for event in events
+        ]
         self.service.inbox.append(arrivals)
 
     def subscribe(self, tenant: str, id: str, condition: str, **more: Any) -> str:
@@ -79,19 +82,25 @@ class World:
                 )
             )
 
-    def park(self, subscription: str, notification_id: str, seq: int) -> None:
+    def park(self, subscription: str, notification_id: str, seq: int, pause_after: int = 0) -> None:
         """Let the delivery of a notification have failed; the subscription, named as inside, has a webhook."""
         hook = self.service.webhooks.get(subscription)
         assert hook is not None
         now = microseconds(datetime.now(UTC))
-        shake = Attempt("handshake", subscription, now, 0.02, 1, 200, None, "delivered")
-        call = Attempt(notification_id, subscription, now, 0.8, 12, 503, "answered 503", "failed")
-        self.service.webhooks.record([Step(shake, hook.created, None, "confirm")])
-        self.service.webhooks.record([Step(call, hook.created, seq, "park")])
+        shake = DeliveryAttempt("handshake", subscription, now, 0.02, 1, 200, None, "delivered")
+        call = DeliveryAttempt(notification_id, subscription, now, 0.8, 12, 503, "answered 503", "failed")
+        self.service.webhooks.record([Transition(shake, hook.created, None, "confirm")])
+        self.service.webhooks.record([Transition(call, hook.created, seq, "park")], pause_after)
+
+
+def twin_of(where: str) -> str:
+    """The address of the JSON that a page is made of."""
+    path, mark, query = where.partition("?")
+    return twin_path(path) + mark + query
 
 
 def make_world(folder: Path) -> World:
-    service = Service(Settings(data=str(folder), stream=False, webhook_networks=("127.0.0.1/32",)))
+    service = Service(ServiceSettings(data=str(folder), stream=False, webhook_networks=("127.0.0.1/32",)))
     accounts = service.accounts
     _, token = accounts.new_token("default", ["admin"])
     accounts.set_rights("acme", accounts.rights("default") or _rights())
@@ -125,9 +134,9 @@ def fill(world: World) -> None:
 
 
 def _rights() -> Any:
-    from tamis.service.accounts import Rights
+    from tamis.service.accounts import TenantRights
 
-    return Rights()
+    return TenantRights()
 
 
 def _notifications(pairs: Sequence[tuple[str, str]], when: datetime) -> pa.Table:
@@ -144,8 +153,11 @@ def _notifications(pairs: Sequence[tuple[str, str]], when: datetime) -> pa.Table
         pa.array([1] * len(pairs), pa.int64()),
         pa.array([None] * len(pairs), NOTIFICATIONS.field("event_time").type),
         pa.array([when] * len(pairs), NOTIFICATIONS.field("matched_at").type),
+        pa.array([event.partition("/")[0] for event, _ in pairs], pa.string()),
+        pa.array([None] * len(pairs), pa.string()),
+        pa.array([json.dumps({"brand": HOSTILE})] * len(pairs), pa.string()),
     ]
-    return pa.table(columns, schema=NOTIFICATIONS)
+    return pa.table(columns, names=NOTIFICATIONS.names[: len(columns)])
 
 
 def _dead(dead: Sequence[tuple[str, bytes]], when: datetime) -> pa.Table:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, create_engine
 
 from tamis.service.webhooks.queue import Webhooks
-from tests.service.webhooks.feeds import Feed, open_engine, webhooks_of
+from tamis.sql.database import Database
+from tests.service.webhooks.feeds import Feed, open_database, webhooks_of
 from tests.service.webhooks.receiver import Receiver, receiving
-
-_numbers = count()
 
 
 @pytest.fixture
@@ -23,38 +19,29 @@ def database(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'feed.db'}"
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def either_database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+@pytest.fixture
+def either_database(database_url: str) -> str:
     """The URL of an empty database of each kind."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'feed.db'}"
-    server: str = request.getfixturevalue("postgresql_url")
-    server = server.replace("postgresql://", "postgresql+psycopg://")
-    schema = f"webhooks_{os.getpid()}_{next(_numbers)}"
-    engine = create_engine(server)
-    with engine.begin() as connection:
-        connection.exec_driver_sql(f"CREATE SCHEMA {schema}")
-    engine.dispose()
-    return f"{server}&options=-csearch_path%3D{schema}"
+    return database_url
 
 
 @pytest.fixture
-def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+def feed_database(request: pytest.FixtureRequest) -> Iterator[Database]:
     """The test's database, of the kind that it asks for."""
     either = "either_database" in request.fixturenames
-    engine = open_engine(request.getfixturevalue("either_database" if either else "database"))
-    yield engine
-    engine.dispose()
+    opened = open_database(request.getfixturevalue("either_database" if either else "database"))
+    yield opened
+    opened.close()
 
 
 @pytest.fixture
-def feed(engine: Engine) -> Feed:
-    return Feed(engine)
+def feed(feed_database: Database) -> Feed:
+    return Feed(feed_database)
 
 
 @pytest.fixture
-def webhooks(engine: Engine, feed: Feed) -> Webhooks:
-    return webhooks_of(engine)
+def webhooks(feed_database: Database, feed: Feed) -> Webhooks:
+    return webhooks_of(feed_database)
 
 
 @pytest.fixture

@@ -9,37 +9,37 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Engine, insert
+from sqlalchemy import insert
 
-from tamis.service.databases import Database
 from tamis.service.feed_tables import feed, metadata
 from tamis.service.webhooks.addresses import Gate
-from tamis.service.webhooks.calling import Caller
-from tamis.service.webhooks.delivering import Deliverer
+from tamis.service.webhooks.client import WebhookClient
+from tamis.service.webhooks.deliverer import Deliverer
 from tamis.service.webhooks.queue import Webhooks
-from tamis.service.webhooks.settings import Delivery
+from tamis.service.webhooks.settings import DeliveryPolicy
+from tamis.sql.database import Database
 
 LOOPBACK = "127.0.0.1/32"
-QUICK = Delivery(attempts=4, base=0.01, cap=0.05, timeout=30, allow=(LOOPBACK,))
+QUICK = DeliveryPolicy(attempts=4, base=0.01, cap=0.05, timeout=30, allow=(LOOPBACK,))
 """Waits that a test can wait for."""
 
 
-def open_engine(url: str) -> Engine:
+def open_database(url: str) -> Database:
     """The database of a feed, with its tables."""
-    return Database(url, metadata).engine
+    return Database(url, metadata)
 
 
 class Feed:
     """Notifications by number, as the stream writes them."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._count = 0
 
     def write(self, *subscription_ids: str) -> list[str]:
         """One notification to each; gives their ids."""
         rows = [self._row(id) for id in subscription_ids]
-        with self._engine.connect().execution_options(tamis_writes=True) as connection, connection.begin():
+        with self._database.writing() as connection:
             connection.execute(insert(feed), rows)
         return [str(row["id"]) for row in rows]
 
@@ -66,13 +66,13 @@ def event_of(event_id: str) -> bytes | None:
     return json.dumps({"name": event_id, "price": 1.50}).encode()
 
 
-def webhooks_of(engine: Engine, delivery: Delivery = QUICK) -> Webhooks:
-    return Webhooks(engine, gate=Gate(delivery.allow))
+def webhooks_of(database: Database, delivery: DeliveryPolicy = QUICK) -> Webhooks:
+    return Webhooks(database, gate=Gate(delivery.allow))
 
 
 @contextmanager
 def delivering(
-    webhooks: Webhooks, delivery: Delivery = QUICK, *, caller: Caller | None = None
+    webhooks: Webhooks, delivery: DeliveryPolicy = QUICK, *, caller: WebhookClient | None = None
 ) -> Iterator[Deliverer]:
     """A deliverer in a thread, stopped at the end as a service would stop it."""
     deliverer = Deliverer(webhooks, event_of, delivery, caller=caller)

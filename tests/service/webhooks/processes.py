@@ -6,8 +6,8 @@ import asyncio
 import multiprocessing
 from multiprocessing.process import BaseProcess
 
-from tamis.service.webhooks.delivering import Deliverer
-from tests.service.webhooks.feeds import QUICK, event_of, open_engine, webhooks_of
+from tamis.service.webhooks.deliverer import Deliverer
+from tests.service.webhooks.feeds import QUICK, event_of, open_database, webhooks_of
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload([__name__])
@@ -15,7 +15,7 @@ _context.set_forkserver_preload([__name__])
 
 def deliver_for_ever(database: str) -> None:
     """Deliver until killed."""
-    webhooks = webhooks_of(open_engine(database))
+    webhooks = webhooks_of(open_database(database))
     asyncio.run(Deliverer(webhooks, event_of, QUICK).run(asyncio.Event()))
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.service.webhooks.addresses import AddressError, Gate, is_public, networks, target
+from tamis.service.webhooks.addresses import AddressError, Gate, is_public, networks, parse_url
 
 NOT_PUBLIC_4 = [
     "0.0.0.0",
@@ -117,7 +117,7 @@ def test_what_is_no_network_is_refused(text: str) -> None:
 def test_the_parts_of_a_url(url: str, host: str, port: int, path: str) -> None:
     there = Gate().check(url)
     assert (there.host, there.port, there.path) == (host, port, path)
-    assert target(there.url) == there
+    assert parse_url(there.url) == there
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_what_is_no_url_of_a_receiver_is_refused(url: str) -> None:
 
 def test_a_password_is_not_repeated() -> None:
     with pytest.raises(AddressError) as caught:
-        target("https://user:geheim@example.org/")
+        parse_url("https://user:geheim@example.org/")
     assert "geheim" not in str(caught.value)
 
 
@@ -167,22 +167,22 @@ def test_an_address_that_is_not_public_is_refused_at_once(host: str) -> None:
 
 
 def test_all_addresses_of_a_name_have_to_be_public() -> None:
-    assert Gate().checked("good.example", ["8.8.8.8", "2606:4700::1111"]) == [
+    assert Gate().check_resolved("good.example", ["8.8.8.8", "2606:4700::1111"]) == [
         ip_address("8.8.8.8"),
         ip_address("2606:4700::1111"),
     ]
     for found in (["8.8.8.8", "10.0.0.1"], ["::1"], ["8.8.8.8", "fe80::1%eth0"]):
         with pytest.raises(AddressError, match="has an address that is not public") as caught:
-            Gate().checked("bad.example", found)
+            Gate().check_resolved("bad.example", found)
         assert "10.0.0.1" not in str(caught.value)
     with pytest.raises(AddressError, match="has no address"):
-        Gate().checked("none.example", [])
+        Gate().check_resolved("none.example", [])
 
 
 def test_redirects_stay_urls_and_never_leave_https() -> None:
-    here = target("https://example.org/a/b")
-    assert here.redirected("../c").url == "https://example.org/c"
-    assert here.redirected("//other.example:8443").url == "https://other.example:8443/"
+    here = parse_url("https://example.org/a/b")
+    assert here.redirect_target("../c").url == "https://example.org/c"
+    assert here.redirect_target("//other.example:8443").url == "https://other.example:8443/"
     for location in ("http://example.org/", "file:///etc/passwd", "https://user@example.org/", "https://[/"):
         with pytest.raises(AddressError):
-            here.redirected(location)
+            here.redirect_target(location)

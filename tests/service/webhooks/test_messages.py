@@ -6,16 +6,27 @@ import json
 
 import pytest
 
-from tamis.service.webhooks.calling import Answer
+from tamis.service.webhooks.client import CallResult
 from tamis.service.webhooks.messages import handshake_body, handshake_problem, notification_body
-from tamis.service.webhooks.records import Notification
+from tamis.service.webhooks.records import FeedRow
 
-NOTIFICATION = Notification(
-    12, "0" * 32, "acme/cheap", "acme/é1", "acme/order", 2, 7, 1_600_000_000_000_000, 1_700_000_000_000_001, 5
+NOTIFICATION = FeedRow(
+    12,
+    "0" * 32,
+    "acme/cheap",
+    "acme/é1",
+    "acme/order",
+    2,
+    7,
+    1_600_000_000_000_000,
+    1_700_000_000_000_001,
+    5,
+    "bargains",
+    '{"price":1.5,"shop":"é"}',
 )
 
 
-def test_a_notification_comes_without_its_tenant_and_with_its_event_as_it_was() -> None:
+def test_a_notification_comes_in_the_names_of_its_owner_and_with_its_event_as_it_was() -> None:
     body = notification_body(NOTIFICATION, b'{"price": 1.50, "n": 12345678901234567890.10}')
     assert b'"event":{"price": 1.50, "n": 12345678901234567890.10}' in body
     assert json.loads(body) == {
@@ -33,11 +44,20 @@ def test_a_notification_comes_without_its_tenant_and_with_its_event_as_it_was() 
                 "event_time": "2020-09-13T12:26:40.000000Z",
                 "matched_at": "2023-11-14T22:13:20.000001Z",
                 "batch": 5,
+                "owner": "acme",
+                "label": "bargains",
+                "attributes": {"price": 1.5, "shop": "é"},
             },
             "event": {"price": 1.5, "n": 12345678901234567890.10},
         },
     }
-    assert "acme" not in body.decode()
+    assert "acme/" not in body.decode()
+
+
+def test_a_notification_without_label_and_kept_attributes_says_so() -> None:
+    message = json.loads(notification_body(NOTIFICATION._replace(label=None, attributes=None), None))
+    told = message["data"]["notification"]
+    assert (told["owner"], told["label"], told["attributes"]) == ("acme", None, None)
 
 
 @pytest.mark.parametrize("event_time", [None, 2**62, -(2**62)])
@@ -58,7 +78,7 @@ def test_a_handshake_asks_for_its_challenge() -> None:
 
 @pytest.mark.parametrize("body", [b"c1", b" c1\r\n", b'{"challenge": "c1"}', b'{"challenge": "c1", "more": [1]}'])
 def test_these_answers_agree(body: bytes) -> None:
-    assert handshake_problem(Answer(200, None, 0.1, body), "c1") is None
+    assert handshake_problem(CallResult(200, None, 0.1, body), "c1") is None
 
 
 @pytest.mark.parametrize(
@@ -78,10 +98,10 @@ def test_these_answers_agree(body: bytes) -> None:
     ],
 )
 def test_these_do_not(status: int, body: bytes) -> None:
-    problem = handshake_problem(Answer(status, None, 0.1, body), "c1")
+    problem = handshake_problem(CallResult(status, None, 0.1, body), "c1")
     assert problem is not None
     assert "handshake" in problem
 
 
 def test_a_failed_call_says_why() -> None:
-    assert handshake_problem(Answer(None, "no answer", 0.1), "c1") == "no answer"
+    assert handshake_problem(CallResult(None, "no answer", 0.1), "c1") == "no answer"

@@ -4,6 +4,6 @@ A function here makes the description of a request and of how its answer is read
 one that waits and one that does not, have them as methods, with these arguments and these words.
 """
 
-from tamis.client.calls.base import Call, Listing
+from tamis.client.calls.base import ApiCall, Listing
 
-__all__ = ["Call", "Listing"]
+__all__ = ["ApiCall", "Listing"]

@@ -9,9 +9,9 @@ from datetime import UTC, date, datetime
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
-from tamis.client.answers import Page
+from tamis.client.decoding import decode_items, member
 from tamis.client.errors import INVALID, ClientError
-from tamis.client.reading import items, member
+from tamis.client.models import Page
 
 JSON = "application/json"
 JSON_LINES = "application/x-ndjson"
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Generic[T]):
+class ApiCall(Generic[T]):
     """A request, and how its answer is read.
 
     Attributes:
@@ -75,26 +75,26 @@ class Listing(Generic[T]):
     query: Mapping[str, Any]
     start: int | str | None = None
 
-    def page(self, start: int | str | None) -> Call[Page[T]]:
+    def page(self, start: int | str | None) -> ApiCall[Page[T]]:
         """The call for one page."""
         return get(self.path, lambda answer: page(self.kind, answer), {**self.query, self.cursor: start})
 
 
 def page(kind: type[T], answer: Any) -> Page[T]:
     """A page of an answer."""
-    return Page(items(kind, member(answer, "items")), answer.get("next"))
+    return Page(decode_items(kind, member(answer, "items")), answer.get("next"))
 
 
-def get(path: str, read: Callable[[Any], T], query: Mapping[str, Any] | None = None) -> Call[T]:
+def get(path: str, read: Callable[[Any], T], query: Mapping[str, Any] | None = None) -> ApiCall[T]:
     """A question, which changes nothing."""
-    return Call("GET", path, read, query or {}, repeatable=True)
+    return ApiCall("GET", path, read, query or {}, repeatable=True)
 
 
 def put(
     path: str, read: Callable[[Any], T], body: Mapping[str, Any], query: Mapping[str, Any] | None = None
-) -> Call[T]:
+) -> ApiCall[T]:
     """A statement of how something shall be."""
-    return Call("PUT", path, read, query or {}, as_json(body), repeatable=True)
+    return ApiCall("PUT", path, read, query or {}, as_json(body), repeatable=True)
 
 
 def post(
@@ -104,15 +104,15 @@ def post(
     *,
     ticket: str | None = None,
     repeatable: bool = False,
-) -> Call[T]:
+) -> ApiCall[T]:
     """A request to do something."""
     content = None if body is None else as_json(body)
-    return Call("POST", path, read, {}, content, ticket=ticket, repeatable=repeatable)
+    return ApiCall("POST", path, read, {}, content, ticket=ticket, repeatable=repeatable)
 
 
-def delete(path: str, *, ticket: str | None = None) -> Call[None]:
+def delete(path: str, *, ticket: str | None = None) -> ApiCall[None]:
     """A request to remove something; sent twice it would say that nothing is there."""
-    return Call("DELETE", path, lambda answer: None, ticket=ticket)
+    return ApiCall("DELETE", path, lambda answer: None, ticket=ticket)
 
 
 def under(folder: str, name: str, *rest: str) -> str:
@@ -130,7 +130,7 @@ def under(folder: str, name: str, *rest: str) -> str:
     return "/".join([folder, quote(name, safe=""), *rest])
 
 
-def given(**values: Any) -> dict[str, Any]:
+def without_none(**values: Any) -> dict[str, Any]:
     """What is not None."""
     return {name: value for name, value in values.items() if value is not None}
 
@@ -142,14 +142,14 @@ def as_json(value: Any) -> bytes:
         ClientError: It has something that JSON has not.
     """
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_written)
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_jsonable)
         return text.encode()
     except (TypeError, ValueError) as error:  # also a lone surrogate, which UTF-8 has not
         msg = f"cannot be written as JSON: {error}"
         raise ClientError(None, INVALID, msg) from error
 
 
-def _written(value: Any) -> Any:
+def _jsonable(value: Any) -> Any:
     if isinstance(value, datetime):
         return moment(value)
     if isinstance(value, date):

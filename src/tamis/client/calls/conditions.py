@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tamis.client.answers import Explanation, Finding, Tested
-from tamis.client.calls.base import Call, given, post
+from tamis.client.calls.base import ApiCall, post, without_none
+from tamis.client.decoding import decode, decode_items, member
 from tamis.client.errors import INVALID, ClientError
-from tamis.client.reading import items, member, read
+from tamis.client.models import Explanation, Finding, Matched, Tested
 
 _FOLDER = "/v1/conditions"
 
 
-def lint(condition: str, *, event_type: str | None = None) -> Call[tuple[Finding, ...]]:
+def lint(condition: str, *, event_type: str | None = None) -> ApiCall[tuple[Finding, ...]]:
     """What is wrong with a condition, or surely not meant; nothing if it is good.
 
     Args:
         condition: Its text.
         event_type: Name of a declared type; by default the schemaless one.
     """
-    body = {"condition": condition, **given(event_type=event_type)}
+    body = {"condition": condition, **without_none(event_type=event_type)}
     return post(
-        f"{_FOLDER}/lint", lambda answer: items(Finding, member(answer, "findings")), body, repeatable=True
+        f"{_FOLDER}/lint", lambda answer: decode_items(Finding, member(answer, "findings")), body, repeatable=True
     )
 
 
@@ -33,7 +33,7 @@ def explain(
     event: Mapping[str, Any] | None = None,
     event_id: str | None = None,
     event_type: str | None = None,
-) -> Call[Explanation]:
+) -> ApiCall[Explanation]:
     """Why an event satisfies a condition, or why not.
 
     Args:
@@ -49,12 +49,8 @@ def explain(
     if (condition is None) == (subscription is None):
         msg = "expected a condition or a subscription to explain"
         raise ClientError(None, INVALID, msg)
-    if (event is None) == (event_id is None):
-        msg = "expected an event or an event's id to explain"
-        raise ClientError(None, INVALID, msg)
-    what = given(condition=condition, subscription=subscription, event=event, event_id=event_id)
-    body = what | given(event_type=event_type)
-    return post(f"{_FOLDER}/explain", lambda answer: read(Explanation, answer), body, repeatable=True)
+    body = without_none(condition=condition, subscription=subscription) | _event(event, event_id, event_type)
+    return post(f"{_FOLDER}/explain", lambda answer: decode(Explanation, answer), body, repeatable=True)
 
 
 def test(
@@ -63,7 +59,7 @@ def test(
     event_type: str | None = None,
     last: int | None = None,
     events: Iterable[Mapping[str, Any]] | None = None,
-) -> Call[Tested]:
+) -> ApiCall[Tested]:
     """How many of the last events, or of some that are given, satisfy a condition.
 
     Args:
@@ -79,5 +75,34 @@ def test(
         msg = "expected the last events or events to test on, found both"
         raise ClientError(None, INVALID, msg)
     tried = None if events is None else [*events]
-    body = {"condition": condition, **given(event_type=event_type, last=last, events=tried)}
-    return post(f"{_FOLDER}/test", lambda answer: read(Tested, answer), body, repeatable=True)
+    body = {"condition": condition, **without_none(event_type=event_type, last=last, events=tried)}
+    return post(f"{_FOLDER}/test", lambda answer: decode(Tested, answer), body, repeatable=True)
+
+
+def match(
+    event: Mapping[str, Any] | None = None, *, event_id: str | None = None, event_type: str | None = None
+) -> ApiCall[Matched]:
+    """Which active subscriptions an event satisfies, or would satisfy; nobody is notified.
+
+    Args:
+        event: What the event says; or else
+        event_id: The id of a published one.
+        event_type: Name of the event's type; by default its own, or the schemaless one.
+
+    Raises:
+        ClientError: "not-found", "quota" if there are too many subscriptions to try in one request.
+    """
+    body = _event(event, event_id, event_type)
+    return post(f"{_FOLDER}/match", lambda answer: decode(Matched, answer), body, repeatable=True)
+
+
+def _event(event: Mapping[str, Any] | None, event_id: str | None, event_type: str | None) -> dict[str, Any]:
+    """An event or its id, as the service wants it.
+
+    Raises:
+        ClientError: Neither is given, or both.
+    """
+    if (event is None) == (event_id is None):
+        msg = "expected an event or an event's id"
+        raise ClientError(None, INVALID, msg)
+    return without_none(event=event, event_id=event_id, event_type=event_type)

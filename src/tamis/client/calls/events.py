@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tamis.client.answers import Accepted, Advertisement, Conformity, Declared, Event
-from tamis.client.calls.base import JSON_LINES, Call, Listing, delete, get, given, put, under
+from tamis.client.calls.base import JSON_LINES, ApiCall, Listing, delete, get, put, under, without_none
+from tamis.client.decoding import decode, decode_items, member
 from tamis.client.errors import INVALID, ClientError
-from tamis.client.reading import items, member, read
+from tamis.client.models import Accepted, Advertisement, Conformity, Declared, Event
 
 
-def publish_lines(lines: bytes, event_type: str | None) -> Call[Accepted]:
+def publish_lines(lines: bytes, event_type: str | None) -> ApiCall[Accepted]:
     """Publish events that have ids, as JSON lines.
 
     It may be sent twice: the service knows events by their ids.
     """
-    return Call(
+    return ApiCall(
         "POST",
         "/v1/events",
-        lambda answer: read(Accepted, answer),
+        lambda answer: decode(Accepted, answer),
         {"type": event_type},
         lines,
         JSON_LINES,
@@ -27,13 +27,13 @@ def publish_lines(lines: bytes, event_type: str | None) -> Call[Accepted]:
     )
 
 
-def event(id: str) -> Call[Event]:
+def event(id: str) -> ApiCall[Event]:
     """One published event, with its notifications.
 
     Raises:
         ClientError: "not-found".
     """
-    return get(under("/v1/events", id), lambda answer: read(Event, answer))
+    return get(under("/v1/events", id), lambda answer: decode(Event, answer))
 
 
 def events(*, before: int | None = None, page: int = 100) -> Listing[Event]:
@@ -46,7 +46,7 @@ def events(*, before: int | None = None, page: int = 100) -> Listing[Event]:
     return Listing("/v1/events", Event, "before", {"limit": page}, before)
 
 
-def declare(event_type: Mapping[str, Any], *, dry_run: bool = False) -> Call[Declared]:
+def declare(event_type: Mapping[str, Any], *, dry_run: bool = False) -> ApiCall[Declared]:
     """Declare an event type, or change the one of that name.
 
     Args:
@@ -61,24 +61,33 @@ def declare(event_type: Mapping[str, Any], *, dry_run: bool = False) -> Call[Dec
         msg = f"expected an event type with a name, found the name {name!r}"
         raise ClientError(None, INVALID, msg)
     query = {"dry_run": True} if dry_run else {}
-    return put(under("/v1/event-types", name), lambda answer: read(Declared, answer), event_type, query)
+    return put(under("/v1/event-types", name), lambda answer: decode(Declared, answer), event_type, query)
 
 
-def event_type(name: str) -> Call[Declared]:
+def drop_event_type(name: str) -> ApiCall[None]:
+    """Forget an event type that has no subscriptions and no advertisements any more.
+
+    Raises:
+        ClientError: "not-found", or "conflict" if something needs it.
+    """
+    return delete(under("/v1/event-types", name))
+
+
+def event_type(name: str) -> ApiCall[Declared]:
     """A declared event type, as `EventType.from_dict` reads it, and the subscriptions that it refuses now.
 
     Raises:
         ClientError: "not-found".
     """
-    return get(under("/v1/event-types", name), lambda answer: read(Declared, answer))
+    return get(under("/v1/event-types", name), lambda answer: decode(Declared, answer))
 
 
-def event_types() -> Call[tuple[Mapping[str, Any], ...]]:
+def event_types() -> ApiCall[tuple[Mapping[str, Any], ...]]:
     """All declared event types, as `EventType.from_dict` reads them."""
     return get("/v1/event-types", lambda answer: tuple(member(answer, "items")))
 
 
-def advertise(id: str, condition: str, *, event_type: str | None = None) -> Call[Advertisement]:
+def advertise(id: str, condition: str, *, event_type: str | None = None) -> ApiCall[Advertisement]:
     """Say that all events of a publisher satisfy a condition.
 
     Args:
@@ -86,16 +95,16 @@ def advertise(id: str, condition: str, *, event_type: str | None = None) -> Call
         condition: What they satisfy.
         event_type: Name of their type.
     """
-    body = {"condition": condition, **given(event_type=event_type)}
-    return put(under("/v1/advertisements", id), lambda answer: read(Advertisement, answer), body)
+    body = {"condition": condition, **without_none(event_type=event_type)}
+    return put(under("/v1/advertisements", id), lambda answer: decode(Advertisement, answer), body)
 
 
-def advertisements() -> Call[tuple[Advertisement, ...]]:
-    """All advertisements."""
-    return get("/v1/advertisements", lambda answer: items(Advertisement, member(answer, "items")))
+def advertisements() -> ApiCall[tuple[Advertisement, ...]]:
+    """All advertisements of the tenant."""
+    return get("/v1/advertisements", lambda answer: decode_items(Advertisement, member(answer, "items")))
 
 
-def advertisement(id: str) -> Call[Conformity]:
+def advertisement(id: str) -> ApiCall[Conformity]:
     """One advertisement, and how many of the last events of its type are as it says.
 
     Raises:
@@ -104,7 +113,7 @@ def advertisement(id: str) -> Call[Conformity]:
     return get(under("/v1/advertisements", id), _conformity)
 
 
-def withdraw(id: str) -> Call[None]:
+def withdraw(id: str) -> ApiCall[None]:
     """Take an advertisement back.
 
     Raises:
@@ -115,4 +124,4 @@ def withdraw(id: str) -> Call[None]:
 
 def _conformity(answer: Any) -> Conformity:
     counts = {name: member(answer, name) for name in ("events", "conforming")}
-    return read(Conformity, {"advertisement": answer, **counts}, "Advertisement")
+    return decode(Conformity, {"advertisement": answer, **counts}, "Advertisement")

@@ -1,21 +1,31 @@
-"""Calls about notifications, and about what could not be delivered or matched."""
+"""Calls about notifications, webhooks, and what could not be delivered or matched."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
-from tamis.client.answers import DeadLetter, FailedDelivery, Notification, Page, Trace
-from tamis.client.calls.base import Call, Listing, get, page, post, under
-from tamis.client.reading import read
+from tamis.client.calls.base import ApiCall, Listing, get, moment, page, post, under, without_none
+from tamis.client.decoding import decode
+from tamis.client.models import (
+    DeadLetter,
+    FailedDelivery,
+    Notification,
+    Page,
+    Replayed,
+    Trace,
+    WebhookStatus,
+)
 
 _FOLDER = "/v1/notifications"
+_WEBHOOKS = "/v1/webhooks"
 STREAM = f"{_FOLDER}/stream"
 
 
 def poll(
     after: int, *, subscription: str | None = None, limit: int = 1000, wait_seconds: float = 0.0
-) -> Call[Page[Notification]]:
+) -> ApiCall[Page[Notification]]:
     """The next notifications after a cursor, in the order of `seq`.
 
     Args:
@@ -31,7 +41,7 @@ def poll(
     return replace(get(_FOLDER, _page, query), wait_seconds=wait_seconds)
 
 
-def newest(*, subscription: str | None = None) -> Call[int]:
+def newest(*, subscription: str | None = None) -> ApiCall[int]:
     """The cursor behind the newest notification: what comes after it is yet to come.
 
     Args:
@@ -40,7 +50,7 @@ def newest(*, subscription: str | None = None) -> Call[int]:
     return get(_FOLDER, _newest, {"newest": True, "limit": 1, "subscription": subscription})
 
 
-def notification(id: str) -> Call[Trace]:
+def notification(id: str) -> ApiCall[Trace]:
     """Everything about one notification: its event, the subscription as it was, attempts to deliver it.
 
     Raises:
@@ -49,19 +59,74 @@ def notification(id: str) -> Call[Trace]:
     return get(under(_FOLDER, id), _trace)
 
 
-def failed_deliveries(*, after: int | None = None, page: int = 100) -> Listing[FailedDelivery]:
+def failed_deliveries(
+    *,
+    subscription: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    after: int | None = None,
+    page: int = 100,
+) -> Listing[FailedDelivery]:
     """Notifications that their webhooks did not take, page after page as they are asked for.
 
     Args:
+        subscription: Only those of this subscription.
+        since: Only those given up at this time or later.
+        until: Only those given up before this time.
         after: Only those after this cursor.
         page: How many are fetched at a time.
     """
-    return Listing("/v1/deliveries/failed", FailedDelivery, "after", {"limit": page}, after)
+    times = {"since": since and moment(since), "until": until and moment(until)}
+    query = {"subscription": subscription, **times, "limit": page}
+    return Listing("/v1/deliveries/failed", FailedDelivery, "after", query, after)
 
 
-def replay(notification_id: str) -> Call[None]:
+def replay(notification_id: str) -> ApiCall[None]:
     """Deliver a notification by webhook once more, under the same id."""
     return post(under("/v1/deliveries", notification_id, "replay"), _nothing)
+
+
+def replay_many(
+    *, subscription: str | None = None, since: datetime | None = None, until: datetime | None = None
+) -> ApiCall[Replayed]:
+    """Deliver all failed deliveries once more, or some.
+
+    Args:
+        subscription: Only those of this subscription.
+        since: Only those given up at this time or later.
+        until: Only those given up before this time.
+    """
+    body = without_none(subscription=subscription, since=since, until=until)
+    return post("/v1/deliveries/replay", lambda answer: decode(Replayed, answer), body)
+
+
+def webhooks(*, state: str | None = None, after: str | None = None, page: int = 500) -> Listing[WebhookStatus]:
+    """Webhooks in the order of their subscriptions' ids, page after page as they are asked for.
+
+    Args:
+        state: Only those in this state: "pending", "confirmed", "paused" or "refused".
+        after: Only those whose ids come after this one.
+        page: How many are fetched at a time.
+    """
+    return Listing(_WEBHOOKS, WebhookStatus, "after", {"state": state, "limit": page}, after)
+
+
+def webhook(id: str) -> ApiCall[WebhookStatus]:
+    """The webhook of a subscription.
+
+    Raises:
+        ClientError: "not-found".
+    """
+    return get(under(_WEBHOOKS, id), lambda answer: decode(WebhookStatus, answer))
+
+
+def resume_webhook(id: str) -> ApiCall[WebhookStatus]:
+    """Ask the receiver of a paused or refused webhook again whether it agrees; if so, it gets what has waited.
+
+    Raises:
+        ClientError: "not-found", or "conflict" if it is neither paused nor refused.
+    """
+    return post(under(_WEBHOOKS, id, "resume"), lambda answer: decode(WebhookStatus, answer))
 
 
 def dead_letters(*, before: int | None = None, page: int = 100) -> Listing[DeadLetter]:
@@ -74,7 +139,7 @@ def dead_letters(*, before: int | None = None, page: int = 100) -> Listing[DeadL
     return Listing("/v1/dead-letters", DeadLetter, "before", {"limit": page}, before)
 
 
-def replay_dead_letter(id: str) -> Call[None]:
+def replay_dead_letter(id: str) -> ApiCall[None]:
     """Match a dead letter once more, after what was wrong has been put right."""
     return post(under("/v1/dead-letters", id, "replay"), _nothing)
 
@@ -90,8 +155,8 @@ def _newest(answer: Any) -> int:
 
 
 def _trace(answer: Any) -> Trace:
-    rest = {key: answer[key] for key in ("event", "subscription", "attempts") if key in answer}
-    return read(Trace, {"notification": answer, **rest}, "Notification")
+    rest = {key: answer[key] for key in ("event", "subscription", "attempts", "delivery") if key in answer}
+    return decode(Trace, {"notification": answer, **rest}, "Notification")
 
 
 def _nothing(answer: Any) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from tamis.client.answers import Change, Imported, Subscribed, Subscription
-from tamis.client.calls.base import JSON_LINES, Call, Listing, as_json, delete, get, given, post, under
+from tamis.client.calls.base import JSON_LINES, ApiCall, Listing, as_json, delete, get, post, under, without_none
+from tamis.client.decoding import decode, decode_items, member
 from tamis.client.errors import INVALID, ClientError
-from tamis.client.reading import items, member, read
+from tamis.client.models import Change, Imported, Subscribed, Subscription
 
 _FOLDER = "/v1/subscriptions"
 KEEP: Any = object()
@@ -27,11 +27,11 @@ def subscribe(
     valid_for: timedelta | None = None,
     valid_from: datetime | None = None,
     expires: datetime | None = None,
-) -> Call[Subscribed]:
+) -> ApiCall[Subscribed]:
     """Ask to be notified of events that satisfy a condition.
 
-    It is sent once: if the connection breaks before the answer, the subscription may be there, but nobody has its
-    ticket; it ends with its validity.
+    It is sent once: if the connection breaks before the answer, the subscription may exist without anyone who
+    holds its ticket; it ends with its validity.
 
     Args:
         condition: What to wait for.
@@ -40,7 +40,7 @@ def subscribe(
         label: What people call it.
         priority: Higher ones are reported first.
         webhook: Where to send notifications; without it, they are asked for.
-        valid_for: How long, from now; by default what the service says, a day.
+        valid_for: How long, from now; by default what the service says; a day, unless its settings say otherwise.
         valid_from: When it starts, by default at once.
         expires: When it ends, in place of `valid_for`.
 
@@ -51,18 +51,18 @@ def subscribe(
         ClientError: "condition" with its problems, "conflict" if the id is taken, "quota".
     """
     delivery = None if webhook is None else {"kind": "webhook", "url": webhook}
-    more = given(id=id, event_type=event_type, label=label, priority=priority, delivery=delivery)
-    times = _validity(valid_for, expires) | given(valid_from=valid_from)
-    return post(_FOLDER, lambda answer: read(Subscribed, answer), {"condition": condition, **more, **times})
+    more = without_none(id=id, event_type=event_type, label=label, priority=priority, delivery=delivery)
+    times = _validity(valid_for, expires) | without_none(valid_from=valid_from)
+    return post(_FOLDER, lambda answer: decode(Subscribed, answer), {"condition": condition, **more, **times})
 
 
-def subscription(id: str) -> Call[Subscription]:
+def subscription(id: str) -> ApiCall[Subscription]:
     """One subscription.
 
     Raises:
         ClientError: "not-found".
     """
-    return get(under(_FOLDER, id), _read)
+    return get(under(_FOLDER, id), _subscription)
 
 
 def subscriptions(
@@ -88,7 +88,7 @@ def subscriptions(
 
 def change(
     id: str,
-    ticket: str | None,
+    ticket: str | None = None,
     *,
     condition: str = KEEP,
     event_type: str = KEEP,
@@ -96,12 +96,12 @@ def change(
     priority: int = KEEP,
     valid_from: datetime | None = KEEP,
     expires: datetime | None = KEEP,
-) -> Call[Subscription]:
+) -> ApiCall[Subscription]:
     """Change what is given of a subscription, and leave the rest.
 
     Args:
         id: Of the subscription.
-        ticket: That of the subscription.
+        ticket: That of the subscription; an administrator needs none.
         condition: What to wait for from now on.
         event_type: Name of the type of the events.
         label: What people call it; None for nothing.
@@ -120,37 +120,39 @@ def change(
     }
     fields |= {"valid_from": valid_from, "expires": expires}
     body = as_json({name: value for name, value in fields.items() if value is not KEEP})
-    return Call("PATCH", under(_FOLDER, id), _read, body=body, ticket=ticket, repeatable=True)
+    return ApiCall("PATCH", under(_FOLDER, id), _subscription, body=body, ticket=ticket, repeatable=True)
 
 
 def renew(
-    id: str, ticket: str | None, *, valid_for: timedelta | None = None, expires: datetime | None = None
-) -> Call[Subscription]:
+    id: str, ticket: str | None = None, *, valid_for: timedelta | None = None, expires: datetime | None = None
+) -> ApiCall[Subscription]:
     """Make a subscription last longer.
 
     Args:
         id: Of the subscription.
-        ticket: That of the subscription.
-        valid_for: How long, from now; by default what the service says, a day.
+        ticket: That of the subscription; an administrator needs none.
+        valid_for: How long, from now; by default what the service says; a day, unless its settings say otherwise.
         expires: When it ends, in place of `valid_for`.
 
     Raises:
         ClientError: "not-found" if it has ended, "forbidden" without the right ticket.
     """
-    return post(under(_FOLDER, id, "renew"), _read, _validity(valid_for, expires), ticket=ticket, repeatable=True)
+    return post(
+        under(_FOLDER, id, "renew"), _subscription, _validity(valid_for, expires), ticket=ticket, repeatable=True
+    )
 
 
-def pause(id: str, ticket: str | None) -> Call[Subscription]:
+def pause(id: str, ticket: str | None = None) -> ApiCall[Subscription]:
     """Leave a subscription out of matching until `resume`."""
-    return post(under(_FOLDER, id, "pause"), _read, ticket=ticket, repeatable=True)
+    return post(under(_FOLDER, id, "pause"), _subscription, ticket=ticket, repeatable=True)
 
 
-def resume(id: str, ticket: str | None) -> Call[Subscription]:
+def resume(id: str, ticket: str | None = None) -> ApiCall[Subscription]:
     """Match a paused subscription again."""
-    return post(under(_FOLDER, id, "resume"), _read, ticket=ticket, repeatable=True)
+    return post(under(_FOLDER, id, "resume"), _subscription, ticket=ticket, repeatable=True)
 
 
-def unsubscribe(id: str, ticket: str | None) -> Call[None]:
+def unsubscribe(id: str, ticket: str | None = None) -> ApiCall[None]:
     """End a subscription.
 
     Raises:
@@ -159,12 +161,14 @@ def unsubscribe(id: str, ticket: str | None) -> Call[None]:
     return delete(under(_FOLDER, id), ticket=ticket)
 
 
-def history(id: str) -> Call[tuple[Change, ...]]:
+def history(id: str) -> ApiCall[tuple[Change, ...]]:
     """Every change of a subscription, the oldest first."""
-    return get(under(_FOLDER, id, "history"), lambda answer: items(Change, member(answer, "items")))
+    return get(under(_FOLDER, id, "history"), lambda answer: decode_items(Change, member(answer, "items")))
 
 
-def import_many(records: Iterable[Mapping[str, Any] | Subscription], *, replace: bool = False) -> Call[Imported]:
+def import_many(
+    records: Iterable[Mapping[str, Any] | Subscription], *, replace: bool = False
+) -> ApiCall[Imported]:
     """Add many subscriptions at once.
 
     It is sent once: the tickets of an answer that is lost cannot be had again.
@@ -180,16 +184,16 @@ def import_many(records: Iterable[Mapping[str, Any] | Subscription], *, replace:
     lines = [as_json(_record(each)) + b"\n" for each in records]
     path = f"{_FOLDER}/import"
     query = {"replace": True} if replace else {}
-    return Call("POST", path, lambda answer: read(Imported, answer), query, b"".join(lines), JSON_LINES)
+    return ApiCall("POST", path, lambda answer: decode(Imported, answer), query, b"".join(lines), JSON_LINES)
 
 
-def export() -> Call[Subscription]:
+def export() -> ApiCall[Subscription]:
     """All subscriptions, one after the other as they arrive; `import_many` takes them."""
-    return get(f"{_FOLDER}/export", _read)
+    return get(f"{_FOLDER}/export", _subscription)
 
 
-def _read(answer: Any) -> Subscription:
-    return read(Subscription, answer)
+def _subscription(answer: Any) -> Subscription:
+    return decode(Subscription, answer)
 
 
 def _validity(valid_for: timedelta | None, expires: datetime | None) -> dict[str, Any]:
@@ -202,7 +206,7 @@ def _validity(valid_for: timedelta | None, expires: datetime | None) -> dict[str
         msg = "expected valid_for or expires, found both"
         raise ClientError(None, INVALID, msg)
     if valid_for is None:
-        return given(expires=expires)
+        return without_none(expires=expires)
     seconds = valid_for.total_seconds()
     return {"valid_for": int(seconds) if seconds.is_integer() else seconds}
 
@@ -213,7 +217,7 @@ def _record(record: Mapping[str, Any] | Subscription) -> Mapping[str, Any]:
         return record
     url = record.delivery.url
     delivery = {"kind": record.delivery.kind, **({} if url is None else {"url": url})}
-    return given(
+    return without_none(
         id=record.id,
         condition=record.condition,
         event_type=record.event_type,
@@ -221,5 +225,6 @@ def _record(record: Mapping[str, Any] | Subscription) -> Mapping[str, Any]:
         priority=record.priority,
         valid_from=record.valid_from,
         expires=record.expires,
+        state=record.state,
         delivery=delivery,
     )

@@ -1,7 +1,18 @@
 """`bitslice`: masks over a batch of events, in an immutable index.
 
-One bit an event: for each predicate a mask of the events that satisfy it, for each subscription a few words ANDed.
-Subscriptions are filed under the predicates that the fewest events satisfy, so that whole groups are skipped.
+One bit an event: each predicate has a mask of the events that satisfy it, each subscription ANDs a few of these.
+Subscriptions are placed under the predicates that the fewest events satisfy, so that whole groups are skipped.
+`docs/bitslice.md` draws one small example through all steps, and has a glossary.
+
+Building (`build.py`), each step a module with its compiled loops in `kernels/` under the same name:
+
+    formulas ─▶ disjuncts ─▶ cells ─▶ cell_ranges ─▶ placement ─▶ groups ─▶ entries ─▶ attribute_pairs,
+                                                                              coarse_bitmaps, residual_program
+
+Matching, all in `kernels/`:
+
+    batch ─▶ visits ─▶ search, event by event ──┐
+                  └──▶ masks, many events ──────┴─▶ verify ─▶ pairs
 """
 
 from __future__ import annotations
@@ -10,33 +21,40 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tamis.arrays import I64, AnyArray
 from tamis.engines.base import Matches, Stats, frame_of
 from tamis.engines.bitslice.build import build_index
-from tamis.engines.bitslice.handle import Handle, candidates_with, handle_of, search_with
-from tamis.engines.bitslice.layout import Bodies, Cells, Couples, Groups, Index, Outline, Program, Spans
-from tamis.engines.bitslice.masks import CHUNK, STRIP, Tables
-from tamis.engines.bitslice.program import new_memory
-from tamis.engines.bitslice.search import State
+from tamis.engines.bitslice.kernels.handle import (
+    Handle,
+    count_candidates_with_handle,
+    new_handle,
+    search_with_handle,
+)
+from tamis.engines.bitslice.kernels.masks import CHUNK, STRIP, MaskTables
+from tamis.engines.bitslice.kernels.search import SearchState
+from tamis.engines.bitslice.layout import PARTS, IndexArrays, stored_name
 from tamis.engines.encoding import Encoder
 from tamis.engines.forest import Forest, forest_of
+from tamis.engines.formula_program import new_memory
 from tamis.events.batch import EventBatch
-from tamis.language.formula import Formula
-from tamis.predicates.base import Frame
+from tamis.formulas.formula import Formula
+from tamis.formulas.predicates.base import Frame
 from tamis.statistics import Statistics
 
-PAIRS = 1 << 12
-"""Room for pairs to begin with."""
-_FEWEST = 2
-"""Events of a group from which masks can be worth while."""
-_PROBES = "probes."
+_FIRST_ROOM = 1 << 12
+"""Room for pairs in the first match."""
+_FEWEST_EVENTS = 2
+"""Events of a group from which masks can cost less than a search event by event."""
+_PATTERN_INDEX = "probes."
+"""How the names of stored arrays begin that are of the encoder's pattern index."""
 
 
 class Bitslice:
     """The engine."""
 
     name = "bitslice"
+    dynamic = False
 
     def build(self, formulas: Sequence[Formula], statistics: Statistics | None = None) -> BitsliceIndex:
         """An index with formula i in slot i."""
@@ -47,101 +65,112 @@ class Bitslice:
 class BitsliceIndex:
     """Formulas in slots, ready to be matched; several threads may match at the same time."""
 
-    def __init__(self, forest: Forest, index: Index, probes: Mapping[str, npt.NDArray[Any]] | None = None) -> None:
+    def __init__(
+        self, forest: Forest, index: IndexArrays, pattern_index: Mapping[str, AnyArray] | None = None
+    ) -> None:
         self.forest = forest
         self.index = _read_only(index)
-        self.fewest = _FEWEST
-        self._encoder = Encoder(forest.axes, forest.tests, probes)
+        self.fewest = _FEWEST_EVENTS
+        self._encoder = Encoder(forest.axes, forest.tests, pattern_index, Bitslice().build)
+        # Handles that no search uses. `pop` and `append` of a list are atomic, so threads need no lock.
         self._spare: list[Handle] = []
-        self._room = PAIRS
+        self._room = _FIRST_ROOM
 
     def match(self, events: EventBatch | Frame) -> Matches:
         """All pairs, in no particular order."""
-        encoded = self._encoder.encode(frame_of(events))
+        encoded: Any = tuple(self._encoder.encode(frame_of(events)))
         handle = self._handle()
-        rows, slots, count = search_with(handle, tuple(encoded), self.fewest, self._room)
+        rows, slots, count = search_with_handle(handle, encoded, self.fewest, self._room)
         self._spare.append(handle)
         if count > self._room:
             self._room = count + count // 4
-        if 2 * count < len(rows):
+        if 2 * count < len(rows):  # whoever keeps the pairs shall not keep a mostly empty buffer
             return Matches(rows[:count].copy(), slots[:count].copy())
         return Matches(rows[:count], slots[:count])
 
-    def estimate(self, events: EventBatch | Frame) -> npt.NDArray[np.int64]:
+    def estimate(self, events: EventBatch | Frame) -> I64:
         """As `Estimating`: the entries of the groups that an event visits."""
-        encoded = self._encoder.encode(frame_of(events))
+        encoded: Any = tuple(self._encoder.encode(frame_of(events)))
         handle = self._handle()
-        found = np.asarray(candidates_with(handle, tuple(encoded)))
+        counts = np.asarray(count_candidates_with_handle(handle, encoded))
         self._spare.append(handle)
-        return found
+        return counts
 
     def _handle(self) -> Handle:
-        """For one search; whoever is done with it puts it back."""
-        return self._spare.pop() if self._spare else handle_of(self.index, self._new_state())
+        """A handle for one search, which puts it back to `_spare` afterwards."""
+        return self._spare.pop() if self._spare else new_handle(self.index, self._new_state())
 
-    def _new_state(self) -> State:
+    def _new_state(self) -> SearchState:
         index = self.index
         tests = len(self.forest.tests)
-        rows, spans = len(index.cells.axis_of) + tests, len(index.spans.lows)
+        rows, ranges = len(index.cells.axis_of) + tests, len(index.ranges.lows)
         words = STRIP // 64
-        return State(
-            np.concatenate([index.cells.bases[:-1], np.zeros(tests, np.int32), np.ones(1, np.int32)]),
-            np.concatenate([np.zeros(len(index.cells.counts), np.uint8), np.ones(1, np.uint8)]),
-            np.zeros(len(index.groups.runs) - 1, np.int32),
-            np.full(tests, -1, np.int32),
-            np.concatenate([index.cells.widths[:-1], np.zeros(tests + 1, np.uint8)]).astype(np.int32),
-            np.zeros(spans, np.uint8),
-            Tables(
-                np.zeros(rows * words, np.uint64),
-                np.zeros(spans * words, np.uint64),
-                np.zeros(words, np.uint64),
-                np.zeros(STRIP + 64, np.int32),
-                np.zeros(2 * CHUNK, np.int32),
-                np.zeros(2 * CHUNK * words, np.uint64),
+        return SearchState(
+            rows=np.concatenate([index.cells.bases[:-1], np.zeros(tests, np.int32), np.ones(1, np.int32)]),
+            cells=np.concatenate([np.zeros(len(index.cells.counts), np.uint8), np.ones(1, np.uint8)]),
+            counts=np.zeros(len(index.groups.runs) - 1, np.int32),
+            test_lines=np.full(tests, -1, np.int32),
+            widths=np.concatenate([index.cells.widths[:-1], np.zeros(tests + 1, np.uint8)]).astype(np.int32),
+            verdicts=np.zeros(ranges, np.uint8),
+            tables=MaskTables(
+                rows=np.zeros(rows * words, np.uint64),
+                ranges=np.zeros(ranges * words, np.uint64),
+                full=np.zeros(words, np.uint64),
+                set_bits=np.zeros(STRIP + 64, np.int32),
+                survivors=np.zeros(2 * CHUNK, np.int32),
+                masks=np.zeros(2 * CHUNK * words, np.uint64),
             ),
-            new_memory(index.program),
+            memory=new_memory(index.program, tests),
         )
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """All arrays of the index, by name, to be saved."""
-        probes = {f"{_PROBES}{name}": array for name, array in self._encoder.tests.arrays().items()}
-        return self._own_arrays() | probes
+    def arrays(self) -> dict[str, AnyArray]:
+        """All arrays of the index, under the names by which they are stored."""
+        pattern_index = {f"{_PATTERN_INDEX}{name}": array for name, array in self._encoder.tests.arrays().items()}
+        return self._own_arrays() | pattern_index
 
-    def _own_arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def _own_arrays(self) -> dict[str, AnyArray]:
         parts = self.index._asdict().items()
-        return {f"{part}.{name}": array for part, arrays in parts for name, array in arrays._asdict().items()}
+        return {stored_name(part, name): array for part, some in parts for name, array in some._asdict().items()}
 
     @classmethod
-    def from_arrays(cls, forest: Forest, arrays: Mapping[str, npt.NDArray[Any]]) -> BitsliceIndex:
-        """The index that was saved; arrays may be maps of files."""
-        parts = zip(Index._fields, (Cells, Spans, Bodies, Groups, Outline, Couples, Program), strict=True)
-        index = Index(*(kind(*(arrays[f"{part}.{name}"] for name in kind._fields)) for part, kind in parts))
-        probes = {name.removeprefix(_PROBES): array for name, array in arrays.items() if name.startswith(_PROBES)}
-        return cls(forest, index, probes)
+    def from_arrays(cls, forest: Forest, arrays: Mapping[str, AnyArray]) -> BitsliceIndex:
+        """The index of stored arrays, which may be maps of files."""
+        parts = zip(IndexArrays._fields, PARTS, strict=True)
+        index = IndexArrays(
+            *(kind(*(arrays[stored_name(part, name)] for name in kind._fields)) for part, kind in parts)
+        )
+        pattern_index = {
+            name.removeprefix(_PATTERN_INDEX): array
+            for name, array in arrays.items()
+            if name.startswith(_PATTERN_INDEX)
+        }
+        return cls(forest, index, pattern_index)
 
     def stats(self) -> Stats:
-        """What it holds."""
+        """How many parts of each kind there are, and the bytes of each array."""
+        groups = len(self.index.groups.runs) - 1
         counts = {
             "subscriptions": len(self.forest),
-            "entries": len(self.index.bodies.slots),
-            "groups": len(self.index.groups.runs) - 1,
+            "entries": len(self.index.entries.slots),
+            "groups": groups,
             "runs": len(self.index.groups.run_lows),
-            "spans": len(self.index.spans.lows),
+            "cell_ranges": len(self.index.ranges.lows),
             "axes": len(self.forest.axes),
             "tests": len(self.forest.tests),
             "nodes": len(self.index.program.least),
-            "couples": len(self.index.groups.runs) - 1 - int(self.index.couples.first_group[0]),
-            "outlines": int(np.count_nonzero(np.diff(self.index.outline.firsts))),
+            "attribute_pairs": groups - int(self.index.attribute_pairs.first_group[0]),
+            "coarse_bitmaps": int(np.count_nonzero(np.diff(self.index.bitmaps.firsts))),
         }
         return Stats(counts, {name: int(array.nbytes) for name, array in self._own_arrays().items()})
 
 
-def _read_only(index: Index) -> Index:
-    """The same arrays, all read-only as those of a snapshot are: kernels are compiled once for both."""
-    return Index(*(type(part)(*(_view(array) for array in part)) for part in index))
+def _read_only(index: IndexArrays) -> IndexArrays:
+    """The same arrays, all read-only, as those of a snapshot are, so that kernels are compiled once for both."""
+    parts: Any = index
+    return IndexArrays(*(kind(*map(_read_only_view, part)) for kind, part in zip(PARTS, parts, strict=True)))
 
 
-def _view(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    view = array.view(np.ndarray)
+def _read_only_view(array: AnyArray) -> AnyArray:
+    view = array.view(np.ndarray)  # without the subclass of a map
     view.flags.writeable = False
     return view

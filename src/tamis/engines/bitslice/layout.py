@@ -1,207 +1,240 @@
-"""The arrays of a bitslice index, and what they say to each other.
+"""The arrays of a bitslice index, and how they refer to each other.
 
-Events have *rows*: an axis with C cells owns rows base ... base + C; an event is in row base if the axis is NULL,
-in row base + c if its value is in cell c. Row 0 holds no event, row 1 all; each test of another kind owns one row
-behind those of the axes. A *span* (low, high) is what a predicate is to an index: an event is in it if its row of
-that axis is above low and not above high. Equal spans are one, so bodies name spans by number.
+*Rows.* Everything that an event can satisfy is a row of one table of masks, with one bit for each event of a
+batch:
 
-A subscription stands in the index as one entry, or as several if it is filed under several predicates. An entry
-is a conjunction of spans, its body, then perhaps a residual formula. A group is the set of entries that one access
-predicate leads to; within a group, entries that need much the same second predicate are a run.
+    row 0                    no event
+    row 1                    every event
+    rows base ... base + C   an axis with C cells: row `base` has the events in which the axis is NULL,
+                             row `base + c` those whose value is in cell c, c = 1 ... C
+    one row for each test    patterns and other tests that are no intervals, after the rows of all axes
+
+*Cell ranges.* A predicate is a cell range (low, high]: an event is in it if its row of that axis is above low and
+at most high. A range that admits NULL has low = 0, below all rows. Equal ranges are stored once, and entries refer
+to them by number.
+
+*Entries.* A subscription stands in the index as one entry, or as several if it is placed under several predicates.
+An entry is a conjunction of cell ranges, then perhaps a residual formula. A *group* is the set of entries that one
+access predicate leads to; within a group, entries that need similar second predicates form a *run*.
+
+Offsets are stored as in Arrow: `firsts` has one element more than there are owners, and owner i has the elements
+`firsts[i]` up to, but without, `firsts[i + 1]`.
+
+`docs/bitslice.md` draws these arrays for one small example.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
+from tamis.arrays import F64, I32, I64, U8, U16, U32, U64
+from tamis.engines.formula_program import FormulaProgram
 
-Ints: TypeAlias = npt.NDArray[np.int64]
-Shorts: TypeAlias = npt.NDArray[np.int32]
-Bytes: TypeAlias = npt.NDArray[np.uint8]
-Words: TypeAlias = npt.NDArray[np.uint64]
-Numbers: TypeAlias = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
-Floats: TypeAlias = npt.NDArray[np.float64]
+RangeNumbers: TypeAlias = U16 | U32
+"""Numbers of cell ranges, in two bytes where there are few enough."""
 
-NOTHING = (1 << 31) - 1
-"""In place of a node: there is none."""
+NO_NODE = (1 << 31) - 1
+"""In place of the number of a node or leaf: there is none."""
 
 
-class Cells(NamedTuple):
+class AxisCells(NamedTuple):
     """The cells of every axis.
 
-    bases: per axis and one more, its first row. The one more stands for rows 0 and 1.
-    counts: per axis, its number of cells.
-    cut_firsts: per axis and one more, its part of `cuts`.
-    cuts: rising per axis; a value is in cell 1 + the number of cuts at or below its coordinate.
-    widths: per axis and one more, how many words an interval's exact ends take in a body: 0 if cells say it all.
-    axis_of: per row of an axis, the axis.
+    bases: int32[axes + 1]: the axis' first row, that of NULL; at the end, the first row of the tests.
+    counts: int32[axes]: number of cells.
+    cut_firsts: int64[axes + 1]: the axis' part of `cuts`.
+    cuts: int64[...]: rising in each axis; a value is in cell 1 + the number of cuts at or below its coordinate.
+    widths: uint8[axes + 1]: how many 32-bit words the exact bounds of an interval take in an entry: 0 where all
+        bounds are cuts, so that cells are exact; else 2 or 4. The last element belongs to no axis and is 0.
+    axis_of: int32[rows of axes]: the axis of a row; the number of axes for rows 0 and 1.
     """
 
-    bases: Shorts
-    counts: Shorts
-    cut_firsts: Ints
-    cuts: Ints
-    widths: Bytes
-    axis_of: Shorts
+    bases: I32
+    counts: I32
+    cut_firsts: I64
+    cuts: I64
+    widths: U8
+    axis_of: I32
 
 
-class Spans(NamedTuple):
-    """The different spans.
+class CellRanges(NamedTuple):
+    """The different cell ranges, sorted by axis.
 
-    lows, highs: rows.
-    axes: whose rows; of test t that is the number of axes + t.
-    inner_lows, inner_highs: the rows between which an event is inside of every interval that this is the span of;
-        events between them and the ends of the span must be compared with the interval's exact ends.
+    lows, highs: int32[ranges]: rows.
+    axes: int32[ranges]: whose rows; of test t that is the number of axes + t.
+    inner_lows, inner_highs: int32[ranges]: an event whose row is in (inner_low, inner_high] satisfies every
+        interval with this cell range. An event in the range, but not there, is in one of its outermost cells and
+        must be compared with the exact bounds of the interval.
     """
 
-    lows: Shorts
-    highs: Shorts
-    axes: Shorts
-    inner_lows: Shorts
-    inner_highs: Shorts
+    lows: I32
+    highs: I32
+    axes: I32
+    inner_lows: I32
+    inner_highs: I32
 
 
-class Bodies(NamedTuple):
-    """The entries, those of a group beside each other.
+class EntryArrays(NamedTuple):
+    """The entries, those of a group next to each other.
 
-    slots: per entry, whose it is.
-    firsts: per entry and one more, its part of `spans`.
-    spans: the conjunction, most selective first.
-    word_firsts: per entry, its first word.
-    words: the exact ends of intervals, in the order of the spans: low and high, in 32 or 64 bits each.
-    residuals: per entry, a node or leaf of the program that must hold too, or NOTHING; empty if no entry has one.
-    unless: per entry, a node or leaf that tells that an earlier entry of the slot reports the event, or NOTHING;
-        empty if no entry has one.
+    slots: int32[entries]: the subscription.
+    firsts: [entries + 1]: the entry's part of `ranges`.
+    ranges: [...]: the conjunction, most selective range first.
+    bound_firsts: [entries]: the entry's first word in `bounds`.
+    bounds: int32[...]: the exact bounds of intervals, in the order of the ranges: low and high, both inside, in as
+        many words as `AxisCells.widths` says.
+    residuals: int32[entries]: a node or leaf of the program that must hold, too, or NO_NODE; empty if no entry has
+        one.
+    guards: int32[entries]: a node or leaf that holds if an earlier entry of the same slot reports the event, so
+        that this one must not (deduplication guard), or NO_NODE; empty if no entry has one.
     """
 
-    slots: Shorts
-    firsts: Shorts | Ints
-    spans: Numbers
-    word_firsts: Shorts | Ints
-    words: Shorts
-    residuals: Shorts
-    unless: Shorts
+    slots: I32
+    firsts: I32 | I64
+    ranges: RangeNumbers
+    bound_firsts: I32 | I64
+    bounds: I32
+    residuals: I32
+    guards: I32
 
 
 class Groups(NamedTuple):
-    """How an event finds the groups to visit, and what a group is made of.
+    """How an event finds the groups to visit, and what a group consists of.
 
-    runs: per group and one more, its part of the runs.
-    run_entries: per run and one more, its part of the entries.
-    run_lows, run_highs, run_axes: per run, the rows of a span that all its entries need too, and whose rows they
-        are; (0, 1) and the number of axes and tests if there is none.
-    cell_firsts: per row of an axis and one more, its part of `cell_groups`: the groups to visit for an event in
-        that row; row 0 has the groups that every event visits.
-    cell_groups: groups.
-    point_firsts: per axis and one more, its part of `points`.
-    points: rising per axis; the group of point i is `first_point + i`.
-    first_point: one number.
-    test_groups: per test, its group, or -1.
-    null_axes: the axes that have groups for NULL.
-    span_firsts, spans: per group and one more, its part of the spans that its bodies name, by axis.
+    runs: int32[groups + 1]: the group's part of the runs.
+    run_entries: int32[runs + 1]: the run's part of the entries.
+    run_lows, run_highs, run_axes: int32[runs]: a cell range that contains the second range of every entry of the
+        run, and its axis; (0, 1] and the number of axes and tests if there is none.
+    cell_firsts: int32[rows of axes + 1]: the row's part of `cell_groups`.
+    cell_groups: int32[...]: the groups that an event in that row visits; under row 0 those that all events visit.
+    point_firsts: int32[axes + 1]: the axis' part of `points`.
+    points: int64[...]: coordinates, rising in each axis; the group of point i is `first_point + i`.
+    first_point: int32[1].
+    test_groups: int32[tests]: the group of a test, or -1.
+    null_axes: int32[...]: the axes that have groups for NULL.
+    range_firsts: int64[groups + 1]: the group's part of `ranges`.
+    ranges: [...]: the cell ranges that the group's entries refer to, each once, by axis.
     """
 
-    runs: Shorts
-    run_entries: Shorts
-    run_lows: Shorts
-    run_highs: Shorts
-    run_axes: Shorts
-    cell_firsts: Shorts
-    cell_groups: Shorts
-    point_firsts: Shorts
-    points: Ints
-    first_point: Shorts
-    test_groups: Shorts
-    null_axes: Shorts
-    span_firsts: Ints
-    spans: Numbers
+    runs: I32
+    run_entries: I32
+    run_lows: I32
+    run_highs: I32
+    run_axes: I32
+    cell_firsts: I32
+    cell_groups: I32
+    point_firsts: I32
+    points: I64
+    first_point: I32
+    test_groups: I32
+    null_axes: I32
+    range_firsts: I64
+    ranges: RangeNumbers
 
 
-class Outline(NamedTuple):
-    """Bits of entries, for one event at a time; `tamis.engines.bitslice.outline` says of which groups.
+class CoarseBitmaps(NamedTuple):
+    """Bits of entries of large groups, to search for one event (`tamis.engines.bitslice.coarse_bitmaps`).
 
-    lines: per row of an axis, which line of the axis it is in; that of NULL is 0.
-    firsts: per group and one more, its part of `axes`; a group without axes has no outline.
-    axes: the axes that tell something.
-    line_firsts: per element of `axes`, the first word of line 0 of that axis.
-    costs: per group, what it takes to search it for one event, in ns.
-    bits: a line is a bit for each entry of the group, 1 if events in that line may satisfy it.
+    coarse_cells: int32[rows of axes]: the coarse cell of a row, counted from 0 for NULL in each axis.
+    firsts: int64[groups + 1]: the group's part of `axes`; a group without axes has no bitmaps.
+    axes: int32[...]: the axes that have bitmaps.
+    bitmap_firsts: int64[len(axes)]: the first word of that axis' bitmap of coarse cell 0; the others follow.
+    costs: float64[groups]: what it takes to search the group for one event, in ns.
+    bits: uint64[...]: a bitmap has one bit for each entry of the group, 1 if an event in that coarse cell may
+        satisfy the entry.
     """
 
-    lines: Shorts
-    firsts: Ints
-    axes: Shorts
-    line_firsts: Ints
-    costs: Floats
-    bits: Words
+    coarse_cells: I32
+    firsts: I64
+    axes: I32
+    bitmap_firsts: I64
+    costs: F64
+    bits: U64
 
 
-class Couples(NamedTuple):
-    """Groups that two attributes lead to; `tamis.engines.bitslice.couples` says what for.
+class AttributePairs(NamedTuple):
+    """Groups that two attributes lead to (`tamis.engines.bitslice.attribute_pairs`).
 
-    first_group: one number, the group of couple 0.
-    partners: per axis as many words as there are bits of axes: with which axes above it, it is a couple.
-    ranks: per word of `partners`, the couple of its first bit.
-    heads: per couple and one more, four numbers: its first block, its first entry, and its two axes.
-    lanes: blocks of 4 x 16: lows and highs of 16 entries on the first axis, then those on the second; as cells,
-        of which 0 is NULL. An event is in them if its cell is above low and not above high.
-    further: per entry twice a further axis, and in the third and fourth byte low and high there.
+    first_group: int32[1]: the group of pair 0; the groups of pairs are the last ones.
+    partners: uint64[axes * words]: a bit for each axis with a higher number that forms a pair with this one.
+    ranks: int32[axes * words]: the pair of the first bit of that word of `partners`.
+    heads: int32[4 * (pairs + 1)]: first block, first entry, first axis and second axis of each pair.
+    lanes: uint8[64 * blocks]: 16 lows and 16 highs of cells on the first axis, then 16 of each on the second, for
+        16 entries. Cell 0 is NULL. An event is inside if its cell is above low and at most high.
+    further: uint32[2 * entries of pairs]: two more ranges of an entry: axis in the lower two bytes, then low, then
+        high.
     """
 
-    first_group: Shorts
-    partners: Words
-    ranks: Shorts
-    heads: Shorts
-    lanes: Bytes
-    further: npt.NDArray[np.uint32]
+    first_group: I32
+    partners: U64
+    ranks: I32
+    heads: I32
+    lanes: U8
+    further: U32
 
 
-class Program(NamedTuple):
-    """Formulas beyond conjunctions; equal nodes and leaves are one.
+class IndexArrays(NamedTuple):
+    """All that matching reads. `program` has the residual formulas and guards, equal nodes and leaves once."""
 
-    The meaning of the arrays is that of `tamis.engines.forest`.
-    """
-
-    kinds: Bytes
-    nulls: Bytes
-    axes: Shorts
-    lows: Ints
-    highs: Ints
-    piece_lows: Ints
-    piece_highs: Ints
-    least: Shorts
-    firsts: Ints
-    children: Shorts
-
-
-class Index(NamedTuple):
-    """All that matching reads."""
-
-    cells: Cells
-    spans: Spans
-    bodies: Bodies
+    cells: AxisCells
+    ranges: CellRanges
+    entries: EntryArrays
     groups: Groups
-    outline: Outline
-    couples: Couples
-    program: Program
+    bitmaps: CoarseBitmaps
+    attribute_pairs: AttributePairs
+    program: FormulaProgram
 
 
-class Batch(NamedTuple):
-    """A batch of events, encoded for one index.
+PARTS: tuple[Any, ...] = (
+    AxisCells,
+    CellRanges,
+    EntryArrays,
+    Groups,
+    CoarseBitmaps,
+    AttributePairs,
+    FormulaProgram,
+)
+"""The types of the fields of `IndexArrays`."""
 
-    columns: int32[axes], the axis' line; -1 if it is NULL in every event.
-    values: int64[events, lines], coordinates; anything where NULL.
-    rows: int32[events, lines], the event's row of the axis.
-    bases: int32[axes + 1], the row of each axis that NULL is in.
-    test_lines: int32[tests], the test's line in `test_bits`, or -1 if it holds nowhere.
-    test_bits: uint64[lines, words].
+# Arrays are stored in segments as `part.field`. Segments that were written before a part or field was renamed must
+# still open, so what has another name in files than in `IndexArrays` is translated here, and new names are never
+# stored.
+_STORED_PARTS = {"ranges": "spans", "entries": "bodies", "bitmaps": "outline", "attribute_pairs": "couples"}
+_STORED_FIELDS = {
+    "entries.ranges": "spans",
+    "entries.bound_firsts": "word_firsts",
+    "entries.bounds": "words",
+    "entries.guards": "unless",
+    "groups.range_firsts": "span_firsts",
+    "groups.ranges": "spans",
+    "bitmaps.coarse_cells": "lines",
+    "bitmaps.bitmap_firsts": "line_firsts",
+}
+
+
+def stored_name(part: str, field: str) -> str:
+    """The name under which a field of a part of `IndexArrays` is stored in segments.
+
+    >>> stored_name("entries", "guards"), stored_name("cells", "cuts")
+    ('bodies.unless', 'cells.cuts')
+    """
+    return f"{_STORED_PARTS.get(part, part)}.{_STORED_FIELDS.get(f'{part}.{field}', field)}"
+
+
+class CellBatch(NamedTuple):
+    """A batch of events, encoded for one index; event by event, because that is how most kernels read it.
+
+    columns: int32[axes]: the axis' column in `values` and `rows`; -1 if it is NULL in every event.
+    values: int64[events, columns]: coordinates; anything where NULL.
+    rows: int32[events, columns]: the event's row of the axis.
+    bases: int32[axes + 1]: as in `AxisCells`.
+    test_lines: int32[tests]: the test's line in `test_bits`, or -1 if it holds in no event.
+    test_bits: uint64[lines, words]: bit e of a line is 1 if the test holds in event e.
     """
 
-    columns: Shorts
-    values: Ints
-    rows: Shorts
-    bases: Shorts
-    test_lines: Shorts
-    test_bits: Words
+    columns: I32
+    values: I64
+    rows: I32
+    bases: I32
+    test_lines: I32
+    test_bits: U64

@@ -1,1 +1,1 @@
-"""What engines share that know conjunctions only: formulas as such, and how to settle those that are none."""
+"""For engines that index conjunctions only: formulas in disjunctive normal form, and their verification."""

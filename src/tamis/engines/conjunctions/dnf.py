@@ -1,55 +1,52 @@
-"""Formulas as ORs of conjunctions of leaves, for engines that know nothing else.
+"""Formulas in disjunctive normal form, for engines that index conjunctions.
 
-A formula becomes at most 32 conjunctions with at most 512 leaves together. One that would grow larger becomes
-conjunctions one of which must hold for the formula to hold; it is *unsure* then, and who uses them must evaluate
-the formula itself. So nothing is ever missed: at worst the conjunction has no leaves, and the formula is always
-evaluated.
+A formula becomes at most 32 conjunctions with at most 512 leaves together. A normal form that would be larger is
+weakened: its conjunctions are necessary for the formula, not sufficient, and it is flagged UNSURE, so that the
+engine must verify its candidates by evaluating the formula. No match is missed: at worst the only conjunction is
+empty, and the formula is evaluated for every event.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-import numba
 import numpy as np
-import numpy.typing as npt
 
+from tamis.arrays import I32, I64, U8
+from tamis.engines.array_kernels import grow
 from tamis.engines.forest import Forest, Nodes
-from tamis.engines.grouping import grown
+from tamis.kernels import kernel
 
-Ints: TypeAlias = npt.NDArray[np.int64]
-Shorts: TypeAlias = npt.NDArray[np.int32]
-Bytes: TypeAlias = npt.NDArray[np.uint8]
-Sheets: TypeAlias = npt.NDArray[np.int32]
+Sheets: TypeAlias = I32
 
 CONJUNCTIONS, LEAVES = 32, 512
-"""How many a formula may have."""
+"""How many of each a formula may have."""
 LONGEST = 255
 """How many leaves a conjunction may have, so that a byte can count them."""
 _NODES = 500
 
-# Sheets are small ORs of conjunctions, int32[sheets, ...]: of the nodes of one formula, and some to work with. A
-# sheet has how many conjunctions there are, whether its node says more than they do, where each begins among the
-# leaves, and the leaves, rising within a conjunction. One array of it all keeps the kernels small.
+# A sheet is the normal form of one node in one row of an int32 array: [count, unsure, firsts..., leaves...], where
+# conjunction c is leaves[firsts[c]:firsts[c + 1]], sorted. There is one for each node of a formula and a few to
+# work with. One array of rows instead of a tuple of arrays keeps the compiled kernels small.
 _LEAF, _PRODUCT, _NEXT, _SUM, _FIRST_NODE = 0, 1, 2, 3, 4
 _COUNT, _UNSURE, _FIRSTS = 0, 1, 2
 _LEAVES = _FIRSTS + CONJUNCTIONS + 1
 
 SEVERAL, UNSURE = 1, 2
-"""Flags of a conjunction: its formula has others; the formula must be evaluated, too."""
+"""Flags of a conjunction: its formula has other conjunctions; the formula must be evaluated, too."""
 
 
 class Conjunctions(NamedTuple):
-    """Conjunction c is the AND of `leaves[firsts[c]:firsts[c + 1]]`; those of a slot follow one another.
+    """Conjunction c is the AND of `leaves[firsts[c]:firsts[c + 1]]`; those of a slot are consecutive.
 
     slots: int32[n]: the slot of each.
     flags: uint8[n]: SEVERAL and UNSURE.
     """
 
-    firsts: Ints
-    leaves: Shorts
-    slots: Shorts
-    flags: Bytes
+    firsts: I64
+    leaves: I32
+    slots: I32
+    flags: U8
 
 
 def conjunctions_of(forest: Forest) -> Conjunctions:
@@ -60,8 +57,8 @@ def conjunctions_of(forest: Forest) -> Conjunctions:
     return Conjunctions(*_convert(nodes, np.ascontiguousarray(forest.roots), sheets))
 
 
-@numba.njit(cache=True, nogil=True)
-def _convert(nodes: Nodes, roots: Shorts, sheets: Sheets) -> tuple[Ints, Shorts, Shorts, Bytes]:
+@kernel
+def _convert(nodes: Nodes, roots: I32, sheets: Sheets) -> tuple[I64, I32, I32, U8]:
     places = np.full(len(nodes.least), -1, np.int64)
     reached = np.empty(_NODES + 1, np.int64)
     firsts = np.zeros(len(roots) + 2, np.int64)
@@ -71,12 +68,12 @@ def _convert(nodes: Nodes, roots: Shorts, sheets: Sheets) -> tuple[Ints, Shorts,
     count, used = 0, 0
     for slot in range(len(roots)):
         root = roots[slot]
-        # Room for whatever comes; doubled, so that growing costs little.
+        # Space for the largest formula; doubled, so that growth takes amortised constant time.
         if count + CONJUNCTIONS + 1 >= len(firsts):
             room = 2 * (len(firsts) + CONJUNCTIONS)
-            firsts, slots, flags = grown(firsts, room), grown(slots, room), grown(flags, room)
+            firsts, slots, flags = grow(firsts, room), grow(slots, room), grow(flags, room)
         if used + LEAVES > len(leaves):
-            leaves = grown(leaves, 2 * (len(leaves) + LEAVES))
+            leaves = grow(leaves, 2 * (len(leaves) + LEAVES))
         if root < 0 or _is_conjunction(nodes, root):
             if root < 0:
                 leaves[used] = ~root
@@ -102,9 +99,9 @@ def _convert(nodes: Nodes, roots: Shorts, sheets: Sheets) -> tuple[Ints, Shorts,
     return firsts[: count + 1].copy(), leaves[:used].copy(), slots[:count].copy(), flags[:count].copy()
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _is_conjunction(nodes: Nodes, node: int) -> bool:
-    """Is it an AND of leaves as it stands?"""
+    """Is it an AND of leaves, short enough to be taken as it is?"""
     first, last = nodes.firsts[node], nodes.firsts[node + 1]
     if nodes.least[node] != last - first or last - first > LONGEST:
         return False
@@ -114,12 +111,12 @@ def _is_conjunction(nodes: Nodes, node: int) -> bool:
     return True
 
 
-@numba.njit(cache=True, nogil=True)
-def _formula(nodes: Nodes, root: int, sheets: Sheets, places: Ints, reached: Ints) -> int:
+@kernel
+def _formula(nodes: Nodes, root: int, sheets: Sheets, places: I64, reached: I64) -> int:
     """The row of `sheets` that has the conjunctions of a formula."""
     found = _reach(nodes, root, places, reached)
     if found > _NODES:
-        # Too large to look into: the leaves of a top-level AND will do.
+        # Too many nodes: only the leaves of a top-level AND are used.
         for at in range(found):
             places[reached[at]] = -1
         _node(nodes, root, sheets, places, _FIRST_NODE)
@@ -134,13 +131,13 @@ def _formula(nodes: Nodes, root: int, sheets: Sheets, places: Ints, reached: Int
             places[reached[at]] = -1
     for clause in range(sheets[sheet, _COUNT]):
         if sheets[sheet, _FIRSTS + clause] == sheets[sheet, _FIRSTS + clause + 1]:
-            _set_true(sheets, sheet)  # one that always holds makes the others idle
+            _set_true(sheets, sheet)  # an empty conjunction absorbs the others
             break
     return sheet
 
 
-@numba.njit(cache=True, nogil=True)
-def _reach(nodes: Nodes, root: int, places: Ints, reached: Ints) -> int:
+@kernel
+def _reach(nodes: Nodes, root: int, places: I64, reached: I64) -> int:
     """Collect the nodes of a formula, each once; stops when they are too many."""
     reached[0] = root
     places[root] = 0
@@ -159,9 +156,9 @@ def _reach(nodes: Nodes, root: int, places: Ints, reached: Ints) -> int:
     return found
 
 
-@numba.njit(cache=True, nogil=True)
-def _sort(numbers: Ints, count: int) -> None:
-    """In place; quick where they fall, as they do where a formula's nodes follow one another."""
+@kernel
+def _sort(numbers: I64, count: int) -> None:
+    """Sort in place by insertion; reversed first, because nodes of a formula are mostly met in falling order."""
     for place in range(count // 2):
         numbers[place], numbers[count - 1 - place] = numbers[count - 1 - place], numbers[place]
     for place in range(1, count):
@@ -173,9 +170,9 @@ def _sort(numbers: Ints, count: int) -> None:
         numbers[at] = number
 
 
-@numba.njit(cache=True, nogil=True)
-def _node(nodes: Nodes, node: int, sheets: Sheets, places: Ints, sheet: int) -> None:
-    """Fill in the row of a node whose children have theirs; a child without a row may be anything."""
+@kernel
+def _node(nodes: Nodes, node: int, sheets: Sheets, places: I64, sheet: int) -> None:
+    """Fill in the row of a node whose children have theirs; a child without a row counts as unknown."""
     least = nodes.least[node]
     first, last = nodes.firsts[node], nodes.firsts[node + 1]
     sheets[sheet, _UNSURE] = 0
@@ -196,9 +193,9 @@ def _node(nodes: Nodes, node: int, sheets: Sheets, places: Ints, sheet: int) -> 
         sheets[sheet, _UNSURE] = 1
 
 
-@numba.njit(cache=True, nogil=True)
-def _conjoin(nodes: Nodes, first: int, last: int, sheets: Sheets, places: Ints, sheet: int) -> None:
-    """AND of children: those with few conjunctions first, and what does not fit left out."""
+@kernel
+def _conjoin(nodes: Nodes, first: int, last: int, sheets: Sheets, places: I64, sheet: int) -> None:
+    """AND of children: those with few conjunctions first; a child that does not fit is left out, which weakens."""
     _set_true(sheets, _PRODUCT)
     product, following = _PRODUCT, _NEXT
     unsure = 0
@@ -224,8 +221,8 @@ def _conjoin(nodes: Nodes, first: int, last: int, sheets: Sheets, places: Ints, 
     sheets[sheet, _UNSURE] = unsure
 
 
-@numba.njit(cache=True, nogil=True)
-def _choose(nodes: Nodes, first: int, last: int, wanted: int, sheets: Sheets, places: Ints, sheet: int) -> bool:
+@kernel
+def _choose(nodes: Nodes, first: int, last: int, wanted: int, sheets: Sheets, places: I64, sheet: int) -> bool:
     """At least `wanted` of the children from `first` to `last`: an AND for every choice of them. Does it fit?"""
     choices = 1
     for place in range(min(wanted, last - first - wanted)):
@@ -263,8 +260,8 @@ def _choose(nodes: Nodes, first: int, last: int, wanted: int, sheets: Sheets, pl
     return True
 
 
-@numba.njit(cache=True, nogil=True)
-def _sheet_of(child: int, sheets: Sheets, places: Ints) -> int:
+@kernel
+def _sheet_of(child: int, sheets: Sheets, places: I64) -> int:
     """The row of a child; -1 if it has none."""
     if child >= 0:
         return int(places[child])
@@ -274,7 +271,7 @@ def _sheet_of(child: int, sheets: Sheets, places: Ints) -> int:
     return _LEAF
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _set_true(sheets: Sheets, sheet: int) -> None:
     """One conjunction without leaves."""
     sheets[sheet, _COUNT] = 1
@@ -282,9 +279,9 @@ def _set_true(sheets: Sheets, sheet: int) -> None:
     sheets[sheet, _FIRSTS + 1] = 0
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _append(sheets: Sheets, source: int, target: int) -> bool:
-    """OR: add the conjunctions of one row to those of another; do they fit?"""
+    """OR: append the conjunctions of one row to those of another; do they fit?"""
     count = sheets[target, _COUNT]
     used = sheets[target, _FIRSTS + count] if count else 0
     more = sheets[source, _COUNT]
@@ -300,7 +297,7 @@ def _append(sheets: Sheets, source: int, target: int) -> bool:
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _times(sheets: Sheets, one: int, other: int, target: int) -> bool:
     """AND: every conjunction of one row with every conjunction of another; do they fit?"""
     if sheets[one, _COUNT] * sheets[other, _COUNT] > CONJUNCTIONS:

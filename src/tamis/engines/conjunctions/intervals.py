@@ -1,35 +1,32 @@
-"""What leaves ask, as lists of closed intervals, whether they have one or several."""
+"""The leaves of a forest as lists of closed intervals, whether they have one or several."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-import numba
 import numpy as np
-import numpy.typing as npt
 
+from tamis.arrays import I32, I64
 from tamis.engines.forest import PIECES, TEST, Leaves, Pieces
 from tamis.engines.forest.axes import HIGHEST, LOWEST
-
-Ints: TypeAlias = npt.NDArray[np.int64]
-Shorts: TypeAlias = npt.NDArray[np.int32]
+from tamis.kernels import kernel
 
 
-class Intervals(NamedTuple):
-    """Those of the i-th leaf are `[firsts[i], firsts[i + 1])`, disjoint and rising, ends inside."""
+class LeafIntervals(NamedTuple):
+    """Those of the i-th leaf are `[firsts[i], firsts[i + 1])`, disjoint and sorted, both ends inside."""
 
-    firsts: Ints
-    lows: Ints
-    highs: Ints
-
-
-def intervals_of(leaves: Leaves, pieces: Pieces, asked: Shorts) -> Intervals:
-    """The intervals of the leaves with these numbers; of a test everything, as if on an axis of its own."""
-    return Intervals(*_intervals(leaves, pieces, asked))
+    firsts: I64
+    lows: I64
+    highs: I64
 
 
-@numba.njit(cache=True, nogil=True)
-def _intervals(leaves: Leaves, pieces: Pieces, asked: Shorts) -> tuple[Ints, Ints, Ints]:
+def intervals_of(leaves: Leaves, pieces: Pieces, asked: I32) -> LeafIntervals:
+    """The intervals of the leaves with these numbers; a test has the interval of all values."""
+    return LeafIntervals(*_intervals(leaves, pieces, asked))
+
+
+@kernel
+def _intervals(leaves: Leaves, pieces: Pieces, asked: I32) -> tuple[I64, I64, I64]:
     firsts = np.zeros(len(asked) + 1, np.int64)
     for place in range(len(asked)):
         leaf = asked[place]

@@ -1,7 +1,10 @@
 """A batch as engines see it: coordinates on the axes of a forest, and which of its tests hold.
 
-Every index encodes a batch for itself, because axes and ranks are its own. Axes that no event of the batch has a
-value on take no room and no time.
+Every index encodes a batch for itself, because axes and ranks are its own. Axes on which no event of the batch has
+a value take neither space nor time.
+
+Dicts can be read in two ways. Column by column is cheaper for many events, and columns are shared by all segments
+of a matcher. Value by value costs only what an event has, so it wins for a few events and for sparse ones.
 """
 
 from __future__ import annotations
@@ -13,50 +16,46 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from tamis.arrays import I32, I64, U8, Bools
+from tamis.engines.encoding.attribute_filter import AttributeFilter
 from tamis.engines.encoding.dict_events import DictReader, plain_path
-from tamis.engines.encoding.dict_values import OddAttributeError, is_scalar
-from tamis.engines.encoding.presence import Presence
-from tamis.engines.encoding.probes import Probes
+from tamis.engines.encoding.dict_values import UndeclaredAttributeError, is_scalar
+from tamis.engines.encoding.non_interval_index import IndexBuilder, NonIntervalIndex
 from tamis.engines.forest.axes import Axis
 from tamis.engines.forest.tests import Tests
-from tamis.events.compute import BatchFrame
-from tamis.events.sources import Dicts
-from tamis.language.expression import Path
-from tamis.predicates.base import Frame
+from tamis.events.sources import DictSource
+from tamis.formulas.expression import Path
+from tamis.formulas.predicates.base import Frame
+from tamis.frames import BatchFrame
 
-Ints: TypeAlias = npt.NDArray[np.int64]
-Shorts: TypeAlias = npt.NDArray[np.int32]
-Bytes: TypeAlias = npt.NDArray[np.uint8]
-Lines: TypeAlias = tuple[Shorts, Ints, Bytes]
-"""`columns`, `coordinates` and `valid` of `Encoded`."""
+CoordinateLines: TypeAlias = tuple[I32, I64, U8]
+"""`columns`, `coordinates` and `valid` of `EncodedBatch`."""
 
-# Dicts can be read value by value or by columns. Columns are shared by all segments of a matcher, and have a price
-# even where most of their rows are empty.
 _FEW_EVENTS = 32
-"""Up to so many dicts are read value by value."""
+"""Batches of up to so many dicts are read value by value."""
 _SPARSE = 8
-"""More are, too, if they have together one in so many of the values that their columns have room for."""
+"""Larger batches are, too, if fewer than one in so many cells of their columns has a value."""
 
 
-class Encoded(NamedTuple):
-    """The rows of a batch in coordinates.
+class EncodedBatch(NamedTuple):
+    """The rows of a batch in coordinates; one line for each axis that is not NULL in all rows.
 
-    rows: how many.
+    rows: number of events.
     columns: int32[axes]: the axis' line in `coordinates` and `valid`; -1 if it is NULL in every row.
-    coordinates: int64[lines, rows]: anything where not valid.
+    coordinates: int64[lines, rows]: undefined where not valid.
     valid: uint8[lines, rows].
-    tests: int32[n]: the tests that hold somewhere, rising.
-    firsts: int64[n + 1]: `hits[firsts[i]:firsts[i + 1]]` are the rows where test `tests[i]` holds, rising.
+    tests: int32[n]: the tests that hold in some row, ascending.
+    firsts: int64[n + 1]: `hits[firsts[i]:firsts[i + 1]]` are the rows where test `tests[i]` holds, ascending.
     hits: int32[...].
     """
 
     rows: int
-    columns: Shorts
-    coordinates: Ints
-    valid: Bytes
-    tests: Shorts
-    firsts: Ints
-    hits: Shorts
+    columns: I32
+    coordinates: I64
+    valid: U8
+    tests: I32
+    firsts: I64
+    hits: I32
 
 
 class Encoder:
@@ -65,47 +64,52 @@ class Encoder:
     Args:
         axes: Of the forest.
         tests: Of the forest.
-        saved: What `Probes.arrays` gave for these tests, so that nothing has to be built again.
+        saved: The result of `NonIntervalIndex.arrays` for these tests; without it, pattern indexes are built.
+        build_index: Indexes the formulas inside quantifiers; see `NonIntervalIndex`.
     """
 
     def __init__(
-        self, axes: Sequence[Axis], tests: Tests, saved: Mapping[str, npt.NDArray[Any]] | None = None
+        self,
+        axes: Sequence[Axis],
+        tests: Tests,
+        saved: Mapping[str, npt.NDArray[Any]] | None = None,
+        build_index: IndexBuilder | None = None,
     ) -> None:
         self.axes = tuple(axes)
-        self.tests = Probes(tests, saved)
+        self.tests = NonIntervalIndex(tests, saved, build_index)
         attributes = [(number, axis.attribute) for number, axis in enumerate(self.axes)]
-        self._all = Presence(attributes)
+        self._all = AttributeFilter(attributes)
         computed = [(number, each) for number, each in attributes if plain_path(each) is None]
-        self._computed = Presence(computed)
-        self._scalar = Presence((number, each) for number, each in computed if is_scalar(each))
-        self._elements = Presence((number, each) for number, each in computed if not is_scalar(each))
+        self._computed = AttributeFilter(computed)
+        self._scalar = AttributeFilter((number, each) for number, each in computed if is_scalar(each))
+        self._elements = AttributeFilter((number, each) for number, each in computed if not is_scalar(each))
         self._by_name: dict[str, list[int]] = {}
         for number, each in attributes:
             if (path := plain_path(each)) is not None:
                 self._by_name.setdefault(path.steps[0], []).append(number)
-        # A plain attribute is found by its name in the batch, without a look at the expression.
+        # The batch finds a plain attribute by its steps: quicker than hashing the expression.
         self._steps = [each.steps if isinstance(each, Path) else None for _, each in attributes]
         self._reader: DictReader | None = None
         self._nowhere = np.full(len(self.axes), -1, np.int32)
 
-    def encode(self, frame: Frame) -> Encoded:
-        """The rows of a frame."""
-        lines: Lines | None = None
+    def encode(self, frame: Frame) -> EncodedBatch:
+        """Encode the rows of a frame."""
+        lines: CoordinateLines | None = None
         if 0 < frame.rows <= _FEW_EVENTS:
-            lines = self._by_value(frame)
+            lines = self._lines_by_value(frame)
         if lines is None:
-            numbers = self._all.among(frame.names()) if frame.rows else []
+            numbers = self._all.candidates(frame.names()) if frame.rows else []
             if frame.rows > _FEW_EVENTS and _count_values(frame) * _SPARSE < len(numbers) * frame.rows:
-                lines = self._by_value(frame)
+                lines = self._lines_by_value(frame)
             if lines is None:
-                lines = self._lines(frame, numbers)
-        return Encoded(frame.rows, *lines, *self.tests.hits(frame))
+                lines = self._lines_by_column(frame, numbers)
+        return EncodedBatch(frame.rows, *lines, *self.tests.hits(frame))
 
-    def _lines(self, frame: Frame, numbers: Iterable[int]) -> Lines:
-        """The lines of the given axes."""
+    def _lines_by_column(self, frame: Frame, numbers: Iterable[int]) -> CoordinateLines:
+        """The lines of the given axes, read from columns."""
         columns = self._nowhere.copy()
-        coordinates: list[Ints] = []
-        valid: list[npt.NDArray[np.bool_]] = []
+        coordinates: list[I64] = []
+        valid: list[Bools] = []
         batch = frame.batch if isinstance(frame, BatchFrame) else None
         for number in numbers:
             axis, steps = self.axes[number], self._steps[number]
@@ -123,9 +127,9 @@ class Encoder:
             np.concatenate(valid).reshape(shape).view(np.uint8),
         )
 
-    def _by_value(self, frame: Frame) -> Lines | None:
-        """The lines of all axes of dicts; None if these are none, or need the care that columns take."""
-        if not isinstance(frame, BatchFrame) or not isinstance(frame.batch.source, Dicts):
+    def _lines_by_value(self, frame: Frame) -> CoordinateLines | None:
+        """The lines of all axes, read from dicts; None if the frame has none, or if columns must convert them."""
+        if not isinstance(frame, BatchFrame) or not isinstance(frame.batch.source, DictSource):
             return None
         reader = self._reader
         event_type = frame.batch.event_type
@@ -137,20 +141,27 @@ class Encoder:
         few = frame.rows <= _FEW_EVENTS
         try:
             for event in frame.batch.source.events:
-                if type(event) is not dict:  # another mapping may have more than it shows
+                if type(event) is not dict:  # a defaultdict, say, has more than it lists
                     return None
                 reader.read(event, axes, coordinates)
                 if few and self._scalar:
-                    reader.compute(self._scalar.among(event), event, axes, coordinates)
+                    reader.compute(self._scalar.candidates(event), event, axes, coordinates)
                 ends.append(len(axes))
-        except OddAttributeError:
+        except UndeclaredAttributeError:
             return None
         lines = self._lines_of_values(axes, coordinates, ends)
         left = self._elements if few else self._computed
-        return _joined(lines, self._lines(frame, left.among(frame.names()))) if left else lines
+        return (
+            _concatenate_lines(lines, self._lines_by_column(frame, left.candidates(frame.names())))
+            if left
+            else lines
+        )
 
-    def _lines_of_values(self, axes: list[int], coordinates: list[int], ends: list[int]) -> Lines:
-        """The lines of values read row by row; calls of numpy are few and cheap, since one event pays them all."""
+    def _lines_of_values(self, axes: list[int], coordinates: list[int], ends: list[int]) -> CoordinateLines:
+        """The lines of values that were read row by row.
+
+        It calls numpy seldom, for a batch may be a single event, which pays for all calls.
+        """
         columns, count, rows = self._nowhere.copy(), len(axes), len(ends) - 1
         flat = np.array(axes + coordinates, np.int64)
         numbers, values = flat[:count], flat[count:]
@@ -170,13 +181,13 @@ class Encoder:
 
 
 def _count_values(frame: Frame) -> float:
-    """How many values the dicts of a frame have; without end if it is not one of dicts."""
-    if not isinstance(frame, BatchFrame) or not isinstance(frame.batch.source, Dicts):
+    """How many values the dicts of a frame have; infinity if its source is another."""
+    if not isinstance(frame, BatchFrame) or not isinstance(frame.batch.source, DictSource):
         return math.inf
     return sum(map(len, frame.batch.source.events))
 
 
-def _joined(some: Lines, others: Lines) -> Lines:
-    """The lines of different axes together."""
+def _concatenate_lines(some: CoordinateLines, others: CoordinateLines) -> CoordinateLines:
+    """Lines of disjoint sets of axes together."""
     columns = np.where(others[0] >= 0, others[0] + np.int32(len(some[1])), some[0])
     return columns, np.concatenate([some[1], others[1]]), np.concatenate([some[2], others[2]])

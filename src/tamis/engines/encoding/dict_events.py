@@ -1,8 +1,8 @@
 """Coordinates of events that are dicts, value by value.
 
-Columns are worth while for many events; of one or a few, it is quicker to look at each value as it is. What comes
-out is what the column of the attribute, as `EventBatch.column` makes it, would have given. Only what an event has
-takes time, never the axes that it lacks.
+Columns pay for many events; for one or a few it is faster to read each value where it is. The coordinates equal
+those that the attribute's column (`EventBatch.column`) would give. Time depends on the values that an event has,
+never on the axes that it lacks.
 """
 
 from __future__ import annotations
@@ -12,12 +12,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from tamis.engines.encoding.dict_values import Evaluate, Known, OddAttributeError, evaluator, is_declared
-from tamis.engines.forest.axes import Axis, Mixed, Texts
+from tamis.engines.encoding.dict_values import (
+    Evaluate,
+    KnownPaths,
+    UndeclaredAttributeError,
+    evaluator,
+    is_declared,
+)
+from tamis.engines.forest.axes import Axis, NumberScale, TextScale
 from tamis.events.conversion import INT64_MAX, INT64_MIN, clean, converter, plain
 from tamis.events.event_type import EventType
+from tamis.formulas.expression import Apply, Path, Typed
 from tamis.functions.schemaless import reader
-from tamis.language.expression import Apply, Path, Typed
 from tamis.values.order import order_key
 from tamis.values.types import BOOLEAN, DOUBLE, INTEGER_BITS, NUMBER, STRING, Type, integer_bounds
 
@@ -28,13 +34,13 @@ Reads: TypeAlias = tuple[tuple[int, Read], ...]
 
 _KINDS = (bool, int, float, str)
 _READ_KINDS: dict[Type, tuple[type, ...]] = {NUMBER: (int, float), STRING: (str,), BOOLEAN: (bool,)}
-_KEPT_TEXTS = 10_000
-_KEPT_LENGTH = 40
+_CACHED_TEXTS = 10_000
+_CACHED_LENGTH = 40
 
 
 @dataclass(slots=True)
-class _Plan:
-    """What to do with the values under one name.
+class _AttributePlan:
+    """How to read the values of one name or field.
 
     Attributes:
         kinds: How to read a value of exactly that class.
@@ -44,7 +50,7 @@ class _Plan:
 
     kinds: dict[type, Reads] = field(default_factory=dict)
     others: Reads = ()
-    inner: dict[str, _Plan] = field(default_factory=dict)
+    inner: dict[str, _AttributePlan] = field(default_factory=dict)
 
 
 def plain_path(attribute: Typed) -> Path | None:
@@ -55,7 +61,9 @@ def plain_path(attribute: Typed) -> Path | None:
 
 
 class DictReader:
-    """Reads events of one type; integers that one axis asks for, which are most, by the short way of `_ints`.
+    """Reads events of one type.
+
+    Integers that a single axis reads are the most frequent case and take the short way of `_ints`.
 
     Args:
         axes: By number.
@@ -67,7 +75,7 @@ class DictReader:
         self.event_type = event_type
         self._axes = axes
         self._by_name = by_name
-        self._plans: dict[str, _Plan] = {}
+        self._plans: dict[str, _AttributePlan] = {}
         self._ints: dict[str, tuple[int, int, int]] = {}
         self._computed: dict[int, tuple[Evaluate, Callable[[Any], int]]] = {}
         self._texts: dict[tuple[int, str], int] = {}
@@ -103,30 +111,30 @@ class DictReader:
         self, numbers: Iterable[int], event: Mapping[str, Any], axes: list[int], coordinates: list[int]
     ) -> None:
         """As `read`, for computed axes, by their numbers."""
-        known: Known = {}
+        known: KnownPaths = {}
         for number in numbers:
-            evaluate, coordinate = self._computed.get(number) or self._compiled(number)
+            evaluate, coordinate = self._computed.get(number) or self._compile(number)
             value = evaluate(event, known)
             if value is not None:
                 axes.append(number)
                 coordinates.append(coordinate(value))
 
-    def _compiled(self, number: int) -> tuple[Evaluate, Callable[[Any], int]]:
+    def _compile(self, number: int) -> tuple[Evaluate, Callable[[Any], int]]:
         axis = self._axes[number]
         compiled = evaluator(axis.attribute, self.event_type), self._coordinate(axis, number, axis.attribute.type)
         self._computed[number] = compiled
         return compiled
 
-    def _plan(self, name: str) -> _Plan:
-        """Made when first an event has the name."""
-        plan = _Plan()
+    def _plan(self, name: str) -> _AttributePlan:
+        """How to read the values of a name, made when the first event has it."""
+        plan = _AttributePlan()
         for number in self._by_name[name]:
             path = plain_path(self._axes[number].attribute)
             if path is None or not is_declared(path, self.event_type):
-                raise OddAttributeError(name)
+                raise UndeclaredAttributeError(name)
             here = plan
             for step in path.steps[1:]:
-                here = here.inner.setdefault(step, _Plan())
+                here = here.inner.setdefault(step, _AttributePlan())
             self._add(here, number)
         self._plans[name] = plan
         if len(self._by_name[name]) == 1 and not plan.inner and not self.event_type.is_schemaless:
@@ -136,13 +144,13 @@ class DictReader:
                 self._ints[name] = number, *integer_bounds(type_)
         return plan
 
-    def _add(self, plan: _Plan, number: int) -> None:
-        """Read a further axis."""
+    def _add(self, plan: _AttributePlan, number: int) -> None:
+        """Add an axis to the plan of a name or field."""
         axis = self._axes[number]
         if self.event_type.is_schemaless:
-            quick, other = self._schemaless(axis, number)
+            quick, other = self._schemaless_reads(axis, number)
         else:
-            quick, other = self._typed(axis, number)
+            quick, other = self._typed_reads(axis, number)
         for kind in _KINDS:
             read = quick.get(kind, other)
             plan.kinds.setdefault(kind, ())
@@ -151,8 +159,8 @@ class DictReader:
         plan.kinds[type(None)] = ()
         plan.others += ((number, other),)
 
-    def _typed(self, axis: Axis, number: int) -> tuple[dict[type, Read | None], Read]:
-        """How to read values of certain classes, and how to read all others."""
+    def _typed_reads(self, axis: Axis, number: int) -> tuple[dict[type, Read | None], Read]:
+        """Readers for values of certain classes, and the reader for all others."""
         type_ = axis.attribute.type
         coordinate = self._coordinate(axis, number, type_)
         convert = converter(type_, self.event_type.time_zone)
@@ -173,8 +181,8 @@ class DictReader:
             quick[str] = lambda value: coordinate(value if value.isascii() else clean(value))
         return quick, other
 
-    def _schemaless(self, axis: Axis, number: int) -> tuple[dict[type, Read | None], Read]:
-        """As `_typed`; None for classes whose values are NULL on the axis."""
+    def _schemaless_reads(self, axis: Axis, number: int) -> tuple[dict[type, Read | None], Read]:
+        """As `_typed_reads`; None for classes whose values are NULL on the axis."""
         attribute = axis.attribute
         type_ = attribute.type
         zone = attribute.signature.zone if isinstance(attribute, Apply) else self.event_type.time_zone
@@ -197,31 +205,31 @@ class DictReader:
         return quick, other
 
     def _coordinate(self, axis: Axis, number: int, type_: Type) -> Callable[[Any], int]:
-        """From values of the type to coordinates."""
+        """A function from values of the type to coordinates."""
         scale = axis.scale
-        if isinstance(scale, Mixed):
+        if isinstance(scale, NumberScale):
             ints, doubles, key = scale.ints.data, scale.doubles.data, order_key(DOUBLE)
 
             def rank(value: float) -> int:
                 return bisect_right(ints, value) if isinstance(value, int) else bisect_right(doubles, key(value))
 
             return rank
-        if isinstance(scale, Texts) and type_ == STRING:
+        if isinstance(scale, TextScale) and type_ == STRING:
             return self._text_rank(scale, number)
         if type_ == DOUBLE:
             return order_key(DOUBLE)
         return lambda value: scale.coordinate(type_, value)
 
-    def _text_rank(self, scale: Texts, number: int) -> Callable[[str], int]:
-        """Ranks of short texts are remembered: finding one takes a while, and events repeat themselves."""
+    def _text_rank(self, scale: TextScale, number: int) -> Callable[[str], int]:
+        """Ranks, cached for short texts: a binary search over texts is slow, and values recur."""
         known = self._texts
 
         def rank(text: str) -> int:
             found = known.get((number, text))
             if found is None:
                 found = scale.coordinate(STRING, text)
-                if len(text) <= _KEPT_LENGTH:
-                    if len(known) >= _KEPT_TEXTS:
+                if len(text) <= _CACHED_LENGTH:
+                    if len(known) >= _CACHED_TEXTS:
                         known.clear()
                     known[number, text] = found
             return found
@@ -229,11 +237,11 @@ class DictReader:
         return rank
 
 
-def _read_fields(plans: dict[str, _Plan], value: Any, axes: list[int], coordinates: list[int]) -> None:
+def _read_fields(plans: dict[str, _AttributePlan], value: Any, axes: list[int], coordinates: list[int]) -> None:
     """As `DictReader.read`, of the fields of an object."""
     if not isinstance(value, Mapping):
         return
-    # A dict has what it shows; another mapping is asked.
+    # A dict lists all it has; other mappings may not, so they are asked for each field.
     fields = value.items() if type(value) is dict else [(name, value.get(name)) for name in plans]
     for name, inner in fields:
         plan = plans.get(name)

@@ -1,7 +1,7 @@
 """Values of computed attributes of one event that is a dict, by the scalar forms of functions.
 
-These define what the batch forms compute, so the values are those that a frame has in its columns. A path is
-converted once an event, whoever asks for it.
+The scalar forms define what the batch forms compute, so the values equal those in the columns of a frame. A path
+is converted at most once an event.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from typing import Any, TypeAlias
 
 from tamis.events.conversion import converter, plain
 from tamis.events.event_type import EventType
+from tamis.formulas.expression import Apply, Constant, Path, Quantifier, Typed, Variable, walk
 from tamis.functions import FUNCTIONS
-from tamis.language.expression import Apply, Constant, Path, Quantifier, Typed, Variable, walk
 from tamis.values.column import Value
 from tamis.values.types import ANY
 
-Known: TypeAlias = dict[tuple[str, ...], Value]
-"""Values of paths of one event."""
-Evaluate: TypeAlias = Callable[[Mapping[str, Any], Known], Value]
+KnownPaths: TypeAlias = dict[tuple[str, ...], Value]
+"""The converted values of the paths of one event."""
+Evaluate: TypeAlias = Callable[[Mapping[str, Any], KnownPaths], Value]
 
 
-class OddAttributeError(Exception):
-    """An attribute is not declared as a condition has it; columns know what to do."""
+class UndeclaredAttributeError(Exception):
+    """The event type does not declare an attribute with the type that a condition uses; columns handle that."""
 
 
 def is_scalar(expression: Typed) -> bool:
-    """Can `evaluator` compute it? It has nothing for elements of arrays."""
+    """Can `evaluator` compute it? It cannot where there are elements of arrays."""
     return not any(isinstance(part, (Quantifier, Variable)) for part in walk(expression))
 
 
@@ -54,17 +54,17 @@ def evaluator(expression: Typed, event_type: EventType) -> Evaluate:
 
 
 def is_declared(path: Path, event_type: EventType) -> bool:
-    """Has the event type this path in just this type?"""
+    """Does the event type declare this path with exactly this type?"""
     return path.type == (ANY if event_type.is_schemaless else event_type.type_at(path.steps))
 
 
 def _path(path: Path, event_type: EventType) -> Evaluate:
     if not is_declared(path, event_type):
-        raise OddAttributeError(path)
+        raise UndeclaredAttributeError(path)
     steps = path.steps
     convert = plain if event_type.is_schemaless else converter(path.type, event_type.time_zone)
 
-    def value(event: Mapping[str, Any], known: Known) -> Value:
+    def value(event: Mapping[str, Any], known: KnownPaths) -> Value:
         if steps not in known:
             found: Any = event
             for step in steps:

@@ -1,7 +1,7 @@
-"""The pattern tests of a forest, those of an attribute together in one index.
+"""The pattern tests of a forest: one index for all patterns on an attribute.
 
-A negated test holds where there is a text and the same pattern does not match, so that both share an entry of the
-index. The entries of positive tests come first, in the order of the tests.
+A negated test holds where there is a text and the pattern does not match, so it shares the entry of the positive
+test with the same pattern. The entries of positive tests come first, in the order of the tests.
 """
 
 from __future__ import annotations
@@ -11,22 +11,21 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
-import numba
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tamis.arrays import I32, I64
+from tamis.engines.array_kernels import group_by_number
 from tamis.engines.forest.tests import PATTERN_TESTS, Tests
-from tamis.engines.grouping import grouped
-from tamis.language.expression import Typed
-from tamis.predicates.base import Frame
-from tamis.predicates.pattern_index import PatternIndex
+from tamis.formulas.expression import Typed
+from tamis.formulas.predicates.base import Frame
+from tamis.kernels import kernel
+from tamis.patterns.index import PatternIndex
 
-Ints: TypeAlias = npt.NDArray[np.int64]
-Shorts: TypeAlias = npt.NDArray[np.int32]
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
-Load: TypeAlias = Callable[[], tuple[PatternIndex, Shorts]]
+Load: TypeAlias = Callable[[], tuple[PatternIndex, I32]]
 
 _INDEX = "index."
 
@@ -37,22 +36,22 @@ class PatternGroup:
     Attributes:
         attribute: What they read.
         number: The attribute's number in `Tests.attributes`.
-        positives: int32[...]: tests that are not negated, rising; the test of each of the first entries.
-        negated: int32[...]: tests that are, rising.
+        positives: int32[...]: tests that are not negated, ascending; the test of each of the first entries.
+        negated: int32[...]: tests that are, ascending.
     """
 
-    def __init__(self, attribute: Typed, number: int, positives: Shorts, negated: Shorts, load: Load) -> None:
-        """Args: as the attributes; `load` gives the index, and of each negated test its entry there."""
+    def __init__(self, attribute: Typed, number: int, positives: I32, negated: I32, load: Load) -> None:
+        """As the attributes; `load` returns the index, and the entry of each negated test in it."""
         self.attribute = attribute
         self.number = number
         self.positives = _read_only(positives)
         self.negated = _read_only(negated)
         self._load = load
         self._lock = threading.Lock()
-        self._loaded: tuple[PatternIndex, Shorts] | None = None
+        self._loaded: tuple[PatternIndex, I32] | None = None
 
-    def loaded(self) -> tuple[PatternIndex, Shorts]:
-        """The index, and of each negated test its entry there."""
+    def index(self) -> tuple[PatternIndex, I32]:
+        """The index, and the entry of each negated test in it; loaded at the first call."""
         if self._loaded is None:
             with self._lock:
                 if self._loaded is None:
@@ -60,12 +59,12 @@ class PatternGroup:
                     self._loaded = index, _read_only(complements)
         return self._loaded
 
-    def keys(self, frame: Frame) -> list[Ints]:
-        """Keys of all pairs that hold, a test in the upper half and a row in the lower; each array rises."""
+    def keys(self, frame: Frame) -> list[I64]:
+        """Keys of all pairs that hold, a test in the upper half and a row in the lower; each array is sorted."""
         column = frame.column(self.attribute)
         if not np.count_nonzero(column.valid):
             return []
-        index, complements = self.loaded()
+        index, complements = self.index()
         rows, entries = index.match(column)
         found = [_positive_keys(rows, entries, self.positives)] if len(self.positives) else []
         if len(self.negated):
@@ -73,8 +72,8 @@ class PatternGroup:
         return found
 
 
-@numba.njit(cache=True, nogil=True)
-def _positive_keys(rows: Shorts, entries: Shorts, positives: Shorts) -> Ints:
+@kernel
+def _positive_keys(rows: I32, entries: I32, positives: I32) -> I64:
     """Keys of the tests that hold, given the entries that match, sorted."""
     count = np.searchsorted(entries, len(positives))
     keys = np.empty(count, np.int64)
@@ -83,16 +82,16 @@ def _positive_keys(rows: Shorts, entries: Shorts, positives: Shorts) -> Ints:
     return keys
 
 
-@numba.njit(cache=True, nogil=True)
-def _negated_keys(rows: Shorts, entries: Shorts, negated: Shorts, complements: Shorts, there: Ints) -> Ints:
-    """Keys of the negated tests that hold: in the rows that are there and have no match."""
+@kernel
+def _negated_keys(rows: I32, entries: I32, negated: I32, complements: I32, present: I64) -> I64:
+    """Keys of the negated tests that hold: in the rows that have a text and no match."""
     firsts = np.searchsorted(entries, complements)
     lasts = np.searchsorted(entries, complements, side="right")
-    keys = np.empty(len(negated) * len(there) - np.sum(lasts - firsts), np.int64)
+    keys = np.empty(len(negated) * len(present) - np.sum(lasts - firsts), np.int64)
     count = 0
     for number in range(len(negated)):
         match, last = firsts[number], lasts[number]
-        for row in there:
+        for row in present:
             if match < last and rows[match] == row:
                 match += 1
             else:
@@ -101,10 +100,10 @@ def _negated_keys(rows: Shorts, entries: Shorts, negated: Shorts, complements: S
     return keys
 
 
-def groups_of_patterns(tests: Tests) -> list[PatternGroup]:
+def build_pattern_groups(tests: Tests) -> list[PatternGroup]:
     """One group for each attribute that patterns read."""
     patterns = tests.patterns
-    firsts, order = grouped(np.ascontiguousarray(patterns.attributes), len(tests.attributes))
+    firsts, order = group_by_number(np.ascontiguousarray(patterns.attributes), len(tests.attributes))
     groups = []
     for number, attribute in enumerate(tests.attributes):
         places = order[firsts[number] : firsts[number + 1]]
@@ -116,7 +115,7 @@ def groups_of_patterns(tests: Tests) -> list[PatternGroup]:
     return groups
 
 
-def _build(tests: Tests, positives: Shorts, negated: Shorts) -> tuple[PatternIndex, Shorts]:
+def _build(tests: Tests, positives: I32, negated: I32) -> tuple[PatternIndex, I32]:
     asked = _patterns(tests, positives)
     if not len(negated):
         return PatternIndex.build(asked), np.empty(0, np.int32)
@@ -125,8 +124,8 @@ def _build(tests: Tests, positives: Shorts, negated: Shorts) -> tuple[PatternInd
     return PatternIndex.build([*known]), np.array(complements, np.int32)
 
 
-def _patterns(tests: Tests, places: Shorts) -> list[tuple[str, str]]:
-    """The names of the tests, and the texts of their patterns."""
+def _patterns(tests: Tests, places: I32) -> list[tuple[str, str]]:
+    """The kind and the text of each pattern."""
     patterns = tests.patterns
     buffers = [None, pa.py_buffer(patterns.offsets), pa.py_buffer(patterns.data)]
     texts = pa.Array.from_buffers(pa.large_string(), len(patterns.tests), buffers)
@@ -134,7 +133,7 @@ def _patterns(tests: Tests, places: Shorts) -> list[tuple[str, str]]:
     return list(zip(kinds, texts.take(pa.array(places)).to_pylist(), strict=True))
 
 
-def write_groups(groups: Sequence[PatternGroup]) -> dict[str, npt.NDArray[Any]]:
+def write_pattern_groups(groups: Sequence[PatternGroup]) -> dict[str, npt.NDArray[Any]]:
     """All groups in a few arrays, however many attributes there are.
 
     groups: int64[groups, 3]: number of the attribute, how many tests are not negated, how many are.
@@ -144,7 +143,7 @@ def write_groups(groups: Sequence[PatternGroup]) -> dict[str, npt.NDArray[Any]]:
     """
     if not groups:
         return {}
-    loaded = [group.loaded() for group in groups]
+    loaded = [group.index() for group in groups]
     arrays = [index.arrays() for index, _ in loaded]
     names = sorted(arrays[0])
     shapes = [[(*each[name].shape, 0)[:2] for name in names] for each in arrays]
@@ -159,12 +158,12 @@ def write_groups(groups: Sequence[PatternGroup]) -> dict[str, npt.NDArray[Any]]:
     }
 
 
-def read_groups(attributes: Sequence[Typed], saved: Arrays) -> list[PatternGroup]:
-    """What `write_groups` wrote; nothing is read of an index before it is asked.
+def read_pattern_groups(attributes: Sequence[Typed], saved: Arrays) -> list[PatternGroup]:
+    """What `write_pattern_groups` wrote; nothing is read of an index before it is asked.
 
     Args:
         attributes: Of the same tests.
-        saved: May be maps of files.
+        saved: Arrays, possibly memory-mapped.
     """
     table, shapes = saved["groups"], saved["shapes"]
     sizes = shapes[:, :, 0] * np.maximum(shapes[:, :, 1], 1)
@@ -181,7 +180,7 @@ def read_groups(attributes: Sequence[Typed], saved: Arrays) -> list[PatternGroup
     return groups
 
 
-def _load(saved: Arrays, shapes: Ints, starts: Ints, complements: Shorts) -> tuple[PatternIndex, Shorts]:
+def _load(saved: Arrays, shapes: I64, starts: I64, complements: I32) -> tuple[PatternIndex, I32]:
     names = sorted(name for name in saved if name.startswith(_INDEX))
     arrays = {}
     for name, (length, width), start in zip(names, shapes.tolist(), starts.tolist(), strict=True):
@@ -190,8 +189,8 @@ def _load(saved: Arrays, shapes: Ints, starts: Ints, complements: Shorts) -> tup
     return PatternIndex.from_arrays(arrays), complements
 
 
-def _read_only(array: Shorts) -> Shorts:
-    """The array without leave to write, as those of maps are: to a kernel that is another type."""
+def _read_only(array: I32) -> I32:
+    """A read-only view, as memory-mapped arrays are; to numba that is a type, and kernels are compiled for one."""
     view = np.ascontiguousarray(array, np.int32).view()
     view.flags.writeable = False
     return view

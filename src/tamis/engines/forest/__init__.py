@@ -1,57 +1,61 @@
-"""Formulas as arrays: what engines build their indexes from, and what segments keep.
+"""Formulas as arrays: engines build their indexes from them, and segments keep them.
 
-A forest holds one formula a slot. Its leaves are questions about coordinates on an axis (`axes`) or
-tests of other kinds; its inner nodes are "at least `least` of these children", which is AND, OR and everything
-between. Nothing is interned: equal leaves and nodes of different formulas may stand there several times, a node
-that one formula uses several times stands there once. Children stand before their parents.
+A forest holds one formula per slot. A leaf is a set of intervals of coordinates on an axis (`axes`), or a test, a
+predicate of another kind (`tests`). An inner node is "at least `least` of these children", which is AND, OR and
+everything between:
+
+    slot 0:  a < 5 AND s LIKE '%x'     leaves  0: a < 5   1: test 0   2: a >= 9   3: b = 1
+    slot 1:  a >= 9 OR b = 1           nodes   0: 2 of (~0, ~1)       1: 1 of (~2, ~3)
+                                       roots   [0, 1]
+
+Invariants: a child c >= 0 is node c, a child c < 0 is leaf ~c; children come before their parents. Leaves and
+nodes of different formulas are never shared, even where they are equal; a node that one formula uses several times
+is there once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, overload
+from typing import NamedTuple, overload
 
 import numpy as np
-import numpy.typing as npt
 
+from tamis.arrays import I32, I64, U8
 from tamis.engines.forest.axes import HIGHEST, LOWEST, Axis, has_keys, scale_of
 from tamis.engines.forest.tests import Tests, tests_of
+from tamis.formulas.expression import Path, Typed, walk
+from tamis.formulas.formula import FALSE, TRUE, Formula, at_least, leaf
+from tamis.formulas.predicates.base import Predicate
+from tamis.formulas.predicates.quantified import Quantified
+from tamis.formulas.predicates.within import Within
 from tamis.language.bulk import FormulaColumn
-from tamis.language.expression import Path, Typed, walk
-from tamis.language.formula import FALSE, TRUE, Formula, at_least, leaf
-from tamis.predicates.base import Predicate
-from tamis.predicates.quantified import Quantified
-from tamis.predicates.within import Within
 from tamis.values.ranges import Key, Ranges
 
-Ints: TypeAlias = npt.NDArray[np.int64]
-Shorts: TypeAlias = npt.NDArray[np.int32]
-Bytes: TypeAlias = npt.NDArray[np.uint8]
-
 INTERVAL, PIECES, TEST = 0, 1, 2
-"""What a leaf asks: one interval of its axis, several, or a test of another kind."""
+"""Kinds of leaves: one interval of its axis, several, or a test."""
 
 
 class Leaves(NamedTuple):
-    """One entry a leaf.
+    """One entry per leaf.
 
     kinds: INTERVAL, PIECES or TEST.
     nulls: 1 if the leaf holds where its axis is NULL.
     axes: number of the axis; -1 for a TEST.
-    lows, highs: of an INTERVAL its ends, both inside, LOWEST and HIGHEST where it has none, low > high if it holds
-        no value; of PIECES the leaf's part of `Pieces`, [low, high); of a TEST its number is the low.
+    lows, highs: of an INTERVAL its ends, both inside, LOWEST and HIGHEST where it is open, low > high if it is
+    empty;     of PIECES the range [low, high) of its entries in `Pieces`; of a TEST the number of the test, in
+    `lows`.
     """
 
-    kinds: Bytes
-    nulls: Bytes
-    axes: Shorts
-    lows: Ints
-    highs: Ints
+    kinds: U8
+    nulls: U8
+    axes: I32
+    lows: I64
+    highs: I64
 
 
 def empty_leaves(count: int) -> Leaves:
-    """Room for some leaves."""
+    """Uninitialised arrays for so many leaves."""
     return Leaves(
         np.empty(count, np.uint8),
         np.empty(count, np.uint8),
@@ -62,34 +66,34 @@ def empty_leaves(count: int) -> Leaves:
 
 
 class Pieces(NamedTuple):
-    """Disjoint intervals, rising, of the leaves that have several."""
+    """The intervals of the leaves that have several: of each leaf disjoint, not touching, and sorted."""
 
-    lows: Ints
-    highs: Ints
+    lows: I64
+    highs: I64
 
 
 class Nodes(NamedTuple):
-    """One entry an inner node: at least `least` of `children[firsts[n]:firsts[n + 1]]` must hold.
+    """One entry per inner node: at least `least` of `children[firsts[n]:firsts[n + 1]]` must hold.
 
     A child c >= 0 is node c, a child c < 0 is leaf ~c. TRUE is 0 of none, FALSE is 1 of none.
     """
 
-    least: Shorts
-    firsts: Ints
-    children: Shorts
+    least: I32
+    firsts: I64
+    children: I32
 
 
 @dataclass(frozen=True, eq=False)
 class Forest(Sequence[Formula]):
-    """Formulas by slot; as a sequence it gives them as objects.
+    """Formulas by slot; as a sequence, it makes them objects again.
 
     Attributes:
-        axes: The attributes that intervals are about.
+        axes: The attributes of intervals.
         tests: The predicates of other kinds, each once.
         leaves: All leaves.
         pieces: Of the leaves that have several.
         nodes: All inner nodes.
-        roots: Per slot, a node or the ones' complement of a leaf.
+        roots: int32[slots]: a node, or the ones' complement of a leaf.
     """
 
     axes: tuple[Axis, ...]
@@ -97,10 +101,9 @@ class Forest(Sequence[Formula]):
     leaves: Leaves
     pieces: Pieces
     nodes: Nodes
-    roots: Shorts
+    roots: I32
 
     def __len__(self) -> int:
-        """Number of formulas."""
         return len(self.roots)
 
     @overload
@@ -108,13 +111,11 @@ class Forest(Sequence[Formula]):
     @overload
     def __getitem__(self, at: slice) -> list[Formula]: ...
     def __getitem__(self, at: int | slice) -> Formula | list[Formula]:
-        """A formula as an object."""
         if isinstance(at, slice):
             return [self[place] for place in range(*at.indices(len(self)))]
         return self._formula(int(self.roots[at]), {})
 
     def __iter__(self) -> Iterator[Formula]:
-        """All formulas, in order."""
         return (self[place] for place in range(len(self)))
 
     def _formula(self, number: int, known: dict[int, Formula]) -> Formula:
@@ -156,7 +157,7 @@ def _ranges(axis: Axis, intervals: Sequence[tuple[int, int]]) -> Ranges:
 
 
 class ForestBuilder:
-    """Collects formulas; `forest` gives what was collected."""
+    """Collects formulas one by one; `forest` makes the arrays."""
 
     def __init__(self) -> None:
         self._axes: dict[Typed, int] = {}
@@ -170,7 +171,6 @@ class ForestBuilder:
         self._roots: list[int] = []
 
     def __len__(self) -> int:
-        """Number of formulas so far."""
         return len(self._roots)
 
     def add(self, formula: Formula) -> None:
@@ -180,7 +180,7 @@ class ForestBuilder:
             return
         predicates = [operand.predicate for operand in formula.operands if operand.predicate is not None]
         if len(predicates) == len(formula.operands):
-            # By far the most frequent form needs no walk.
+            # The most frequent form, one AND or OR of predicates, needs no walk.
             self._children.extend([~self._leaf(predicate) for predicate in predicates])
             self._firsts.append(len(self._children))
             self._roots.append(len(self._least))
@@ -210,7 +210,7 @@ class ForestBuilder:
         if places is None:
             ends = cuts
         else:
-            # Numbered as met; `forest` turns the numbers into ranks.
+            # Cuts are numbered in the order in which they are met; `forest` turns these numbers into ranks.
             ends = tuple([places.setdefault(cut, len(places)) for cut in cuts])
         null = int(predicate.null)
         if not ranges.inside and len(ends) == 2:
@@ -235,13 +235,13 @@ class ForestBuilder:
         return axis
 
     def forest(self) -> Forest:
-        """All formulas added so far."""
+        """The forest of all formulas added so far."""
         leaves = np.array(self._leaves, np.int64).reshape(-1, 5)
         pieces = np.array(self._pieces, np.int64).reshape(-1, 3)
         kinds, nulls = leaves[:, 0].astype(np.uint8), leaves[:, 1].astype(np.uint8)
         lows, highs = leaves[:, 3].copy(), leaves[:, 4].copy()
         axes: list[Axis] = []
-        ranks: list[Ints | None] = []
+        ranks: list[I64 | None] = []
         for attribute, cuts in zip(self._axes, self._cuts, strict=True):
             scale, places = scale_of(attribute.type, cuts or ())
             axes.append(Axis(attribute, scale))
@@ -255,7 +255,7 @@ class ForestBuilder:
         return Forest(
             tuple(axes),
             tests,
-            *_tidied(
+            *_merge_touching_pieces(
                 Leaves(kinds, nulls, leaves[:, 2].astype(np.int32), lows, highs), Pieces(piece_lows, piece_highs)
             ),
             Nodes(
@@ -268,7 +268,7 @@ class ForestBuilder:
 
 
 def _intervals(inside: bool, ends: Sequence[int], step: int) -> list[tuple[int, int]]:
-    """The closed intervals between ends; an upper end is `step` less than the cut that makes it."""
+    """The closed intervals between cuts; an upper end is `step` less than its cut."""
     if inside:
         ends = (LOWEST, *ends)
     found = [(ends[place], ends[place + 1] - step) for place in range(0, len(ends) - 1, 2)]
@@ -277,7 +277,7 @@ def _intervals(inside: bool, ends: Sequence[int], step: int) -> list[tuple[int, 
     return found
 
 
-def _to_ranks(ranks: Sequence[Ints | None], axes: Ints, lows: Ints, highs: Ints) -> None:
+def _to_ranks(ranks: Sequence[I64 | None], axes: I64, lows: I64, highs: I64) -> None:
     """Turn numbers of cuts into closed intervals of ranks, in place: [cut a, cut b) holds ranks a + 1 to b."""
     for axis, ranked in enumerate(ranks):
         if ranked is None:
@@ -289,8 +289,8 @@ def _to_ranks(ranks: Sequence[Ints | None], axes: Ints, lows: Ints, highs: Ints)
         highs[some] = ranked[highs[some]]
 
 
-def _tidied(leaves: Leaves, pieces: Pieces) -> tuple[Leaves, Pieces]:
-    """Take out pieces that hold no value, and gaps that hold none: different cuts may have the same rank."""
+def _merge_touching_pieces(leaves: Leaves, pieces: Pieces) -> tuple[Leaves, Pieces]:
+    """Remove empty pieces, and merge those without a gap between them: different cuts may have the same rank."""
     several = np.flatnonzero(leaves.kinds == PIECES)
     owners = np.repeat(several, (leaves.highs - leaves.lows)[several])
     touching = (pieces.highs[:-1] + 1 >= pieces.lows[1:]) & (owners[:-1] == owners[1:])
@@ -315,8 +315,8 @@ def _tidied(leaves: Leaves, pieces: Pieces) -> tuple[Leaves, Pieces]:
 
 
 def forest_of(formulas: Sequence[Formula] | FormulaColumn) -> Forest:
-    """These formulas as a forest; of a column of conditions, FALSE in the slots of what was refused."""
-    from tamis.engines.forest.bulk import forest_of_column  # it needs the classes above
+    """These formulas as a forest; FALSE in the slots of a column's refused conditions."""
+    from tamis.engines.forest.bulk import forest_of_column  # it imports the classes above
 
     if isinstance(formulas, Forest):
         return formulas
@@ -329,7 +329,7 @@ def forest_of(formulas: Sequence[Formula] | FormulaColumn) -> Forest:
 
 
 def names_read(forest: Forest) -> set[str]:
-    """The names of the attributes that formulas read, the outermost of each path."""
+    """The names of the attributes that formulas read, the first step of each path."""
     read = [axis.attribute for axis in forest.axes] + list(forest.tests.attributes)
     for test in forest.tests.others:
         read.append(test.attribute)

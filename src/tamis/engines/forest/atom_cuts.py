@@ -1,25 +1,25 @@
-"""Kernels that find what must be ranked before atoms of known shapes can become leaves.
+"""Kernels that collect the cuts that must be ranked before the atoms of a column can become leaves.
 
-`collected` reads a whole column of atoms: which axes they ask about, the cuts of strings and of schemaless
-numbers, and the patterns that are no ranges. It says of an atom what `tamis.language.operands.Operand` says of
-it. The other functions write down the cuts and patterns that it found.
+`collect_cuts` reads a whole column of atoms of known shapes and finds the axes that they use, the cuts of strings
+and of schemaless numbers, and the patterns that are no ranges. It interprets an atom as
+`tamis.language.operands.Operand` does. The other functions write the cuts and patterns into arrays.
 
-A constant stands for two cuts, just below it and just above it; on every axis a value that equals it has exactly
-the one coordinate between the two.
+A constant has two cuts, just below it and just above it. On every axis, a value that equals the constant has
+exactly the one coordinate between the two.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-import numba
 import numpy as np
-import numpy.typing as npt
 
+from tamis.arrays import F64, I32, I64, U8
 from tamis.engines.forest.axes import HIGHEST, LOWEST
 from tamis.engines.forest.ranking import AT, BEHIND, BOTH, INT_BEYOND, NumberCuts, TextCuts
 from tamis.engines.forest.tests import Patterns
-from tamis.language.operands import Class
+from tamis.kernels import kernel
+from tamis.language.operands import OperandClass
 from tamis.language.skeleton import (
     CONSTANT_INTEGER,
     CONSTANT_STRING,
@@ -27,26 +27,21 @@ from tamis.language.skeleton import (
     SHAPE_BETWEEN,
     SHAPE_LIKE,
     SHAPE_NULL,
-    Shapes,
+    AtomShapes,
 )
-from tamis.language.tokens import Kind
-
-Ints: TypeAlias = npt.NDArray[np.int64]
-Shorts: TypeAlias = npt.NDArray[np.int32]
-Bytes: TypeAlias = npt.NDArray[np.uint8]
-Floats: TypeAlias = npt.NDArray[np.float64]
+from tamis.syntax.tokens import Kind
 
 OWN, NUMBERS, STRINGS, BOOLEANS = 0, 1, 2, 3
-"""How an atom reads its attribute: as it is, or a schemaless one as values of that type."""
+"""How an atom reads its attribute: as it is, or, without a schema, as values of that type."""
 READINGS = 4
 
-# What of a constant a cut of strings is about: all of it, what stands before the first `%`, or the least text
-# above all that begin with that.
+# The text of a string cut: the whole constant, what precedes its first `%`, or the least text above all texts that
+# begin with that.
 _WHOLE, _PREFIX, _FOLLOWING = 0, 1, 2
 
-# Kernels know kinds and classes as plain integers.
+# numba sees kinds and classes as plain integers.
 _LT, _LE, _GT, _GE = int(Kind.LT), int(Kind.LE), int(Kind.GT), int(Kind.GE)
-_ANY, _STRING = int(Class.ANY), int(Class.STRING)
+_ANY, _STRING = int(OperandClass.ANY), int(OperandClass.STRING)
 _PERCENT, _UNDERSCORE = 37, 95
 _LIKE_EXACT, _LIKE_PREFIX, _LIKE_ALL, _LIKE_TEST = 0, 1, 2, 3
 _LAST_CHARACTER = tuple("\U0010ffff".encode())
@@ -55,75 +50,75 @@ _MAGNITUDE = (1 << 63) - 1
 
 
 class AtomColumn(NamedTuple):
-    """The atoms of one column, and what is known of them.
+    """The atoms of one column.
 
     shapes, text, keys, doubles: as `tamis.language.operands.Atoms` has them.
-    holds: per atom, 1 if what its shape says must be true, 0 if it must be false.
-    skip: per atom, 1 if somebody else makes its leaf.
+    holds: per atom, 1 for the atom as it stands, 0 for its negation.
+    skip: per atom, 1 if its leaf is made elsewhere.
     classes: per name, the class of its attribute.
     """
 
-    shapes: Shapes
-    text: Bytes
-    keys: Ints
-    doubles: Floats
-    holds: Bytes
-    skip: Bytes
-    classes: Bytes
+    shapes: AtomShapes
+    text: U8
+    keys: I64
+    doubles: F64
+    holds: U8
+    skip: U8
+    classes: U8
 
 
 class CutList(NamedTuple):
     """Cuts of constants.
 
-    targets: which end of a constant is the rank of this cut: 2c is the lower end of constant c, 2c + 1 its upper
-        end; -1 for a cut that must only be there.
+    targets: the end of a constant that gets the rank of this cut: 2c is the lower end of constant c, 2c + 1 its
+        upper end; -1 for a cut that no end needs.
     sides: AT, BEHIND or BOTH.
     axes: name * READINGS + reading.
     """
 
-    constants: Shorts
-    targets: Shorts
-    sides: Bytes
-    parts: Bytes
-    axes: Shorts
+    constants: I32
+    targets: I32
+    sides: U8
+    parts: U8
+    axes: I32
 
 
-class Collected(NamedTuple):
-    """What `collect` finds.
+class CollectedCuts(NamedTuple):
+    """The result of `collect_cuts`.
 
-    asked: per name and reading, at name * READINGS + reading: 1 if an interval of it is asked for.
+    asked: per name and reading, at name * READINGS + reading: 1 if some atom is an interval of it.
     axes: per atom, name * READINGS + reading; -1 if it has no leaf here or is a pattern.
     patterns: the atoms that are patterns.
     """
 
-    asked: Bytes
-    axes: Shorts
+    asked: U8
+    axes: I32
     texts: CutList
     numbers: CutList
-    patterns: Shorts
+    patterns: I32
 
 
-def collected(atoms: AtomColumn) -> Collected:
-    """What the atoms of a column ask about."""
+def collect_cuts(atoms: AtomColumn) -> CollectedCuts:
+    """The axes, cuts and patterns of the atoms of a column."""
     shapes = atoms.shapes
     strings = int((shapes.constant_kinds == CONSTANT_STRING).sum())
-    has_any = bool((atoms.classes == Class.ANY).any())
-    found = Collected(
+    has_any = bool((atoms.classes == OperandClass.ANY).any())
+    found = CollectedCuts(
         np.zeros(len(atoms.classes) * READINGS, np.uint8),
         np.full(len(shapes.shapes), -1, np.int32),
-        _room(2 * strings),
-        _room(2 * (len(shapes.constant_kinds) - strings) if has_any else 0),
+        _empty_cuts(2 * strings),
+        _empty_cuts(2 * (len(shapes.constant_kinds) - strings) if has_any else 0),
         np.empty(int((shapes.shapes == SHAPE_LIKE).sum()), np.int32),
     )
     texts, numbers, patterns = _collect(shapes, atoms.text, atoms.skip, atoms.classes, found)
     return found._replace(
-        texts=_first(found.texts, texts),
-        numbers=_first(found.numbers, numbers),
+        texts=_first_cuts(found.texts, texts),
+        numbers=_first_cuts(found.numbers, numbers),
         patterns=found.patterns[:patterns],
     )
 
 
-def _room(count: int) -> CutList:
+def _empty_cuts(count: int) -> CutList:
     return CutList(
         np.empty(count, np.int32),
         np.empty(count, np.int32),
@@ -133,15 +128,15 @@ def _room(count: int) -> CutList:
     )
 
 
-def _first(cuts: CutList, count: int) -> CutList:
+def _first_cuts(cuts: CutList, count: int) -> CutList:
     return CutList(
         cuts.constants[:count], cuts.targets[:count], cuts.sides[:count], cuts.parts[:count], cuts.axes[:count]
     )
 
 
-@numba.njit(cache=True, nogil=True)
-def _collect(shapes: Shapes, text: Bytes, skip: Bytes, classes: Bytes, out: Collected) -> tuple[int, int, int]:
-    """Fill `out`; gives how many cuts of strings, cuts of numbers and patterns there are."""
+@kernel
+def _collect(shapes: AtomShapes, text: U8, skip: U8, classes: U8, out: CollectedCuts) -> tuple[int, int, int]:
+    """Fill `out`; returns the numbers of string cuts, number cuts and patterns."""
     texts, numbers = out.texts, out.numbers
     text_count = number_count = pattern_count = 0
     for atom in range(len(shapes.shapes)):
@@ -168,7 +163,7 @@ def _collect(shapes: Shapes, text: Bytes, skip: Bytes, classes: Bytes, out: Coll
         is_text = reading == STRINGS or classes[name] == _STRING
         if like == _LIKE_ALL or not (is_text or reading == NUMBERS):
             continue
-        # Most constants have one cut; a point has two that are neighbours, a prefix two that are not.
+        # Most constants have one cut. A point has two, which are neighbours; a prefix has two, which are not.
         for constant in range(first, last):
             side = BOTH
             if shape == SHAPE_BETWEEN:
@@ -186,7 +181,7 @@ def _collect(shapes: Shapes, text: Bytes, skip: Bytes, classes: Bytes, out: Coll
                         numbers.axes[number_count] = axis
                         number_count += 1
                 continue
-            # Nothing is below the empty string: its lower end is no cut, its upper end is the cut behind it.
+            # The empty string is the least of all: it has no cut below, and its upper end is the cut behind it.
             is_empty = shapes.starts[constant] == shapes.ends[constant]
             for end in range(2 if shape == SHAPE_LIKE else 1):
                 target = 2 * constant + end
@@ -211,9 +206,9 @@ def _collect(shapes: Shapes, text: Bytes, skip: Bytes, classes: Bytes, out: Coll
     return text_count, number_count, pattern_count
 
 
-@numba.njit(cache=True, nogil=True)
-def _like_kind(text: Bytes, start: int, end: int) -> int:
-    """What a LIKE pattern without escapes asks for; a prefix ends at its first `%`."""
+@kernel
+def _like_kind(text: U8, start: int, end: int) -> int:
+    """The kind of a LIKE pattern without escapes; a prefix ends at its first `%`."""
     at = start
     while at < end and text[at] != _PERCENT and text[at] != _UNDERSCORE:
         at += 1
@@ -225,9 +220,9 @@ def _like_kind(text: Bytes, start: int, end: int) -> int:
     return _LIKE_ALL if at == start else _LIKE_PREFIX
 
 
-@numba.njit(cache=True, nogil=True)
-def _is_last(text: Bytes, start: int) -> bool:
-    """Does nothing follow the texts with this prefix, because it is the last character over and over?"""
+@kernel
+def _is_last(text: U8, start: int) -> bool:
+    """Is the prefix the last character of Unicode, repeated, so that no text follows those that begin with it?"""
     place = 0
     while text[start + place] != _PERCENT:
         if text[start + place] != _LAST_CHARACTER[place % 4]:
@@ -236,8 +231,8 @@ def _is_last(text: Bytes, start: int) -> bool:
     return True
 
 
-def text_cuts(atoms: AtomColumn, cuts: CutList, axes: Shorts) -> TextCuts:
-    """The cuts of strings; `axes` are their axes."""
+def text_cuts(atoms: AtomColumn, cuts: CutList, axes: I32) -> TextCuts:
+    """String cuts with their texts, on the given axes."""
     starts, ends = atoms.shapes.starts[cuts.constants], atoms.shapes.ends[cuts.constants]
     offsets = np.zeros(len(starts) + 1, np.int64)
     # What follows a prefix may be one byte longer than it, but there is at least one `%` less.
@@ -246,9 +241,9 @@ def text_cuts(atoms: AtomColumn, cuts: CutList, axes: Shorts) -> TextCuts:
     return TextCuts(axes, cuts.sides, offsets, data)
 
 
-@numba.njit(cache=True, nogil=True)
-def _write_texts(text: Bytes, starts: Ints, ends: Ints, parts: Bytes, offsets: Ints, data: Bytes) -> None:
-    """Fill in the texts of cuts."""
+@kernel
+def _write_texts(text: U8, starts: I64, ends: I64, parts: U8, offsets: I64, data: U8) -> None:
+    """Fill in the texts of string cuts."""
     at = 0
     for cut in range(len(starts)):
         first = at
@@ -258,13 +253,16 @@ def _write_texts(text: Bytes, starts: Ints, ends: Ints, parts: Bytes, offsets: I
             data[at] = text[place]
             at += 1
         if parts[cut] == _FOLLOWING:
-            at = _following(data, first, at)
+            at = _increment_text(data, first, at)
         offsets[cut + 1] = at
 
 
-@numba.njit(cache=True, nogil=True)
-def _following(data: Bytes, start: int, end: int) -> int:
-    """Turn UTF-8 into the least text above all that begin with it, in place; gives its end."""
+@kernel
+def _increment_text(data: U8, start: int, end: int) -> int:
+    """Turn UTF-8 into the least text above all texts that begin with it, in place; returns its end.
+
+    The last character is replaced by its successor in Unicode, without surrogates; one that has none is dropped.
+    """
     while end > start:
         last = end - 1
         while data[last] & 0xC0 == 0x80:
@@ -286,8 +284,8 @@ def _following(data: Bytes, start: int, end: int) -> int:
     return start
 
 
-def number_cuts(atoms: AtomColumn, cuts: CutList, axes: Shorts) -> NumberCuts:
-    """The cuts of schemaless numbers; `axes` are their axes."""
+def number_cuts(atoms: AtomColumn, cuts: CutList, axes: I32) -> NumberCuts:
+    """Cuts of schemaless numbers with their values, on the given axes."""
     count = len(cuts.constants)
     ints, doubles = np.empty(count, np.int64), np.empty(count, np.int64)
     beyond = np.zeros(count, np.uint8)
@@ -296,10 +294,8 @@ def number_cuts(atoms: AtomColumn, cuts: CutList, axes: Shorts) -> NumberCuts:
     return NumberCuts(axes, ints, doubles, beyond)
 
 
-@numba.njit(cache=True, nogil=True)
-def _write_numbers(
-    cuts: CutList, kinds: Bytes, keys: Ints, doubles: Floats, all_bits: Ints, out: NumberCuts
-) -> None:
+@kernel
+def _write_numbers(cuts: CutList, kinds: U8, keys: I64, doubles: F64, all_bits: I64, out: NumberCuts) -> None:
     """Fill in the least integer and the least double at or above every cut."""
     for cut in range(len(cuts.constants)):
         constant = cuts.constants[cut]
@@ -323,8 +319,8 @@ def _write_numbers(
             out.ints[cut] = np.int64(floor) + (1 if behind or floor < value else 0)
 
 
-def patterns_of(atoms: AtomColumn, patterns: Shorts, attributes: Shorts) -> Patterns:
-    """The atoms that are patterns; `attributes` are the numbers of what they read."""
+def patterns_of(atoms: AtomColumn, patterns: I32, attributes: I32) -> Patterns:
+    """The atoms that are patterns; `attributes` are the numbers of the attributes that they read."""
     constants = atoms.shapes.constants[patterns]
     starts, ends = atoms.shapes.starts[constants], atoms.shapes.ends[constants]
     offsets = np.zeros(len(patterns) + 1, np.int64)
@@ -334,9 +330,9 @@ def patterns_of(atoms: AtomColumn, patterns: Shorts, attributes: Shorts) -> Patt
     return Patterns(attributes, tests, 1 - atoms.holds[patterns], offsets, data)
 
 
-@numba.njit(cache=True, nogil=True)
-def _write_patterns(text: Bytes, starts: Ints, ends: Ints, offsets: Ints, data: Bytes) -> None:
-    """Fill in LIKE patterns, neighbouring `%` as one."""
+@kernel
+def _write_patterns(text: U8, starts: I64, ends: I64, offsets: I64, data: U8) -> None:
+    """Fill in LIKE patterns, with runs of `%` as one."""
     at = 0
     for pattern in range(len(starts)):
         for place in range(starts[pattern], ends[pattern]):

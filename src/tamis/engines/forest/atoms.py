@@ -1,47 +1,43 @@
-"""The kernel from atoms of known shapes to leaves, for a whole column of conditions at once.
+"""The kernel that turns atoms of known shapes into leaves, a whole column of conditions at once.
 
-It says of an atom what `tamis.language.operands.Operand` says of it. The ends of intervals that are ranks must be
-known: see `tamis.engines.forest.atom_cuts`.
+It interprets an atom as `tamis.language.operands.Operand` does. Ends of intervals that are ranks must be known;
+see `tamis.engines.forest.atom_cuts`.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-import numba
 import numpy as np
-import numpy.typing as npt
 
+from tamis.arrays import I32, I64, U8
 from tamis.engines.forest import INTERVAL, PIECES, TEST, Leaves, Pieces
 from tamis.engines.forest.atom_cuts import AtomColumn
 from tamis.engines.forest.axes import HIGHEST, LOWEST
+from tamis.kernels import kernel
 from tamis.language.skeleton import SHAPE_BARE, SHAPE_BETWEEN, SHAPE_IN, SHAPE_LIKE, SHAPE_NULL
-from tamis.language.tokens import Kind
+from tamis.syntax.tokens import Kind
 
-Ints: TypeAlias = npt.NDArray[np.int64]
-Shorts: TypeAlias = npt.NDArray[np.int32]
-Bytes: TypeAlias = npt.NDArray[np.uint8]
-
-# Kernels know kinds as plain integers.
+# numba sees kinds as plain integers.
 _EQ, _NE, _LT, _LE, _GT, _GE = (
     *(int(Kind.EQ), int(Kind.NE), int(Kind.LT)),
     *(int(Kind.LE), int(Kind.GT), int(Kind.GE)),
 )
 
 
-class Line(NamedTuple):
-    """One entry an axis: where its coordinates are looked up, and which of them values have."""
+class AxisBounds(NamedTuple):
+    """One entry per axis: the kind of its coordinates, and their range."""
 
-    ranked: Bytes  # 1 if coordinates are ranks
-    leasts: Ints
-    greatests: Ints
+    ranked: U8  # 1 if coordinates are ranks
+    leasts: I64
+    greatests: I64
 
 
-@numba.njit(cache=True, nogil=True)
-def leaves_of(
-    atoms: AtomColumn, axes: Shorts, tests: Shorts, line: Line, ends: Ints, out: Leaves, pieces: Pieces, base: int
+@kernel
+def fill_leaves(
+    atoms: AtomColumn, axes: I32, tests: I32, line: AxisBounds, ends: I64, out: Leaves, pieces: Pieces, base: int
 ) -> int:
-    """Fill in the leaf of every atom; gives the number of pieces.
+    """Fill in the leaf of every atom; returns the number of pieces.
 
     axes: per atom, the number of its axis; tests: per atom, the number of its test or -1; ends: per constant its
     two ends where they are ranks; base: number of the first piece.
@@ -76,7 +72,7 @@ def leaves_of(
             points = np.empty(constants[atom + 1] - first, np.int64)
             for place in range(len(points)):
                 points[place] = ends[2 * (first + place)] if ranked[axis] else keys[first + place]
-            found = _points(points, least, greatest, holds, pieces, used)
+            found = _write_points(points, least, greatest, holds, pieces, used)
             if found > 1:
                 kinds[atom], lows[atom], highs[atom] = PIECES, base + used, base + used + found
                 used += found
@@ -84,7 +80,8 @@ def leaves_of(
                 lows[atom] = piece_lows[used] if found else HIGHEST
                 highs[atom] = piece_highs[used] if found else LOWEST
             continue
-        # Where the interval begins, and where what is behind it begins; no end stays open that lies outside.
+        # The first coordinate inside and the first one behind; an end outside of the range of the axis becomes
+        # open.
         low, high = np.int64(LOWEST), np.int64(HIGHEST)
         is_empty = False
         if shape != _LT and shape != _LE:
@@ -122,8 +119,8 @@ def leaves_of(
     return used
 
 
-@numba.njit(cache=True, nogil=True)
-def _sort(values: Ints) -> None:
+@kernel
+def _sort(values: I64) -> None:
     """Shell's sort, because most lists are short and numba takes seconds to compile its own."""
     gap = 1
     while 3 * gap < len(values):
@@ -139,13 +136,13 @@ def _sort(values: Ints) -> None:
         gap //= 3
 
 
-@numba.njit(cache=True, nogil=True)
-def _points(points: Ints, least: int, greatest: int, holds: bool, pieces: Pieces, used: int) -> int:
-    """Write the pieces of an IN, or of its complement; gives their number."""
+@kernel
+def _write_points(points: I64, least: int, greatest: int, holds: bool, pieces: Pieces, used: int) -> int:
+    """Write the pieces of an IN, or of its complement; returns their number."""
     _sort(points)
     count = 0
-    low, high = np.int64(HIGHEST), np.int64(LOWEST)  # the piece that grows
-    before = np.int64(LOWEST)  # of the complement: what follows the last piece
+    low, high = np.int64(HIGHEST), np.int64(LOWEST)  # the piece under construction
+    before = np.int64(LOWEST)  # of the complement: where its next piece begins
     for place in range(len(points) + 1):
         at_end = place == len(points)
         point = np.int64(0) if at_end else points[place]

@@ -1,8 +1,12 @@
-"""Axes: how the values of one attribute become whole numbers that keep their order.
+"""Axes: map the values of one attribute to 64-bit integers, the coordinates, in the same order.
 
-Engines compare nothing but 64-bit integers. A type whose keys (`tamis.values.order`) are such integers uses them
-as coordinates; every other ordered type uses ranks: the number of an axis' cuts at or below the value. A set of
-values is then a list of closed intervals of coordinates, exactly, whatever the type. NULL has no coordinate.
+Engines compare coordinates only. A type whose keys (`tamis.values.order`) are 64-bit integers uses them as
+coordinates. Every other ordered type uses ranks: the number of the axis' cuts at or below the value, where the
+cuts are all the bounds that predicates have. So any set of values that a predicate asks for is exactly a list of
+closed intervals of coordinates. NULL has no coordinate.
+
+    cuts of a string axis     'b'   'd'
+    rank of a value        0   |  1  |  2        'a' -> 0, 'b' -> 1, 'cat' -> 1, 'z' -> 2
 """
 
 from __future__ import annotations
@@ -13,22 +17,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import numba
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.language.expression import Typed
-from tamis.values.column import SHORT_DECIMAL, Column, Numbers, Value
+from tamis.arrays import I64, U8
+from tamis.formulas.expression import Typed
+from tamis.kernels import kernel
+from tamis.values.column import SHORT_DECIMAL, Column, NumberValues, Value
 from tamis.values.order import key_bounds, order_key, value_of_key, vector_keys
 from tamis.values.ranges import Key
 from tamis.values.types import BINARY, DOUBLE, NUMBER, STRING, Type, is_decimal
 
-Ints: TypeAlias = npt.NDArray[np.int64]
-
 LOWEST = -(1 << 63)
 HIGHEST = (1 << 63) - 1
-"""What an interval without a lower or upper end has there."""
+"""The ends of an interval that is open below or above."""
 
 
 def has_keys(type_: Type) -> bool:
@@ -36,17 +38,16 @@ def has_keys(type_: Type) -> bool:
     return key_bounds(type_) is not None and not (is_decimal(type_) and type_.precision > SHORT_DECIMAL)
 
 
-class Keys:
-    """Coordinates are the keys themselves."""
+class KeyScale:
+    """The scale of a type whose keys are coordinates; it has no cuts."""
 
     def __len__(self) -> int:
-        """No cuts."""
         return 0
 
-    def coordinates(self, column: Column) -> Ints:
-        """The coordinate of every row; anything where it is NULL."""
+    def coordinates(self, column: Column) -> I64:
+        """The coordinate of every row; undefined where it is NULL."""
         values = column.values
-        is_whole = isinstance(values, np.ndarray) and values.dtype.kind == "i"  # these are keys themselves
+        is_whole = isinstance(values, np.ndarray) and values.dtype.kind == "i"  # integers are their own keys
         return np.ascontiguousarray(values if is_whole else vector_keys(column), np.int64)
 
     def coordinate(self, type_: Type, value: Value) -> int:
@@ -59,18 +60,17 @@ class Keys:
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
-    """Cuts of strings or binaries, sorted by bytes: cut i is `data[offsets[i]:offsets[i + 1]]`."""
+class TextScale:
+    """The scale of strings or binaries: cut i is `data[offsets[i]:offsets[i + 1]]`, sorted by bytes."""
 
-    offsets: Ints
-    data: npt.NDArray[np.uint8]
+    offsets: I64
+    data: U8
 
     def __len__(self) -> int:
-        """Number of cuts."""
         return len(self.offsets) - 1
 
-    def coordinates(self, column: Column) -> Ints:
-        """The rank of every row; anything where it is NULL."""
+    def coordinates(self, column: Column) -> I64:
+        """The rank of every row; undefined where it is NULL."""
         values = column.values
         large = values.cast(pa.large_binary()) if values.type != pa.large_binary() else values
         offsets = np.frombuffer(large.buffers()[1], np.int64)[large.offset : large.offset + len(large) + 1]
@@ -91,8 +91,8 @@ class Texts:
         return text.decode() if type_ == STRING else text
 
 
-@numba.njit(cache=True, nogil=True)
-def _text_ranks(offsets: Ints, data: npt.NDArray[np.uint8], starts: Ints, texts: npt.NDArray[np.uint8]) -> Ints:
+@kernel
+def _text_ranks(offsets: I64, data: U8, starts: I64, texts: U8) -> I64:
     """How many cuts are at or below each text."""
     ranks = np.empty(len(starts) - 1, np.int64)
     for row in range(len(ranks)):
@@ -118,23 +118,22 @@ def _text_ranks(offsets: Ints, data: npt.NDArray[np.uint8], starts: Ints, texts:
 
 
 @dataclass(frozen=True, slots=True)
-class Mixed:
-    """Cuts of schemaless numbers, which are bigints or doubles and compare by exact value.
+class NumberScale:
+    """The scale of schemaless numbers, which are bigints or doubles and compare by exact value.
 
-    Cut i stands just below the integer `ints[i]` and just below the double with the key `doubles[i]`. Both rise;
-    cuts that stand above all integers have no place in `ints`, which is shorter then, and so for `doubles`.
+    Cut i is just below the integer `ints[i]` and just below the double with the key `doubles[i]`; both are sorted.
+    Cuts above all integers have no entry in `ints`, which is shorter then; the same holds for `doubles`.
     """
 
-    ints: Ints
-    doubles: Ints
+    ints: I64
+    doubles: I64
 
     def __len__(self) -> int:
-        """Number of cuts."""
         return max(len(self.ints), len(self.doubles))
 
-    def coordinates(self, column: Column) -> Ints:
-        """The rank of every row; anything where it is NULL."""
-        values: Numbers = column.values
+    def coordinates(self, column: Column) -> I64:
+        """The rank of every row; undefined where it is NULL."""
+        values: NumberValues = column.values
         keys = vector_keys(Column(DOUBLE, values.doubles, column.valid))
         ints = np.searchsorted(self.ints, values.ints, side="right")
         doubles = np.searchsorted(self.doubles, keys, side="right")
@@ -161,24 +160,24 @@ class Mixed:
         at: Key = order_key(NUMBER)(double)
         if math.isinf(double):
             return at
-        # Just below a number and just above the double before it is the same cut; the shorter one reads better.
+        # Just below a number and just above the double before it are the same cut; the shorter text is better to
+        # read.
         _, before, _ = order_key(NUMBER)(value_of_key(DOUBLE)(key - 1))
         above = 0, before, 1
         return above if len(repr(before)) < len(repr(at[1])) and _least_int(above) == whole else at
 
 
 @dataclass(frozen=True, slots=True)
-class Objects:
-    """Cuts of a type whose keys are Python objects: decimals of more than 18 digits."""
+class ObjectScale:
+    """The scale of a type whose keys are Python objects: decimals of more than 18 digits."""
 
     cuts: tuple[Key, ...]
 
     def __len__(self) -> int:
-        """Number of cuts."""
         return len(self.cuts)
 
-    def coordinates(self, column: Column) -> Ints:
-        """The rank of every row; anything where it is NULL."""
+    def coordinates(self, column: Column) -> I64:
+        """The rank of every row; undefined where it is NULL."""
         if not self.cuts:
             return np.zeros(len(column), np.int64)
         ranks = (0 if value is None else bisect_right(self.cuts, value) for value in column.to_list())
@@ -193,53 +192,53 @@ class Objects:
         return self.cuts[coordinate - 1]
 
 
-Scale: TypeAlias = Keys | Texts | Mixed | Objects
+Scale: TypeAlias = KeyScale | TextScale | NumberScale | ObjectScale
 
-KEYS = Keys()
+KEY_SCALE = KeyScale()
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An attribute that predicates ask to be within intervals, and its scale."""
+    """An attribute with interval predicates, and its scale."""
 
     attribute: Typed
     scale: Scale
 
 
 def scale_of(type_: Type, cuts: Iterable[Key]) -> tuple[Scale, dict[Key, int]]:
-    """The scale with these cuts, and the place of each; without places for a type whose keys are coordinates."""
+    """The scale with these cuts, and the index of each; no indices for a type whose keys are coordinates."""
     if has_keys(type_):
-        return KEYS, {}
+        return KEY_SCALE, {}
     if type_ in (STRING, BINARY):
         texts = {cut: cut.encode() if isinstance(cut, str) else cut for cut in cuts}
         ordered = sorted(texts, key=texts.__getitem__)
-        return texts_of([texts[cut] for cut in ordered]), {cut: place for place, cut in enumerate(ordered)}
+        return text_scale([texts[cut] for cut in ordered]), {cut: place for place, cut in enumerate(ordered)}
     if type_ == NUMBER:
         ends = {cut: number_ends(cut) for cut in cuts}
         distinct = sorted(set(ends.values()))
         places = {end: place for place, end in enumerate(distinct)}
-        return mixed_of(distinct), {cut: places[end] for cut, end in ends.items()}
+        return number_scale(distinct), {cut: places[end] for cut, end in ends.items()}
     ordered = sorted(set(cuts))
-    return Objects(tuple(ordered)), {cut: place for place, cut in enumerate(ordered)}
+    return ObjectScale(tuple(ordered)), {cut: place for place, cut in enumerate(ordered)}
 
 
-def texts_of(texts: Sequence[bytes]) -> Texts:
+def text_scale(texts: Sequence[bytes]) -> TextScale:
     """The scale with these sorted, distinct cuts."""
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
     data = np.frombuffer(b"".join(texts) or b"\0", np.uint8)
-    return Texts(np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]), data)
+    return TextScale(np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]), data)
 
 
 def number_ends(cut: Key) -> tuple[int, int]:
-    """Where a cut of schemaless numbers stands: below which integer, and below the double of which key."""
+    """The integer and the key of the double that a cut of schemaless numbers is just below."""
     return _least_int(cut), _least_double(cut)
 
 
-def mixed_of(ends: Sequence[tuple[int, int]]) -> Mixed:
+def number_scale(ends: Sequence[tuple[int, int]]) -> NumberScale:
     """The scale with these sorted, distinct cuts, as `number_ends` has them."""
     ints = [whole for whole, _ in ends if whole <= HIGHEST]
     doubles = [key for _, key in ends if key <= HIGHEST]
-    return Mixed(np.array(ints, np.int64), np.array(doubles, np.int64))
+    return NumberScale(np.array(ints, np.int64), np.array(doubles, np.int64))
 
 
 def _least_int(cut: Key) -> int:

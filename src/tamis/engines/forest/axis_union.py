@@ -1,21 +1,29 @@
-"""Axes of several sources made one: an attribute has one axis, whose scale has the cuts of all that ask about it.
+"""The union of the axes of several sources: one axis per attribute, whose scale has the cuts of all sources.
 
-Sources are whole forests and columns of cuts. First everything is added, then `settle` ranks all cuts at once;
-after that the union tells the place of every cut that was added, and gives the leaves of every forest on the
-common axes.
+Sources are forests and columns of cuts. First all of them are added, then `rank` ranks all cuts at once; after
+that the union has the rank of every cut that was added, and translates the leaves of every forest to the common
+axes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
-import numba
 import numpy as np
-import numpy.typing as npt
 
+from tamis.arrays import I32, I64, U8
 from tamis.engines.forest import INTERVAL, TEST, Forest, Leaves, Pieces
-from tamis.engines.forest.axes import HIGHEST, KEYS, LOWEST, Axis, Mixed, Objects, Scale, Texts, has_keys
+from tamis.engines.forest.axes import (
+    HIGHEST,
+    KEY_SCALE,
+    LOWEST,
+    Axis,
+    NumberScale,
+    ObjectScale,
+    Scale,
+    TextScale,
+    has_keys,
+)
 from tamis.engines.forest.ranking import (
     AT,
     DOUBLE_BEYOND,
@@ -24,39 +32,36 @@ from tamis.engines.forest.ranking import (
     TextCuts,
     rank_numbers,
     rank_texts,
-    taken_texts,
+    take_texts,
 )
-from tamis.language.expression import Typed
+from tamis.formulas.expression import Typed
+from tamis.kernels import kernel
 from tamis.values.ranges import Key
 from tamis.values.types import BINARY, NUMBER, STRING
 
-Ints: TypeAlias = npt.NDArray[np.int64]
-Shorts: TypeAlias = npt.NDArray[np.int32]
-Bytes: TypeAlias = npt.NDArray[np.uint8]
-
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class _ForestCuts:
     """A forest's cuts: those of axis a are `[firsts[a], firsts[a + 1])` of `places`."""
 
     forest: Forest
-    axes: Shorts  # per axis: its number in the union, -1 if no leaf asks about it
-    firsts: Ints
-    places: Shorts  # in the union; known when it is settled
-    used: list[tuple[int, int, Ints]]  # per batch of cuts: the axis, the batch, where they are in `places`
+    axes: I32  # per axis: its number in the union, -1 if no leaf uses it
+    firsts: I64
+    places: I32  # in the union; known after `rank`
+    used: list[tuple[int, int, I64]]  # per batch of cuts: the axis, the batch, where they are in `places`
 
 
 class AxisUnion:
-    """Collects axes and cuts; see the module."""
+    """Collects axes and cuts; see the docstring of the module."""
 
     def __init__(self) -> None:
         self.numbers: dict[Typed, int] = {}
         self._texts: list[TextCuts] = []
         self._numbers: list[NumberCuts] = []
         self._objects: dict[int, set[Key]] = {}
-        self._text_places: list[Shorts] = []
-        self._number_places: list[Shorts] = []
-        self._sources: list[_Source] = []
+        self._text_places: list[I32] = []
+        self._number_places: list[I32] = []
+        self._sources: list[_ForestCuts] = []
         self._axes: tuple[Axis, ...] = ()
 
     def axis(self, attribute: Typed) -> int:
@@ -64,40 +69,40 @@ class AxisUnion:
         return self.numbers.setdefault(attribute, len(self.numbers))
 
     def add_texts(self, cuts: TextCuts) -> int:
-        """Add cuts of strings; `text_places` tells their places by the number given here."""
+        """Add cuts of strings; `text_places` takes the number returned here."""
         self._texts.append(cuts)
         return len(self._texts) - 1
 
     def add_numbers(self, cuts: NumberCuts) -> int:
-        """Add cuts of schemaless numbers; `number_places` tells their places by the number given here."""
+        """Add cuts of schemaless numbers; `number_places` takes the number returned here."""
         self._numbers.append(cuts)
         return len(self._numbers) - 1
 
     def add_forest(self, forest: Forest) -> int:
-        """Add the axes and cuts that a forest's leaves use; `moved` gives the leaves by the number given here."""
+        """Add the axes and cuts that a forest's leaves use; `translate` takes the number returned here."""
         lengths = [len(axis.scale) for axis in forest.axes]
         firsts = np.cumsum([0, *lengths]).astype(np.int64)
         axis_used, used = np.zeros(len(lengths), np.uint8), np.zeros(int(firsts[-1]), np.uint8)
-        _mark(forest.leaves, forest.pieces, firsts, axis_used, used)
+        _mark_used_cuts(forest.leaves, forest.pieces, firsts, axis_used, used)
         axes = np.full(len(lengths), -1, np.int32)
         for old in np.flatnonzero(axis_used).tolist():
             axes[old] = self.axis(forest.axes[old].attribute)
-        batches: list[tuple[int, int, Ints]] = []
+        batches: list[tuple[int, int, I64]] = []
         for old in np.flatnonzero((np.diff(firsts) > 0) & (axis_used > 0)).tolist():
             here = np.flatnonzero(used[firsts[old] : firsts[old + 1]])
             batch = self._add_cuts(int(axes[old]), forest.axes[old].scale, here)
             batches.append((old, batch, here + firsts[old]))
-        self._sources.append(_Source(forest, axes, firsts, np.zeros(int(firsts[-1]), np.int32), batches))
+        self._sources.append(_ForestCuts(forest, axes, firsts, np.zeros(int(firsts[-1]), np.int32), batches))
         return len(self._sources) - 1
 
-    def _add_cuts(self, axis: int, scale: Scale, here: Ints) -> int:
+    def _add_cuts(self, axis: int, scale: Scale, here: I64) -> int:
         axes = np.full(len(here), axis, np.int32)
         match scale:
-            case Texts():
+            case TextScale():
                 return self.add_texts(
-                    TextCuts(axes, np.full(len(here), AT, np.uint8), *taken_texts(scale.offsets, scale.data, here))
+                    TextCuts(axes, np.full(len(here), AT, np.uint8), *take_texts(scale.offsets, scale.data, here))
                 )
-            case Mixed():
+            case NumberScale():
                 ints, doubles = here[here < len(scale.ints)], here[here < len(scale.doubles)]
                 beyond = np.zeros(len(here), np.uint8)
                 beyond[len(ints) :] |= INT_BEYOND
@@ -111,67 +116,67 @@ class AxisUnion:
                     )
                 )
             case _:
-                assert isinstance(scale, Objects), "keys have no cuts"
+                assert isinstance(scale, ObjectScale), "keys have no cuts"
                 self._objects.setdefault(axis, set()).update([scale.cuts[place] for place in here.tolist()])
                 return axis
 
-    def settle(self) -> tuple[Axis, ...]:
-        """Rank all cuts; gives the common axes."""
+    def rank(self) -> tuple[Axis, ...]:
+        """Rank all cuts; returns the common axes."""
         self._text_places, texts = rank_texts(self._texts, len(self.numbers))
         self._number_places, numbers = rank_numbers(self._numbers, len(self.numbers))
         axes = []
         for attribute, number in self.numbers.items():
             scale: Scale
             if has_keys(attribute.type):
-                scale = KEYS
+                scale = KEY_SCALE
             elif attribute.type in (STRING, BINARY):
                 scale = texts[number]
             elif attribute.type == NUMBER:
                 scale = numbers[number]
             else:
-                scale = Objects(tuple(sorted(self._objects.get(number, ()))))
+                scale = ObjectScale(tuple(sorted(self._objects.get(number, ()))))
             axes.append(Axis(attribute, scale))
         self._axes = tuple(axes)
         for source in self._sources:
             self._fill(source)
         return self._axes
 
-    def _fill(self, source: _Source) -> None:
+    def _fill(self, source: _ForestCuts) -> None:
         """Find the places of a forest's cuts."""
         for old, batch, where in source.used:
             scale = source.forest.axes[old].scale
-            if isinstance(scale, Texts):
+            if isinstance(scale, TextScale):
                 source.places[where] = self._text_places[batch]
-            elif isinstance(scale, Mixed):
+            elif isinstance(scale, NumberScale):
                 source.places[where] = self._number_places[batch]
-            elif isinstance(scale, Objects):
+            elif isinstance(scale, ObjectScale):
                 joined = self._axes[batch].scale
-                assert isinstance(joined, Objects)
+                assert isinstance(joined, ObjectScale)
                 ranked = {cut: place for place, cut in enumerate(joined.cuts)}
                 mine = (where - source.firsts[old]).tolist()
                 source.places[where] = [ranked[scale.cuts[place]] for place in mine]
 
-    def text_places(self, batch: int) -> Shorts:
+    def text_places(self, batch: int) -> I32:
         """The places of cuts that were added."""
         return self._text_places[batch]
 
-    def number_places(self, batch: int) -> Shorts:
+    def number_places(self, batch: int) -> I32:
         """The places of cuts that were added."""
         return self._number_places[batch]
 
-    def moved(self, number: int) -> tuple[Leaves, Pieces]:
+    def translate(self, number: int) -> tuple[Leaves, Pieces]:
         """The leaves of a forest on the common axes."""
         source = self._sources[number]
         old = source.forest.leaves
         leaves = Leaves(old.kinds, old.nulls, np.empty_like(old.axes), old.lows.copy(), old.highs.copy())
         pieces = Pieces(source.forest.pieces.lows.copy(), source.forest.pieces.highs.copy())
-        _move(old.axes, source.axes, source.firsts, source.places, leaves, pieces)
+        _translate_leaves(old.axes, source.axes, source.firsts, source.places, leaves, pieces)
         return leaves, pieces
 
 
-@numba.njit(cache=True, nogil=True)
-def _mark(leaves: Leaves, pieces: Pieces, firsts: Ints, axis_used: Bytes, used: Bytes) -> None:
-    """Which axes and which cuts the leaves use."""
+@kernel
+def _mark_used_cuts(leaves: Leaves, pieces: Pieces, firsts: I64, axis_used: U8, used: U8) -> None:
+    """Mark the axes and the cuts that the leaves use."""
     kinds, axes, lows, highs = leaves.kinds, leaves.axes, leaves.lows, leaves.highs
     piece_lows, piece_highs = pieces.lows, pieces.highs
     for number in range(len(kinds)):
@@ -186,7 +191,7 @@ def _mark(leaves: Leaves, pieces: Pieces, firsts: Ints, axis_used: Bytes, used: 
         for piece in range(0 if is_interval else lows[number], 1 if is_interval else highs[number]):
             low = lows[number] if is_interval else piece_lows[piece]
             high = highs[number] if is_interval else piece_highs[piece]
-            # The ranks from a + 1 to b lie between cut a and cut b.
+            # Ranks a + 1 to b are between cut a and cut b.
             if low <= high:
                 if low != LOWEST:
                     used[first + low - 1] = 1
@@ -194,9 +199,9 @@ def _mark(leaves: Leaves, pieces: Pieces, firsts: Ints, axis_used: Bytes, used: 
                     used[first + high] = 1
 
 
-@numba.njit(cache=True, nogil=True)
-def _move(axes: Shorts, numbers: Shorts, firsts: Ints, places: Shorts, leaves: Leaves, pieces: Pieces) -> None:
-    """Put leaves on the axes of the union, in place."""
+@kernel
+def _translate_leaves(axes: I32, numbers: I32, firsts: I64, places: I32, leaves: Leaves, pieces: Pieces) -> None:
+    """Translate leaves to the axes of the union, in place."""
     kinds, new_axes, lows, highs = leaves.kinds, leaves.axes, leaves.lows, leaves.highs
     piece_lows, piece_highs = pieces.lows, pieces.highs
     for number in range(len(axes)):

@@ -1,19 +1,19 @@
-"""Forests from columns of compiled conditions, without an object a condition.
+"""Forests from columns of compiled conditions, without a Python object per condition.
 
-The column's atoms become leaves and its skeletons nodes in kernels. Atoms and conditions that the bulk compiler
-left to the ordinary one are formulas already: they make a forest of their own, whose formulas then take their
-places among the others.
+Kernels turn the column's atoms into leaves and its skeletons into nodes. Atoms and conditions that the bulk
+compiler left to the parser are formulas already: they become a forest of their own, which is then merged into the
+other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from tamis.arrays import I32, I64
 from tamis.engines.forest import TEST, Forest, ForestBuilder, Leaves, Nodes, Pieces, empty_leaves
 from tamis.engines.forest.atom_cuts import (
     BOOLEANS,
@@ -21,39 +21,36 @@ from tamis.engines.forest.atom_cuts import (
     READINGS,
     STRINGS,
     AtomColumn,
-    Collected,
-    collected,
+    CollectedCuts,
+    collect_cuts,
     number_cuts,
     patterns_of,
     text_cuts,
 )
-from tamis.engines.forest.atoms import Line, leaves_of
+from tamis.engines.forest.atoms import AxisBounds, fill_leaves
 from tamis.engines.forest.axes import HIGHEST, Axis, has_keys
 from tamis.engines.forest.axis_union import AxisUnion
-from tamis.engines.forest.joints import NOWHERE, Given, Grown, grown
-from tamis.engines.forest.pick import picked
+from tamis.engines.forest.selection import select_formulas
+from tamis.engines.forest.skeleton_nodes import HAS_SKELETON, NodeArrays, SkeletonInputs, build_nodes
 from tamis.engines.forest.tests import Patterns, Tests, join_patterns
 from tamis.errors import ConditionError
+from tamis.formulas.expression import Typed
+from tamis.formulas.formula import FALSE, Formula
 from tamis.language.bulk import Chunk, FormulaColumn
-from tamis.language.expression import Typed
-from tamis.language.formula import FALSE, Formula
-from tamis.language.operands import class_of
+from tamis.language.operands import operand_class
 from tamis.language.skeleton import NODE_FALSE, NODE_TRUE, SHAPE_LIKE
 from tamis.values.order import key_bounds
 from tamis.values.types import BOOLEAN, NUMBER, STRING
-
-Ints: TypeAlias = npt.NDArray[np.int64]
-Shorts: TypeAlias = npt.NDArray[np.int32]
 
 _TYPES = {NUMBERS: NUMBER, STRINGS: STRING, BOOLEANS: BOOLEAN}
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """A chunk on its way.
+class _CompiledChunk:
+    """A chunk of the column, its cuts collected and not yet ranked.
 
-    others: the atoms that are formulas already, and the slots of these.
-    apart: the same of texts.
+    others: the atoms that are formulas already, and the slots of these formulas.
+    apart: the same for whole conditions.
     axes: per name and reading, the number of the axis.
     patterns: the atoms that are patterns.
     texts, numbers: numbers of the cuts in the union.
@@ -61,35 +58,34 @@ class _Part:
 
     chunk: Chunk
     atoms: AtomColumn
-    found: Collected
-    others: tuple[Ints, Ints]
-    apart: tuple[Ints, Ints]
-    axes: Shorts
+    found: CollectedCuts
+    others: tuple[I64, I64]
+    apart: tuple[I64, I64]
+    axes: I32
     patterns: Patterns
     texts: int
     numbers: int
 
 
 @dataclass(frozen=True, slots=True)
-class _Beside:
-    """The formulas that were made one by one: their leaves on the common axes, nodes and roots."""
+class _ParsedFormulas:
+    """The formulas that the parser made: their leaves on the common axes, nodes and roots."""
 
     leaves: Leaves
     nodes: Nodes
-    roots: Shorts
+    roots: I32
 
 
-class _Formulas:
-    """Formulas that were made one by one, each object in one slot."""
+class _FormulaSlots:
+    """The formulas that the parser made, each object in one slot."""
 
     def __init__(self) -> None:
         self.builder = ForestBuilder()
-        # By identity, because equality of large formulas takes time; so they must stay alive.
+        # By identity, because comparing large formulas takes time; `_kept` keeps the ids valid.
         self._slots: dict[int, int] = {}
         self._kept: list[Formula] = []
 
     def slot(self, formula: Formula) -> int:
-        """The slot of a formula."""
         slot = self._slots.get(id(formula))
         if slot is None:
             slot = self._slots[id(formula)] = len(self.builder)
@@ -99,38 +95,42 @@ class _Formulas:
 
 
 def forest_of_column(column: FormulaColumn) -> Forest:
-    """The formulas of a column; FALSE in the slots of what was refused."""
+    """The formulas of a column; FALSE in the slots of refused conditions."""
     union = AxisUnion()
-    formulas = _Formulas()
+    formulas = _FormulaSlots()
     attributes: dict[Typed, int] = {}
-    parts = [_part(chunk, formulas, union, attributes) for chunk in column.chunks]
+    parts = [_read_chunk(chunk, formulas, union, attributes) for chunk in column.chunks]
     alone = formulas.builder.forest()
     source = union.add_forest(alone)
-    axes = union.settle()
-    tests, numbers = _tests([part.patterns for part in parts], attributes, alone.tests)
-    leaves, pieces = union.moved(source)
+    axes = union.rank()
+    tests, numbers = _join_all_tests([part.patterns for part in parts], attributes, alone.tests)
+    leaves, pieces = union.translate(source)
     is_test = leaves.kinds == TEST
     leaves.lows[is_test] = numbers[-1][leaves.lows[is_test]]
-    beside = _Beside(leaves, alone.nodes, alone.roots)
-    line = _line(axes)
-    grown_parts: list[Grown] = []
+    beside = _ParsedFormulas(leaves, alone.nodes, alone.roots)
+    line = _axis_bounds(axes)
+    grown_parts: list[NodeArrays] = []
     all_pieces = [pieces]
     bases = [len(leaves.kinds), len(alone.nodes.least), len(pieces.lows)]
     for part, patterns in zip(parts, numbers, strict=False):
-        raw, found = _leaves(part, patterns, beside, union, line, bases[2])
-        others, apart = _whole(part, beside)
-        made = grown(part.chunk.skeletons, Given(raw, others, apart, alone.nodes), len(axes), bases[0], bases[1])
+        raw, found = _chunk_leaves(part, patterns, beside, union, line, bases[2])
+        others, apart = _parsed_roots(part, beside)
+        made = build_nodes(
+            part.chunk.skeletons, SkeletonInputs(raw, others, apart, alone.nodes), len(axes), bases[0], bases[1]
+        )
         grown_parts.append(made)
         all_pieces.append(found)
         bases[0] += len(made.leaves.kinds)
         bases[1] += len(made.least)
         bases[2] += len(found.lows)
-    forest = _joined(axes, tests, beside, grown_parts, all_pieces)
-    return picked(forest, np.arange(len(forest))) if len(alone) else forest
+    forest = _assemble(axes, tests, beside, grown_parts, all_pieces)
+    return select_formulas(forest, np.arange(len(forest))) if len(alone) else forest
 
 
-def _part(chunk: Chunk, formulas: _Formulas, union: AxisUnion, attributes: dict[Typed, int]) -> _Part:
-    """Find out what a chunk asks about, and of what cuts; names get their axes."""
+def _read_chunk(
+    chunk: Chunk, formulas: _FormulaSlots, union: AxisUnion, attributes: dict[Typed, int]
+) -> _CompiledChunk:
+    """Collect the cuts and patterns of a chunk, and give its names axes."""
     kinds = chunk.skeletons.kinds
     truths = kinds[kinds <= NODE_FALSE] == NODE_TRUE  # atoms are numbered in the order of their nodes
     is_apart = np.zeros(len(chunk), np.bool_)
@@ -152,9 +152,9 @@ def _part(chunk: Chunk, formulas: _Formulas, union: AxisUnion, attributes: dict[
         chunk.atoms.doubles,
         truths.astype(np.uint8) ^ shapes.negated,
         skip.astype(np.uint8),
-        np.array([class_of(each.attribute.type) if each else 0 for each in chunk.names], np.uint8),
+        np.array([operand_class(each.attribute.type) if each else 0 for each in chunk.names], np.uint8),
     )
-    found = collected(atoms)
+    found = collect_cuts(atoms)
     # The last entry is for atoms that have no axis.
     axes = np.full(len(chunk.names) * READINGS + 1, -1, np.int32)
     for asked in np.flatnonzero(found.asked).tolist():
@@ -164,7 +164,7 @@ def _part(chunk: Chunk, formulas: _Formulas, union: AxisUnion, attributes: dict[
     pattern_names = shapes.names[found.patterns]
     for name in np.unique(pattern_names).tolist():
         named[name] = attributes.setdefault(_attribute(chunk, name, STRINGS), len(attributes))
-    return _Part(
+    return _CompiledChunk(
         chunk,
         atoms,
         found,
@@ -179,11 +179,13 @@ def _part(chunk: Chunk, formulas: _Formulas, union: AxisUnion, attributes: dict[
 
 def _attribute(chunk: Chunk, name: int, reading: int) -> Typed:
     operand = chunk.names[name]
-    assert operand is not None, "an atom without an attribute is never settled"
+    assert operand is not None, "a bulk atom always has an attribute"
     return operand.reading(_TYPES[reading]) if reading in _TYPES else operand.attribute
 
 
-def _tests(parts: Sequence[Patterns], attributes: dict[Typed, int], alone: Tests) -> tuple[Tests, list[Ints]]:
+def _join_all_tests(
+    parts: Sequence[Patterns], attributes: dict[Typed, int], alone: Tests
+) -> tuple[Tests, list[I64]]:
     """All tests, and the numbers that those of each part got, last those of formulas made one by one."""
     numbered = np.array([attributes.setdefault(each, len(attributes)) for each in alone.attributes], np.int32)
     more = alone.patterns._replace(attributes=numbered[alone.patterns.attributes])
@@ -193,15 +195,15 @@ def _tests(parts: Sequence[Patterns], attributes: dict[Typed, int], alone: Tests
     return Tests(tuple(attributes), patterns, alone.others), numbers
 
 
-def _line(axes: Sequence[Axis]) -> Line:
+def _axis_bounds(axes: Sequence[Axis]) -> AxisBounds:
     bounds = [key_bounds(axis.attribute.type) if has_keys(axis.attribute.type) else None for axis in axes]
-    # Ranks begin with 0, and none is the highest integer.
+    # Ranks begin at 0 and never reach the highest integer.
     ends = np.array([each or (0, HIGHEST - 1) for each in bounds], np.int64).reshape(-1, 2)
-    return Line(np.array([each is None for each in bounds], np.uint8), ends[:, 0].copy(), ends[:, 1].copy())
+    return AxisBounds(np.array([each is None for each in bounds], np.uint8), ends[:, 0].copy(), ends[:, 1].copy())
 
 
-def _leaves(
-    part: _Part, patterns: Ints, beside: _Beside, union: AxisUnion, line: Line, base: int
+def _chunk_leaves(
+    part: _CompiledChunk, patterns: I64, beside: _ParsedFormulas, union: AxisUnion, line: AxisBounds, base: int
 ) -> tuple[Leaves, Pieces]:
     """The leaves of a chunk's atoms, and their pieces, which are numbered from `base`."""
     shapes, found = part.atoms.shapes, part.found
@@ -210,7 +212,7 @@ def _leaves(
     if len(found.texts.targets) or len(found.numbers.targets) or (shapes.shapes == SHAPE_LIKE).any():
         ends = np.zeros(2 * constants, np.int64)
         ends[1::2] = HIGHEST
-        # A value at or above the cut with place p has a rank of p + 1 or more.
+        # A value at or above cut p has rank p + 1 or more.
         ends[found.texts.targets] = union.text_places(part.texts) + 1
         wanted = found.numbers.targets >= 0
         ends[found.numbers.targets[wanted]] = union.number_places(part.numbers)[wanted] + 1
@@ -219,7 +221,7 @@ def _leaves(
     leaves = empty_leaves(count)
     most = constants + 2 * count
     pieces = Pieces(np.empty(most, np.int64), np.empty(most, np.int64))
-    used = leaves_of(part.atoms, part.axes[found.axes], tests, line, ends, leaves, pieces, base)
+    used = fill_leaves(part.atoms, part.axes[found.axes], tests, line, ends, leaves, pieces, base)
     atoms, slots = part.others
     roots = beside.roots[slots]
     single = roots < 0
@@ -229,21 +231,25 @@ def _leaves(
     return leaves, Pieces(pieces.lows[:used].copy(), pieces.highs[:used].copy())
 
 
-def _whole(part: _Part, beside: _Beside) -> tuple[Shorts, Ints]:
-    """Per atom the node that stands for it, per text its root, where they were made one by one."""
+def _parsed_roots(part: _CompiledChunk, beside: _ParsedFormulas) -> tuple[I32, I64]:
+    """Per atom its node and per condition its root, where the parser made them; -1 and HAS_SKELETON elsewhere."""
     others = np.full(len(part.atoms.skip), -1, np.int32)
     atoms, slots = part.others
     others[atoms] = np.maximum(beside.roots[slots], -1)
-    apart = np.full(len(part.chunk), NOWHERE, np.int64)
+    apart = np.full(len(part.chunk), HAS_SKELETON, np.int64)
     texts, slots = part.apart
     apart[texts] = beside.roots[slots]
     return others, apart
 
 
-def _joined(
-    axes: tuple[Axis, ...], tests: Tests, beside: _Beside, parts: Sequence[Grown], pieces: Sequence[Pieces]
+def _assemble(
+    axes: tuple[Axis, ...],
+    tests: Tests,
+    beside: _ParsedFormulas,
+    parts: Sequence[NodeArrays],
+    pieces: Sequence[Pieces],
 ) -> Forest:
-    """One forest of all parts; the nodes and leaves of the formulas made one by one come first."""
+    """One forest of all chunks; the nodes and leaves of the parser's formulas come first."""
     leaves = [beside.leaves, *(part.leaves for part in parts)]
     children = [beside.nodes.children, *(part.children for part in parts)]
     firsts = [beside.nodes.firsts]

@@ -1,8 +1,8 @@
-"""Forests as plain arrays and JSON-able data, and back: what segments are saved as.
+"""Forests as plain arrays and JSON, and back: the stored form of segments.
 
-All that grows with the number of conditions is an array. Reading copies no array and makes no predicates, so the
-arrays may be read-only maps of files. An axis' scale follows from the type of its attribute; the cuts of all axes
-of one kind stand in common arrays.
+Everything that grows with the number of conditions is an array. Reading copies no array and creates no predicates,
+so the arrays may be read-only maps of files. The kind of an axis' scale follows from the type of its attribute;
+the cuts of all axes of one kind are in common arrays.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from tamis.arrays import I64, U8, U64
 from tamis.engines.forest import Forest, Leaves, Nodes, Pieces
-from tamis.engines.forest.axes import KEYS, Axis, Mixed, Objects, Scale, Texts, has_keys
+from tamis.engines.forest.axes import KEY_SCALE, Axis, NumberScale, ObjectScale, Scale, TextScale, has_keys
 from tamis.engines.forest.tests import Patterns, Tests
-from tamis.language.codec import CodecError, Reader, Writer
+from tamis.formulas.codec import CodecError, FormulaReader, FormulaWriter
 from tamis.values.types import BINARY, NUMBER, STRING, Type
 
-Ints: TypeAlias = npt.NDArray[np.int64]
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
 _FORMAT = 1
@@ -37,7 +37,7 @@ _DTYPES: dict[str, type[np.generic]] = {
     "node_firsts": np.int64,
     "node_children": np.int32,
     "roots": np.int32,
-    # Per axis of the kind, where its part of the arrays behind begins, and at last where they end.
+    # Offsets: per axis of the kind, where its part of the following arrays begins, and finally their end.
     "text_firsts": np.int64,
     "text_offsets": np.int64,
     "text_data": np.uint8,
@@ -54,12 +54,12 @@ _DTYPES: dict[str, type[np.generic]] = {
     "pattern_offsets": np.int64,
     "pattern_data": np.uint8,
 }
-"""The arrays of a forest, and what they are made of."""
+"""The arrays of a forest, and their types."""
 
 
 def forest_arrays(forest: Forest) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
     """A forest as arrays and JSON-able data."""
-    writer = Writer()
+    writer = FormulaWriter()
     scales = [axis.scale for axis in forest.axes]
     tests = forest.tests
     meta = {
@@ -74,17 +74,17 @@ def forest_arrays(forest: Forest) -> tuple[dict[str, npt.NDArray[Any]], dict[str
         *forest.pieces,
         *forest.nodes,
         forest.roots,
-        *_texts([scale for scale in scales if isinstance(scale, Texts)]),
-        *_joined([scale.ints for scale in scales if isinstance(scale, Mixed)]),
-        *_joined([scale.doubles for scale in scales if isinstance(scale, Mixed)]),
-        *_objects([scale for scale in scales if isinstance(scale, Objects)]),
+        *_texts([scale for scale in scales if isinstance(scale, TextScale)]),
+        *_concatenate([scale.ints for scale in scales if isinstance(scale, NumberScale)]),
+        *_concatenate([scale.doubles for scale in scales if isinstance(scale, NumberScale)]),
+        *_objects([scale for scale in scales if isinstance(scale, ObjectScale)]),
         *tests.patterns,
     )
     return dict(zip(_DTYPES, columns, strict=True)), meta
 
 
 def forest_from(arrays: Arrays, meta: Mapping[str, Any]) -> Forest:
-    """The forest that `forest_arrays` gave these for.
+    """The forest whose `forest_arrays` these are.
 
     Raises:
         CodecError: They are not a forest, or one of another version.
@@ -92,8 +92,8 @@ def forest_from(arrays: Arrays, meta: Mapping[str, Any]) -> Forest:
     if meta.get("format") != _FORMAT:
         msg = f"a forest of format {_FORMAT} is expected, found {meta.get('format')!r}"
         raise CodecError(msg)
-    found = {name: _checked(name, arrays.get(name)) for name in _DTYPES}
-    reader = Reader(meta.get("document"))
+    found = {name: _check_array(name, arrays.get(name)) for name in _DTYPES}
+    reader = FormulaReader(meta.get("document"))
     attributes = [reader.expression(number) for number in _numbers(meta, "axes")]
     scales = _scales([attribute.type for attribute in attributes], found)
     leaves = Leaves(*_fields(found, "leaf_kinds", "leaf_nulls", "leaf_axes", "leaf_lows", "leaf_highs"))
@@ -113,26 +113,26 @@ def forest_from(arrays: Arrays, meta: Mapping[str, Any]) -> Forest:
     return Forest(axes, tests, leaves, pieces, nodes, found["roots"])
 
 
-def _joined(parts: Sequence[Ints]) -> tuple[Ints, Ints]:
-    """Where each part begins and the last one ends, and all of them."""
+def _concatenate(parts: Sequence[I64]) -> tuple[I64, I64]:
+    """Offsets of the parts, and all parts as one array."""
     firsts = np.cumsum([0, *map(len, parts)]).astype(np.int64)
     return firsts, np.concatenate([np.empty(0, np.int64), *parts])
 
 
-def _texts(scales: Sequence[Texts]) -> tuple[Ints, Ints, npt.NDArray[np.uint8]]:
+def _texts(scales: Sequence[TextScale]) -> tuple[I64, I64, U8]:
     """The cuts of strings: each axis has its offsets, one more than it has cuts, into common data."""
-    offsets: list[Ints] = []
-    data: list[npt.NDArray[np.uint8]] = []
+    offsets: list[I64] = []
+    data: list[U8] = []
     base = 0
     for scale in scales:
         first, last = int(scale.offsets[0]), int(scale.offsets[-1])
         offsets.append(scale.offsets + (base - first))
         data.append(scale.data[first:last])
         base += last - first
-    return *_joined(offsets), np.concatenate([np.empty(0, np.uint8), *data])
+    return *_concatenate(offsets), np.concatenate([np.empty(0, np.uint8), *data])
 
 
-def _objects(scales: Sequence[Objects]) -> tuple[Ints, Ints, npt.NDArray[np.uint64]]:
+def _objects(scales: Sequence[ObjectScale]) -> tuple[I64, I64, U64]:
     """The cuts of decimals of more than 18 digits: their upper and lower 64 bits."""
     cuts = [cut for scale in scales for cut in scale.cuts]
     return (
@@ -148,18 +148,18 @@ def _scales(types: Sequence[Type], found: Mapping[str, npt.NDArray[Any]]) -> lis
     scales: list[Scale] = []
     for type_ in types:
         if has_keys(type_):
-            scales.append(KEYS)
+            scales.append(KEY_SCALE)
         elif type_ in (STRING, BINARY):
-            scales.append(Texts(_part(found, "text_offsets", "text_firsts", texts), found["text_data"]))
+            scales.append(TextScale(_part(found, "text_offsets", "text_firsts", texts), found["text_data"]))
             texts += 1
         elif type_ == NUMBER:
             ints = _part(found, "ints", "int_firsts", mixed)
-            scales.append(Mixed(ints, _part(found, "doubles", "double_firsts", mixed)))
+            scales.append(NumberScale(ints, _part(found, "doubles", "double_firsts", mixed)))
             mixed += 1
         else:
             highs = _part(found, "object_highs", "object_firsts", objects).tolist()
             lows = _part(found, "object_lows", "object_firsts", objects).tolist()
-            scales.append(Objects(tuple([high << 64 | low for high, low in zip(highs, lows, strict=True)])))
+            scales.append(ObjectScale(tuple([high << 64 | low for high, low in zip(highs, lows, strict=True)])))
             objects += 1
     return scales
 
@@ -172,7 +172,7 @@ def _part(found: Mapping[str, npt.NDArray[Any]], name: str, firsts: str, number:
     return found[name][first:last]
 
 
-def _checked(name: str, array: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
+def _check_array(name: str, array: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
     if array is None or array.ndim != 1 or array.dtype != _DTYPES[name]:
         what = "missing" if array is None else f"{array.dtype} of {array.ndim} dimensions"
         msg = f"the array {name} of a forest must be {np.dtype(_DTYPES[name])}, it is {what}"
@@ -181,7 +181,7 @@ def _checked(name: str, array: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
 
 
 def _fields(found: Mapping[str, npt.NDArray[Any]], *names: str) -> list[npt.NDArray[Any]]:
-    """Arrays that have an entry each of the same thing."""
+    """Arrays that must be of one length."""
     arrays = [found[name] for name in names]
     if len({len(array) for array in arrays}) > 1:
         msg = f"the arrays {', '.join(names)} of a forest must be of one length"

@@ -1,4 +1,4 @@
-"""Several forests made one, with the formulas that are still wanted and nothing that only others used."""
+"""Merges forests: the formulas to keep, without the attributes, cuts and tests that only others used."""
 
 from __future__ import annotations
 
@@ -7,33 +7,34 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from tamis.arrays import I32, I64
 from tamis.engines.forest import PIECES, TEST, Forest, Leaves, Nodes, Pieces
 from tamis.engines.forest.axis_union import AxisUnion
-from tamis.engines.forest.pick import picked
+from tamis.engines.forest.selection import select_formulas
 from tamis.engines.forest.tests import join_tests
 
 
 def join_forests(parts: Sequence[tuple[Forest, npt.NDArray[np.integer]]]) -> Forest:
     """The kept formulas of all parts, one part after the other.
 
-    Attributes, cuts and tests that no kept formula uses are gone. Formulas share no leaves and no nodes.
+    Attributes, cuts and tests that no kept formula uses are dropped. Formulas share no leaves and no nodes.
 
     Args:
-        parts: Forests, and of each the slots to keep, in the order wanted.
+        parts: Forests, each with the slots to keep, in the order of the result.
     """
     union = AxisUnion()
-    forests = [picked(forest, slots) for forest, slots in parts]
+    forests = [select_formulas(forest, slots) for forest, slots in parts]
     sources = [union.add_forest(forest) for forest in forests]
-    axes = union.settle()
+    axes = union.rank()
     wanted = [np.unique(forest.leaves.lows[forest.leaves.kinds == TEST]) for forest in forests]
     tests, numbers = join_tests([(forest.tests, used) for forest, used in zip(forests, wanted, strict=True)])
     leaves: list[Leaves] = []
     pieces: list[Pieces] = []
     nodes: list[Nodes] = []
-    roots: list[npt.NDArray[np.int32]] = []
+    roots: list[I32] = []
     bases = np.zeros(4, np.int64)  # leaves, pieces, nodes, children
     for forest, source, renumbered in zip(forests, sources, numbers, strict=True):
-        moved, here = union.moved(source)
+        moved, here = union.translate(source)
         is_test = moved.kinds == TEST
         moved.lows[is_test] = renumbered[moved.lows[is_test]]
         has_pieces = moved.kinds == PIECES
@@ -41,9 +42,9 @@ def join_forests(parts: Sequence[tuple[Forest, npt.NDArray[np.integer]]]) -> For
         moved.highs[has_pieces] += bases[1]
         leaves.append(moved)
         pieces.append(here)
-        children = _shifted(forest.nodes.children, bases)
+        children = _shift_numbers(forest.nodes.children, bases)
         nodes.append(Nodes(forest.nodes.least, forest.nodes.firsts[1:] + bases[3], children))
-        roots.append(_shifted(forest.roots, bases))
+        roots.append(_shift_numbers(forest.roots, bases))
         bases += (len(moved.kinds), len(here.lows), len(forest.nodes.least), len(children))
     return Forest(
         axes,
@@ -68,7 +69,7 @@ def join_forests(parts: Sequence[tuple[Forest, npt.NDArray[np.integer]]]) -> For
     )
 
 
-def _shifted(numbers: npt.NDArray[np.int32], bases: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
-    """Numbers of nodes and of leaves behind those of the parts before."""
+def _shift_numbers(numbers: I32, bases: I64) -> I32:
+    """Renumber nodes and leaves to follow those of the parts before."""
     shift = np.where(numbers >= 0, bases[2], -bases[0])
     return np.asarray(numbers + shift, np.int32)

@@ -1,31 +1,27 @@
-"""Ranks of cuts: many cuts of many axes are sorted at once, and every cut gets its place on its axis.
+"""Ranks cuts: sorts the cuts of all axes at once, and gives every cut its place on its axis.
 
-Cuts come in columns, in any order and with repetitions; equal cuts of an axis get the same place, and an axis'
-places rise without holes. What comes out beside the places are the scales of the axes. Time is linear in the
-bytes of the cuts.
+Cuts come in columns, unsorted and with duplicates; equal cuts of an axis get the same place, and the places of an
+axis are 0, 1, 2, ... The results are the places and the scales of the axes. Sorting is by radix, eight bytes at a
+time, so time is linear in the bytes of the cuts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-import numba
 import numpy as np
-import numpy.typing as npt
 
-from tamis.engines.forest.axes import Mixed, Texts
-
-Ints: TypeAlias = npt.NDArray[np.int64]
-Shorts: TypeAlias = npt.NDArray[np.int32]
-Bytes: TypeAlias = npt.NDArray[np.uint8]
-Words: TypeAlias = npt.NDArray[np.uint64]
+from tamis.arrays import I32, I64, U8, U64
+from tamis.engines.array_kernels import group_by_number
+from tamis.engines.forest.axes import NumberScale, TextScale
+from tamis.kernels import kernel
 
 AT, BEHIND, BOTH = 0, 1, 2
-"""Which cut of a text is meant: just below it, just above it, or both, which are neighbours."""
+"""The cut of a text: just below it, just above it, or both, which are neighbours."""
 
 INT_BEYOND, DOUBLE_BEYOND = 1, 2
-"""A cut of numbers that stands above all integers, above all doubles."""
+"""Flags of a number cut above all integers, above all doubles."""
 
 _FEW = 32
 _SIGN = np.uint64(1 << 63)
@@ -33,30 +29,30 @@ _EXACT = 1 << 53
 
 
 class TextCuts(NamedTuple):
-    """Cuts of strings or binaries; cut i is about `data[offsets[i]:offsets[i + 1]]`."""
+    """Cuts of strings or binaries; cut i is at `data[offsets[i]:offsets[i + 1]]`."""
 
-    axes: Shorts
-    sides: Bytes  # AT, BEHIND or BOTH, which means the place of AT
-    offsets: Ints
-    data: Bytes
+    axes: I32
+    sides: U8  # AT, BEHIND or BOTH, whose place is that of AT
+    offsets: I64
+    data: U8
 
 
 class NumberCuts(NamedTuple):
-    """Cuts of schemaless numbers, as `Mixed` has them."""
+    """Cuts of schemaless numbers, as `NumberScale` has them."""
 
-    axes: Shorts
-    ints: Ints
-    doubles: Ints
-    beyond: Bytes  # INT_BEYOND, DOUBLE_BEYOND
+    axes: I32
+    ints: I64
+    doubles: I64
+    beyond: U8  # INT_BEYOND, DOUBLE_BEYOND
 
 
-def rank_texts(batches: Sequence[TextCuts], axes: int) -> tuple[list[Shorts], list[Texts]]:
+def rank_texts(batches: Sequence[TextCuts], axes: int) -> tuple[list[I32], list[TextScale]]:
     """The place of every cut of every batch, and the scales of all axes.
 
     A cut just above a text is the cut just below the text with a zero byte behind it.
     """
-    joined = _joined_texts(batches)
-    firsts, order = _grouped(joined.axes, axes)
+    joined = _concatenate_texts(batches)
+    firsts, order = group_by_number(joined.axes, axes)
     places = np.empty(len(order), np.int32)
     cuts, zeros = np.empty(2 * len(order), np.int64), np.empty(2 * len(order), np.uint8)
     cut_firsts = np.zeros(axes + 1, np.int64)
@@ -67,14 +63,14 @@ def rank_texts(batches: Sequence[TextCuts], axes: int) -> tuple[list[Shorts], li
     data = np.empty(max(int(offsets[-1]), 1), np.uint8)
     _copy_texts(joined, cuts, zeros, offsets, data)
     ends = cut_firsts.tolist()
-    scales = [Texts(offsets[ends[axis] : ends[axis + 1] + 1], data) for axis in range(axes)]
+    scales = [TextScale(offsets[ends[axis] : ends[axis + 1] + 1], data) for axis in range(axes)]
     return _split(places, [len(batch.axes) for batch in batches]), scales
 
 
-def rank_numbers(batches: Sequence[NumberCuts], axes: int) -> tuple[list[Shorts], list[Mixed]]:
+def rank_numbers(batches: Sequence[NumberCuts], axes: int) -> tuple[list[I32], list[NumberScale]]:
     """The place of every cut of every batch, and the scales of all axes."""
-    joined = _joined_numbers(batches)
-    firsts, order = _grouped(joined.axes, axes)
+    joined = _concatenate_numbers(batches)
+    firsts, order = group_by_number(joined.axes, axes)
     places = np.empty(len(order), np.int32)
     found = NumberCuts(
         np.empty(0, np.int32),
@@ -90,11 +86,11 @@ def rank_numbers(batches: Sequence[NumberCuts], axes: int) -> tuple[list[Shorts]
         here = slice(ends[axis], ends[axis + 1])
         beyond = found.beyond[here]
         ints = found.ints[here][(beyond & INT_BEYOND) == 0]
-        scales.append(Mixed(ints, found.doubles[here][(beyond & DOUBLE_BEYOND) == 0]))
+        scales.append(NumberScale(ints, found.doubles[here][(beyond & DOUBLE_BEYOND) == 0]))
     return _split(places, [len(batch.axes) for batch in batches]), scales
 
 
-def _joined_numbers(batches: Sequence[NumberCuts]) -> NumberCuts:
+def _concatenate_numbers(batches: Sequence[NumberCuts]) -> NumberCuts:
     if len(batches) == 1:
         return batches[0]
     return NumberCuts(
@@ -105,7 +101,7 @@ def _joined_numbers(batches: Sequence[NumberCuts]) -> NumberCuts:
     )
 
 
-def _joined_texts(batches: Sequence[TextCuts]) -> TextCuts:
+def _concatenate_texts(batches: Sequence[TextCuts]) -> TextCuts:
     if len(batches) == 1:
         return batches[0]
     none = np.empty(0, np.uint8)
@@ -120,8 +116,8 @@ def _joined_texts(batches: Sequence[TextCuts]) -> TextCuts:
     )
 
 
-def taken_texts(offsets: Ints, data: Bytes, places: Ints) -> tuple[Ints, Bytes]:
-    """Some texts of a column, as offsets and data."""
+def take_texts(offsets: I64, data: U8, places: I64) -> tuple[I64, U8]:
+    """The texts at these places of a column, as offsets and data."""
     if len(places) == len(offsets) - 1:
         return offsets - offsets[0], data[offsets[0] : offsets[-1]]
     starts = offsets[places]
@@ -131,8 +127,8 @@ def taken_texts(offsets: Ints, data: Bytes, places: Ints) -> tuple[Ints, Bytes]:
     return taken, text
 
 
-@numba.njit(cache=True, nogil=True)
-def _copy(starts: Ints, source: Bytes, offsets: Ints, target: Bytes) -> None:
+@kernel
+def _copy(starts: I64, source: U8, offsets: I64, target: U8) -> None:
     """Copy text i from `source[starts[i]:]` to `target[offsets[i]:offsets[i + 1]]`."""
     for place in range(len(starts)):
         start = starts[place] - offsets[place]
@@ -140,30 +136,16 @@ def _copy(starts: Ints, source: Bytes, offsets: Ints, target: Bytes) -> None:
             target[byte] = source[start + byte]
 
 
-def _split(places: Shorts, lengths: Sequence[int]) -> list[Shorts]:
+def _split(places: I32, lengths: Sequence[int]) -> list[I32]:
     return np.split(places, np.cumsum(lengths)[:-1]) if lengths else []
 
 
-@numba.njit(cache=True, nogil=True)
-def _grouped(axes: Shorts, count: int) -> tuple[Ints, Shorts]:
-    """Where each axis' entries start, and the entries by axis."""
-    firsts = np.zeros(count + 1, np.int64)
-    for axis in axes:
-        firsts[axis + 1] += 1
-    for axis in range(count):
-        firsts[axis + 1] += firsts[axis]
-    order = np.empty(len(axes), np.int32)
-    free = firsts[:-1].copy()
-    for place in range(len(axes)):
-        axis = axes[place]
-        order[free[axis]] = place
-        free[axis] += 1
-    return firsts, order
+@kernel
+def _radix_sort(words: U64, order: I32, spare_words: U64, spare_order: I32) -> None:
+    """Sort `order` and `words` by the words, stably.
 
-
-@numba.njit(cache=True, nogil=True)
-def _by_words(words: Words, order: Shorts, spare_words: Words, spare_order: Shorts) -> None:
-    """Sort `order` and `words` by the words, keeping the order of equals."""
+    Few are sorted by insertion, many by radix, skipping the bytes in which all agree.
+    """
     count = len(words)
     if count <= _FEW:
         for place in range(1, count):
@@ -201,7 +183,7 @@ def _by_words(words: Words, order: Shorts, spare_words: Words, spare_order: Shor
             spare_words[place], spare_order[place] = words[place], order[place]
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _compare(cuts: TextCuts, one: int, other: int, depth: int) -> int:
     """Negative, zero or positive; both agree in `depth` bytes."""
     a, a_end = cuts.offsets[one] + depth, cuts.offsets[one + 1]
@@ -214,11 +196,9 @@ def _compare(cuts: TextCuts, one: int, other: int, depth: int) -> int:
     return (1 if a < a_end else 0) - (1 if b < b_end else 0)
 
 
-@numba.njit(cache=True, nogil=True)
-def _sort_texts(
-    cuts: TextCuts, order: Shorts, words: Words, spare_words: Words, spare_order: Shorts, stack: Ints
-) -> None:
-    """Sort entries by their bytes: eight bytes at a time, then what agrees in those by the next eight."""
+@kernel
+def _sort_texts(cuts: TextCuts, order: I32, words: U64, spare_words: U64, spare_order: I32, stack: I64) -> None:
+    """Sort entries by their bytes: by the first eight, then runs that agree in those by the next eight."""
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, len(order), 0
     height = 1
     while height:
@@ -233,7 +213,7 @@ def _sort_texts(
                     before -= 1
                 order[before + 1] = entry
             continue
-        # A text that ends here is padded with zeros, so its length decides between equal words.
+        # A shorter text is padded with zeros; a stable sort by length first decides between equal words.
         counts = np.zeros(10, np.int64)
         for place in range(first, last):
             entry = order[place]
@@ -258,12 +238,13 @@ def _sort_texts(
                     word |= np.uint64(cuts.data[start + byte])
             order[place] = entry
             words[place] = word
-        _by_words(words[first:last], order[first:last], spare_words[: last - first], spare_order[: last - first])
+        _radix_sort(words[first:last], order[first:last], spare_words[: last - first], spare_order[: last - first])
         start = first
         for place in range(first + 1, last + 1):
             if place < last and words[place] == words[start]:
                 continue
-            # Of equal words the texts that end come first, by length; the others go on.
+            # Among equal words, texts that end here come first, by length; the others are sorted by their next
+            # bytes.
             longer = start
             while longer < place:
                 entry = order[longer]
@@ -276,9 +257,9 @@ def _sort_texts(
             start = place
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _is_next(cuts: TextCuts, one: int, other: int) -> bool:
-    """Is the other text this one with a zero byte behind it?"""
+    """Is the other text this one and a zero byte, so that no text is between them?"""
     length = cuts.offsets[one + 1] - cuts.offsets[one]
     if cuts.offsets[other + 1] - cuts.offsets[other] != length + 1:
         return False
@@ -290,11 +271,11 @@ def _is_next(cuts: TextCuts, one: int, other: int) -> bool:
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _rank_texts(
-    firsts: Ints, order: Shorts, texts: TextCuts, places: Shorts, cuts: Ints, zeros: Bytes, cut_firsts: Ints
+    firsts: I64, order: I32, texts: TextCuts, places: I32, cuts: I64, zeros: U8, cut_firsts: I64
 ) -> int:
-    """Fill in places and, per cut, an entry with its text and whether a zero byte follows; gives their number."""
+    """Fill in places and, per cut, an entry with its text and if a zero byte follows; returns their number."""
     most = 0
     for axis in range(len(firsts) - 1):
         most = max(most, firsts[axis + 1] - firsts[axis])
@@ -307,7 +288,7 @@ def _rank_texts(
         here = order[firsts[axis] : firsts[axis + 1]]
         _sort_texts(texts, here, words, spare_words, spare_order, stack)
         start = 0
-        waiting = -1  # the text before this one, if a cut stands behind it
+        waiting = -1  # the text before this one, if a cut is behind it
         while start < len(here):
             end = start
             at = behind = False
@@ -336,9 +317,9 @@ def _rank_texts(
     return count
 
 
-@numba.njit(cache=True, nogil=True)
-def _copy_texts(texts: TextCuts, cuts: Ints, zeros: Bytes, offsets: Ints, data: Bytes) -> None:
-    """Write the bytes of the cuts."""
+@kernel
+def _copy_texts(texts: TextCuts, cuts: I64, zeros: U8, offsets: I64, data: U8) -> None:
+    """Write the bytes of the cuts, with the zero byte of those behind a text."""
     for place in range(len(cuts)):
         at = offsets[place]
         for byte in range(texts.offsets[cuts[place]], texts.offsets[cuts[place] + 1]):
@@ -348,12 +329,12 @@ def _copy_texts(texts: TextCuts, cuts: Ints, zeros: Bytes, offsets: Ints, data: 
             data[at] = 0
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _rank_numbers(
-    firsts: Ints, order: Shorts, numbers: NumberCuts, places: Shorts, cuts: NumberCuts, cut_firsts: Ints
+    firsts: I64, order: I32, numbers: NumberCuts, places: I32, cuts: NumberCuts, cut_firsts: I64
 ) -> None:
     """Fill in places and the distinct cuts of every axis, in order."""
-    # Arrays are taken out of their tuples once, not once a cut: that costs more than the rest.
+    # Arrays are taken out of their tuples once, outside of the loop: per cut it would cost more than all the rest.
     axes, ints, doubles, beyond = numbers.axes, numbers.ints, numbers.doubles, numbers.beyond
     cut_ints, cut_doubles, cut_beyond = cuts.ints, cuts.doubles, cuts.beyond
     most = 0
@@ -361,7 +342,7 @@ def _rank_numbers(
         most = max(most, firsts[axis + 1] - firsts[axis])
     words, spare_words = np.empty(most, np.uint64), np.empty(most, np.uint64)
     spare_order = np.empty(most, np.int32)
-    # Below 2^53 the double says which integer it is; elsewhere integers decide between equal doubles.
+    # Below 2^53 a double determines the integer; elsewhere integers decide between equal doubles.
     plain = np.ones(len(firsts), np.bool_)
     for entry in range(len(axes)):
         plain[axes[entry]] &= beyond[entry] == 0 and -_EXACT < ints[entry] < _EXACT
@@ -369,7 +350,7 @@ def _rank_numbers(
     for axis in range(len(firsts) - 1):
         cut_firsts[axis] = count
         here = order[firsts[axis] : firsts[axis + 1]]
-        # The least significant comes first; the doubles stay in `words` when they are all that counts.
+        # Least significant key first; the doubles stay in `words` if they are the only key.
         for step in range(2 if plain[axis] else 0, 3 if plain[axis] else 4):
             for place in range(len(here)):
                 entry = here[place]
@@ -382,7 +363,7 @@ def _rank_numbers(
                 else:
                     word = np.uint64(beyond[entry] & DOUBLE_BEYOND)
                 words[place] = word
-            _by_words(words[: len(here)], here, spare_words[: len(here)], spare_order[: len(here)])
+            _radix_sort(words[: len(here)], here, spare_words[: len(here)], spare_order[: len(here)])
         for place in range(len(here)):
             entry = here[place]
             is_new = place == 0 or words[place] != words[place - 1]

@@ -1,42 +1,38 @@
-"""The tests of a forest: predicates that are no intervals, each once, patterns in columns.
+"""The tests of a forest: predicates that are no intervals, each once.
 
-There may be as many patterns as conditions, so they stay columns, and one becomes a predicate when somebody asks
-for it. Patterns come first, predicates of other kinds behind them.
+There may be as many patterns as conditions, so patterns are columns, and become predicate objects on demand.
+Patterns have the first numbers, predicates of other kinds follow.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, overload
+from typing import NamedTuple, overload
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.engines.forest.ranking import taken_texts
-from tamis.language.expression import Typed
-from tamis.predicates.base import Predicate
-from tamis.predicates.matches import Matches
-
-Ints: TypeAlias = npt.NDArray[np.int64]
-Shorts: TypeAlias = npt.NDArray[np.int32]
-Bytes: TypeAlias = npt.NDArray[np.uint8]
+from tamis.arrays import I32, I64, U8
+from tamis.engines.forest.ranking import take_texts
+from tamis.formulas.expression import Typed
+from tamis.formulas.predicates.base import Predicate
+from tamis.formulas.predicates.matches import MatchesPattern
 
 PATTERN_TESTS = ("like", "ilike", "rlike")
-"""What `Patterns.tests` counts."""
+"""The kinds of patterns; `Patterns.tests` has indices into this."""
 
 _TAIL = np.dtype([("attribute", "<i4"), ("test", "u1"), ("negated", "u1")])
 
 
 class Patterns(NamedTuple):
-    """One entry a pattern, whose text is `data[offsets[i]:offsets[i + 1]]`."""
+    """One entry per pattern, whose text is `data[offsets[i]:offsets[i + 1]]`."""
 
-    attributes: Shorts  # number in `Tests.attributes`
-    tests: Bytes  # number in PATTERN_TESTS
-    negated: Bytes
-    offsets: Ints
-    data: Bytes
+    attributes: I32  # number in `Tests.attributes`
+    tests: U8  # number in PATTERN_TESTS
+    negated: U8
+    offsets: I64
+    data: U8
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -44,7 +40,7 @@ class Tests(Sequence[Predicate]):
     """Tests by number.
 
     Attributes:
-        attributes: What patterns read.
+        attributes: Those that patterns read.
         patterns: The tests that are `Matches`; they have the first numbers.
         others: All others.
     """
@@ -54,7 +50,6 @@ class Tests(Sequence[Predicate]):
     others: tuple[Predicate, ...]
 
     def __len__(self) -> int:
-        """Number of tests."""
         return len(self.patterns.tests) + len(self.others)
 
     @overload
@@ -62,7 +57,6 @@ class Tests(Sequence[Predicate]):
     @overload
     def __getitem__(self, at: slice) -> list[Predicate]: ...
     def __getitem__(self, at: int | slice) -> Predicate | list[Predicate]:
-        """A test as a predicate."""
         if isinstance(at, slice):
             return [self[place] for place in range(*at.indices(len(self)))]
         place = at + len(self) if at < 0 else at
@@ -72,7 +66,7 @@ class Tests(Sequence[Predicate]):
         if place >= len(patterns.tests):
             return self.others[place - len(patterns.tests)]
         start, end = patterns.offsets[place : place + 2].tolist()
-        return Matches(
+        return MatchesPattern(
             self.attributes[patterns.attributes.item(place)],
             PATTERN_TESTS[patterns.tests.item(place)],
             patterns.data[start:end].tobytes().decode(),
@@ -80,11 +74,11 @@ class Tests(Sequence[Predicate]):
         )
 
 
-def tests_of(predicates: Iterable[Predicate]) -> tuple[Tests, Ints]:
-    """These predicates as tests, and the number that each got."""
+def tests_of(predicates: Iterable[Predicate]) -> tuple[Tests, I64]:
+    """These predicates as tests, and the number of each."""
     given = list(predicates)
     attributes: dict[Typed, int] = {}
-    matches = [each for each in given if isinstance(each, Matches)]
+    matches = [each for each in given if isinstance(each, MatchesPattern)]
     texts = [each.pattern.encode() for each in matches]
     count = len(texts)
     columns = Patterns(
@@ -94,22 +88,24 @@ def tests_of(predicates: Iterable[Predicate]) -> tuple[Tests, Ints]:
         np.cumsum([0, *map(len, texts)]).astype(np.int64),
         np.frombuffer(b"".join(texts) or b"\0", np.uint8),
     )
-    is_match = np.fromiter((isinstance(each, Matches) for each in given), np.bool_, len(given))
+    is_match = np.fromiter((isinstance(each, MatchesPattern) for each in given), np.bool_, len(given))
     known: dict[Predicate, int] = {}
     patterns, (places,) = join_patterns([columns])
     numbers = np.empty(len(given), np.int64)
     numbers[is_match] = places
     numbers[~is_match] = [
-        known.setdefault(each, len(patterns.tests) + len(known)) for each in given if not isinstance(each, Matches)
+        known.setdefault(each, len(patterns.tests) + len(known))
+        for each in given
+        if not isinstance(each, MatchesPattern)
     ]
     return Tests(tuple(attributes), patterns, tuple(known)), numbers
 
 
-def join_tests(parts: Sequence[tuple[Tests, Ints]]) -> tuple[Tests, list[Ints]]:
-    """Some tests of several forests, each once, and per part the numbers of all its tests: -1 for those left out.
+def join_tests(parts: Sequence[tuple[Tests, I64]]) -> tuple[Tests, list[I64]]:
+    """The union of tests of several forests, and per part the new numbers of its tests, -1 for those left out.
 
     Args:
-        parts: The tests of a forest, and the distinct numbers of those to take, rising.
+        parts: The tests of a forest, and the distinct numbers of those to take, sorted.
     """
     attributes: dict[Typed, int] = {}
     patterns: list[Patterns] = []
@@ -119,11 +115,11 @@ def join_tests(parts: Sequence[tuple[Tests, Ints]]) -> tuple[Tests, list[Ints]]:
         named = np.full(len(tests.attributes), -1, np.int32)
         for old in np.unique(used).tolist():
             named[old] = attributes.setdefault(tests.attributes[old], len(attributes))
-        texts = taken_texts(tests.patterns.offsets, tests.patterns.data, here)
+        texts = take_texts(tests.patterns.offsets, tests.patterns.data, here)
         patterns.append(Patterns(named[used], tests.patterns.tests[here], tests.patterns.negated[here], *texts))
     joined, places = join_patterns(patterns)
     others: dict[Predicate, int] = {}
-    numbers: list[Ints] = []
+    numbers: list[I64] = []
     for (tests, wanted), here in zip(parts, places, strict=True):
         number = np.full(len(tests), -1, np.int64)
         number[wanted[: len(here)]] = here
@@ -133,12 +129,12 @@ def join_tests(parts: Sequence[tuple[Tests, Ints]]) -> tuple[Tests, list[Ints]]:
     return Tests(tuple(attributes), joined, tuple(others)), numbers
 
 
-def join_patterns(parts: Sequence[Patterns]) -> tuple[Patterns, list[Ints]]:
-    """The distinct patterns of all parts, and the number that each of a part's patterns got.
+def join_patterns(parts: Sequence[Patterns]) -> tuple[Patterns, list[I64]]:
+    """The distinct patterns of all parts, and per part the new number of each pattern.
 
-    All parts count attributes alike.
+    All parts number attributes alike.
     """
-    # Texts with everything else behind them: Arrow finds the distinct ones.
+    # Arrow finds the distinct patterns: each is one binary value, the text followed by all other fields.
     columns = pa.concat_arrays([_with_tails(part) for part in parts] or [pa.array([], pa.large_binary())])
     encoded = columns.dictionary_encode()
     whole = encoded.dictionary
@@ -165,7 +161,7 @@ def _with_tails(part: Patterns) -> pa.Array:
     count, width = len(part.tests), _TAIL.itemsize
     tails = np.empty(count, _TAIL)
     tails["attribute"], tails["test"], tails["negated"] = part.attributes, part.tests, part.negated
-    # Patterns may be a slice of a longer column, so their texts are moved to the front.
+    # Patterns may be a slice of a longer column, so offsets are made to begin at 0.
     texts = part.data[part.offsets[0] : part.offsets[-1]]
     offsets = part.offsets - part.offsets[0] + np.arange(count + 1) * width
     data = np.empty(int(offsets[-1]), np.uint8)

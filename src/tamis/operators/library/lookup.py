@@ -18,7 +18,7 @@ from tamis.errors import EventTypeError
 from tamis.events.arrow import python_column
 from tamis.events.arrow_out import arrow_array
 from tamis.events.schemas import suggestion
-from tamis.operators.library.support import needed, read_tables, refuse
+from tamis.operators.library.support import import_extra, raise_problems, read_tables
 from tamis.operators.registry import Operator, OperatorError
 from tamis.values.types import STRING, Type, is_integral, parse_type
 
@@ -40,9 +40,9 @@ def operators(*, url: str, tables: Mapping[str, Mapping[str, Any]]) -> list[Oper
         OperatorError: SQLAlchemy is not installed, the database cannot be opened, or a table or column is not
             there.
     """
-    sqlalchemy = needed("sqlalchemy", "store")
-    specs = read_tables("tables", tables, _spec)
-    database = _Database(sqlalchemy, url)
+    sqlalchemy = import_extra("sqlalchemy", "store")
+    specs = read_tables("tables", tables, _read_spec)
+    database = _LookupDatabase(sqlalchemy, url)
     made = {name: _Lookup(database, spec) for name, spec in specs.items()}
     return [
         Operator(
@@ -60,7 +60,7 @@ def operators(*, url: str, tables: Mapping[str, Mapping[str, Any]]) -> list[Oper
 
 
 @dataclass(frozen=True, slots=True)
-class _Spec:
+class _LookupSpec:
     """Where an operator looks up what."""
 
     table: str
@@ -73,7 +73,7 @@ class _Spec:
     cache: int = 0
 
 
-class _Database:
+class _LookupDatabase:
     """A database that is only ever read."""
 
     def __init__(self, sqlalchemy: Any, url: str) -> None:
@@ -92,7 +92,7 @@ class _Database:
             msg = f"{self.shown}: this database needs the package {error.name}"
             raise OperatorError(msg) from error
 
-    def table(self, spec: _Spec) -> Any:
+    def table(self, spec: _LookupSpec) -> Any:
         """The table as the database describes it."""
         try:
             found = self.sqlalchemy.Table(
@@ -111,7 +111,7 @@ class _Database:
             raise OperatorError(msg) from error
         columns = list(found.c.keys())
         missing = [each for each in (spec.key, spec.value) if each not in columns]
-        refuse(
+        raise_problems(
             f"{self.shown}: table {spec.table!r}",
             [f"there is no column {each!r}{suggestion(each, columns)}" for each in missing],
         )
@@ -138,7 +138,7 @@ class _Database:
 class _Lookup:
     """The look-ups in one table."""
 
-    def __init__(self, database: _Database, spec: _Spec) -> None:
+    def __init__(self, database: _LookupDatabase, spec: _LookupSpec) -> None:
         self._database, self._returns = database, spec.returns
         columns = database.table(spec).c
         key, value = columns[spec.key], columns[spec.value]
@@ -154,8 +154,8 @@ class _Lookup:
         return arrow_array(python_column(answers, self._returns, "UTC"))
 
 
-def _spec(given: Mapping[str, Any]) -> tuple[_Spec | None, list[str]]:
-    known = [field.name for field in fields(_Spec)]
+def _read_spec(given: Mapping[str, Any]) -> tuple[_LookupSpec | None, list[str]]:
+    known = [field.name for field in fields(_LookupSpec)]
     problems = [f"unknown setting {each!r}{suggestion(each, known)}" for each in given if each not in known]
     problems += [
         f"expected a name as {each!r}, found {given.get(each)!r}"
@@ -173,4 +173,4 @@ def _spec(given: Mapping[str, Any]) -> tuple[_Spec | None, list[str]]:
         problems.append(f"key_type: expected string or an integral type, found {key}")
     if problems:
         return None, problems
-    return _Spec(**{**given, **types}), []
+    return _LookupSpec(**{**given, **types}), []

@@ -13,20 +13,19 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tamis.arrays import F64
 from tamis.errors import EventTypeError
 from tamis.events.arrow_out import arrow_type
 from tamis.events.schemas import suggestion
-from tamis.operators.library.support import needed, read_tables, refuse
+from tamis.operators.library.support import import_extra, raise_problems, read_tables
 from tamis.operators.registry import Operator, OperatorError
 from tamis.values.types import BOOLEAN, DOUBLE, STRING, Type, is_numeric, parse_type
-
-Doubles: TypeAlias = npt.NDArray[np.float64]
 
 _BLOCK_ROWS = 16
 _COST_SECONDS = 5e-6
@@ -53,14 +52,14 @@ def operators(*, models: Mapping[str, Mapping[str, Any]]) -> list[Operator]:
     Raises:
         OperatorError: A package is not installed, or a model cannot be loaded or does not answer as it should.
     """
-    specs = read_tables("models", models, _spec)
+    specs = read_tables("models", models, _read_spec)
     made = {name: _Model(name, spec) for name, spec in specs.items()}
     return [
         Operator(
             name,
             (DOUBLE,) * len(spec.inputs),
             spec.returns,
-            made[name].answer,
+            made[name].predict,
             cost=spec.cost,
             description=f"What the model in {Path(spec.file).name} makes of {', '.join(spec.inputs)}.",
         )
@@ -69,7 +68,7 @@ def operators(*, models: Mapping[str, Mapping[str, Any]]) -> list[Operator]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Spec:
+class _ModelSpec:
     """A model, and how to ask it."""
 
     file: str
@@ -84,35 +83,35 @@ class _Spec:
 class _Runner(Protocol):
     """A loaded model of any kind."""
 
-    def run(self, rows: Doubles) -> Any:
+    def run(self, rows: F64) -> Any:
         """What it makes of rows [n, inputs]: values [n] or [n, columns]."""
 
 
 class _Model:
     """A model with its settings; tried once when it is loaded."""
 
-    def __init__(self, name: str, spec: _Spec) -> None:
+    def __init__(self, name: str, spec: _ModelSpec) -> None:
         self._spec = spec
         self._type = arrow_type(spec.returns)
         self._runner: _Runner = _OnnxRunner(spec) if spec.file.endswith(".onnx") else _SkopsRunner(spec)
         try:
-            self.answer(*(pa.array([0.0]) for _ in spec.inputs))
+            self.predict(*(pa.array([0.0]) for _ in spec.inputs))
         except OperatorError:
             raise
         except Exception as error:  # whatever the libraries raise
             msg = f"model {name!r}, {spec.file}: it fails when it is tried: {error}"
             raise OperatorError(msg) from error
 
-    def answer(self, *inputs: pa.DoubleArray) -> pa.Array:
-        """What the model makes of each row."""
+    def predict(self, *inputs: pa.DoubleArray) -> pa.Array:
+        """One prediction for each row."""
         rows = np.stack([each.to_numpy(zero_copy_only=False) for each in inputs], axis=1)
         if not len(rows):
             return pa.nulls(0, self._type)
         filled = np.concatenate([rows, np.zeros((-len(rows) % _BLOCK_ROWS, len(inputs)))])
-        found = self._chosen(np.asarray(self._runner.run(filled)))[: len(rows)]
+        found = self._output_column(np.asarray(self._runner.run(filled)))[: len(rows)]
         return pa.array(found.tolist() if found.dtype == object else found).cast(self._type)
 
-    def _chosen(self, found: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _output_column(self, found: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """One value a row."""
         table = found.reshape(len(found), -1)
         columns, column = table.shape[1], self._spec.column
@@ -132,8 +131,8 @@ class _Model:
 class _OnnxRunner:
     """A session of ONNX Runtime."""
 
-    def __init__(self, spec: _Spec) -> None:
-        onnxruntime = needed("onnxruntime", "models")
+    def __init__(self, spec: _ModelSpec) -> None:
+        onnxruntime = import_extra("onnxruntime", "models")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         try:
@@ -144,34 +143,38 @@ class _OnnxRunner:
         self._inputs = self._session.get_inputs()
         self._one_table = len(self._inputs) == 1 and (len(spec.inputs) > 1 or len(self._inputs[0].shape) > 1)
         self._columns = {name: number for number, name in enumerate(spec.inputs)}
-        self._output = self._chosen_output(spec)
-        refuse(spec.file, self._problems(spec))
+        self._output = self._output_name(spec)
+        raise_problems(spec.file, self._problems(spec))
 
-    def run(self, rows: Doubles) -> Any:
+    def run(self, rows: F64) -> Any:
         """One run of the session."""
         with np.errstate(invalid="ignore"):  # NaN for a model of integers
-            given = {each.name: self._given(each, rows) for each in self._inputs}
+            given = {each.name: self._input_values(each, rows) for each in self._inputs}
         return self._session.run([self._output], given)[0]
 
-    def _given(self, each: Any, rows: Doubles) -> npt.NDArray[Any]:
+    def _input_values(self, each: Any, rows: F64) -> npt.NDArray[Any]:
         """An input of the model: all columns, or its own."""
         taken = rows if self._one_table else rows[:, self._columns[each.name]]
         typed = taken.astype(_ONNX_NUMBERS[each.type])
         return typed if self._one_table or len(each.shape) < 2 else typed[:, np.newaxis]
 
-    def _chosen_output(self, spec: _Spec) -> str:
+    def _output_name(self, spec: _ModelSpec) -> str:
         outputs = {each.name: each.type for each in self._session.get_outputs()}
         name = spec.output or next(iter(outputs))
         known = ", ".join(outputs)
         if spec.output is None and len(outputs) > 1:
-            refuse(spec.file, [f"it has several outputs; say which with the setting 'output': {known}"])
+            raise_problems(spec.file, [f"it has several outputs; say which with the setting 'output': {known}"])
         if name not in outputs:
-            refuse(spec.file, [f"there is no output {name!r}{suggestion(name, outputs)}; known are {known}"])
+            raise_problems(
+                spec.file, [f"there is no output {name!r}{suggestion(name, outputs)}; known are {known}"]
+            )
         if not outputs[name].startswith("tensor("):
-            refuse(spec.file, [f"expected a tensor as output {name!r}, found {outputs[name]} (was it zipped?)"])
+            raise_problems(
+                spec.file, [f"expected a tensor as output {name!r}, found {outputs[name]} (was it zipped?)"]
+            )
         return name
 
-    def _problems(self, spec: _Spec) -> list[str]:
+    def _problems(self, spec: _ModelSpec) -> list[str]:
         problems = [
             f"expected numbers as input {each.name!r}, found {each.type}"
             for each in self._inputs
@@ -189,13 +192,13 @@ class _OnnxRunner:
 class _SkopsRunner:
     """A model of scikit-learn, loaded by skops."""
 
-    def __init__(self, spec: _Spec) -> None:
-        io = needed("skops.io", "models")
-        needed("sklearn", "models")
+    def __init__(self, spec: _ModelSpec) -> None:
+        io = import_extra("skops.io", "models")
+        import_extra("sklearn", "models")
         try:
             untrusted = set(io.get_untrusted_types(file=spec.file)) - set(spec.trusted)
             if untrusted:
-                refuse(spec.file, [f"it holds types that are not trusted: {', '.join(sorted(untrusted))}"])
+                raise_problems(spec.file, [f"it holds types that are not trusted: {', '.join(sorted(untrusted))}"])
             model = io.load(spec.file, trusted=list(spec.trusted))
         except OperatorError:
             raise
@@ -205,25 +208,27 @@ class _SkopsRunner:
         method = spec.output or "predict"
         if method not in _METHODS or not hasattr(model, method):
             known = [each for each in _METHODS if hasattr(model, each)]
-            refuse(spec.file, [f"there is no output {method!r}{suggestion(method, known)}; known are {known}"])
+            raise_problems(
+                spec.file, [f"there is no output {method!r}{suggestion(method, known)}; known are {known}"]
+            )
         trained = getattr(model, "feature_names_in_", None)
         if trained is not None and list(trained) != list(spec.inputs):
-            refuse(spec.file, [f"expected inputs {', '.join(trained)}, found {', '.join(spec.inputs)}"])
-        self._ask = getattr(model, method)
+            raise_problems(spec.file, [f"expected inputs {', '.join(trained)}, found {', '.join(spec.inputs)}"])
+        self._predict = getattr(model, method)
 
-    def run(self, rows: Doubles) -> Any:
+    def run(self, rows: F64) -> Any:
         """One call of the model's method."""
         with warnings.catch_warnings():
             # The names were compared when the model was loaded.
             warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
-            return self._ask(rows)
+            return self._predict(rows)
 
 
 # --- settings --------------------------------------------------------------------------------------------------
 
 
-def _spec(given: Mapping[str, Any]) -> tuple[_Spec | None, list[str]]:
-    known = [field.name for field in fields(_Spec)]
+def _read_spec(given: Mapping[str, Any]) -> tuple[_ModelSpec | None, list[str]]:
+    known = [field.name for field in fields(_ModelSpec)]
     problems = [f"unknown setting {each!r}{suggestion(each, known)}" for each in given if each not in known]
     file, column = str(given.get("file", "")), given.get("column")
     if not file.endswith((".onnx", ".skops")):
@@ -245,7 +250,7 @@ def _spec(given: Mapping[str, Any]) -> tuple[_Spec | None, list[str]]:
     if problems:
         return None, problems
     typed = {"file": file, "inputs": tuple(inputs), "trusted": tuple(trusted), "returns": returns}
-    return _Spec(**{**given, **typed}), []
+    return _ModelSpec(**{**given, **typed}), []
 
 
 def _are_names(given: object) -> bool:

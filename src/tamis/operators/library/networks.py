@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from tamis.operators.library.support import file_lines, refuse, table_of, unknown
+from tamis.operators.library.support import check_table, file_lines, raise_problems, unknown_name
 from tamis.operators.registry import Operator
 from tamis.values.column import Value
 from tamis.values.types import BOOLEAN, STRING
@@ -36,7 +36,7 @@ def operators(*, networks: Mapping[str, Sequence[str] | str | Path] | None = Non
     Raises:
         OperatorError: A set has a name or a network that cannot be used; all of them are listed.
     """
-    known = _Networks(_read(networks or {}))
+    known = _Networks(_read_networks(networks or {}))
     return [
         Operator(
             "in_network",
@@ -71,7 +71,7 @@ class _Networks:
             return None
         problem = _problem(ipaddress.ip_network, network)
         named = problem is not None and "/" not in network
-        return f"{problem}; {unknown('set of networks', network, self._sets)}" if named else problem
+        return f"{problem}; {unknown_name('set of networks', network, self._sets)}" if named else problem
 
     def _holds(self, address: str, network: str) -> bool | None:
         try:
@@ -110,11 +110,11 @@ def _is_in(number: int, ranges: Ranges) -> bool:
     return at >= 0 and number <= lasts[at]
 
 
-def _read(sets: Mapping[str, Sequence[str] | str | Path]) -> dict[str, list[Network]]:
+def _read_networks(sets: Mapping[str, Sequence[str] | str | Path]) -> dict[str, list[Network]]:
     """The networks of each set."""
     found: dict[str, list[Network]] = {}
     problems: list[str] = []
-    for name, given in table_of("networks", sets).items():
+    for name, given in check_table("networks", sets).items():
         texts = file_lines(given) if isinstance(given, (str, Path)) else given
         if not isinstance(texts, Sequence) or not texts:
             problems.append(f"{name!r}: expected networks or the file that has them, found {given!r}")
@@ -124,7 +124,7 @@ def _read(sets: Mapping[str, Sequence[str] | str | Path]) -> dict[str, list[Netw
         wrong = [problem for text in texts if (problem := _problem(ipaddress.ip_network, text))]
         problems += [f"{name!r}: {problem}" for problem in wrong]
         found[name] = [] if wrong else [ipaddress.ip_network(text) for text in texts]
-    refuse("networks", problems)
+    raise_problems("networks", problems)
     return found
 
 

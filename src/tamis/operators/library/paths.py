@@ -1,4 +1,4 @@
-"""What stands at a path in a text of JSON or XML.
+"""Values at a path in a text of JSON or XML.
 
 JSON paths are those of RFC 9535, but for its functions `match` and `search`: their regular expressions could take
 for ever. XML paths are XPath 1.0, without extensions. XML is read without the network, without a size beyond what
@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tamis.operators.library.support import needed, refuse, table_of
+from tamis.operators.library.support import check_table, import_extra, raise_problems
 from tamis.operators.registry import Operator
 from tamis.values.column import Value
 from tamis.values.types import STRING, array
@@ -34,8 +34,8 @@ def operators(*, namespaces: Mapping[str, str] | None = None) -> list[Operator]:
     Raises:
         OperatorError: A package is not installed, or the namespaces cannot be used.
     """
-    of_json = _JsonPaths(needed("jsonpath", "paths"))
-    of_xml = _XmlPaths(needed("lxml.etree", "paths"), _checked(namespaces or {}))
+    of_json = _JsonPaths(import_extra("jsonpath", "paths"))
+    of_xml = _XmlPaths(import_extra("lxml.etree", "paths"), _check_namespaces(namespaces or {}))
     return [
         Operator(
             "json_path",
@@ -67,7 +67,7 @@ def operators(*, namespaces: Mapping[str, str] | None = None) -> list[Operator]:
     ]
 
 
-def _answers(
+def _evaluate(
     texts: list[str], paths: list[str], parse: Callable[[str], Any], find: Callable[[Any, str], Any]
 ) -> list[Any]:
     """What `find` gives for each row; each text is parsed once, and one document is in memory at a time."""
@@ -95,11 +95,11 @@ class _JsonPaths:
 
     def first(self, text: pa.StringArray, path: pa.StringArray) -> list[str | None]:
         """The first match in each text; NULL if there is none or it is `null`."""
-        return _answers(text.to_pylist(), path.to_pylist(), _parsed_json, self._first)
+        return _evaluate(text.to_pylist(), path.to_pylist(), _parse_json, self._first)
 
     def all(self, text: pa.StringArray, path: pa.StringArray) -> list[list[str | None] | None]:
         """All matches in each text."""
-        return _answers(text.to_pylist(), path.to_pylist(), _parsed_json, self._all)
+        return _evaluate(text.to_pylist(), path.to_pylist(), _parse_json, self._all)
 
     def check(self, arguments: Sequence[Value | None]) -> str | None:
         """What is wrong with a constant path."""
@@ -132,7 +132,7 @@ def _refuse_constant(name: str) -> None:
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
-def _parsed_json(text: str) -> tuple[Any] | None:
+def _parse_json(text: str) -> tuple[Any] | None:
     """What a text of JSON holds, in a tuple, because that may be nothing; None if it is no JSON."""
     try:
         return (_DECODER.decode(text),)
@@ -159,7 +159,7 @@ class _XmlPaths:
 
     def first(self, text: pa.StringArray, path: pa.StringArray) -> list[str | None]:
         """The text of the first match in each text; NULL if there is none."""
-        return _answers(text.to_pylist(), path.to_pylist(), self._parsed, self._first)
+        return _evaluate(text.to_pylist(), path.to_pylist(), self._parse, self._first)
 
     def check(self, arguments: Sequence[Value | None]) -> str | None:
         """What is wrong with a constant path; what is unknown in it shows when it is tried."""
@@ -195,7 +195,7 @@ class _XmlPaths:
             return None, None, str(error)
         return made[0], made[1], None
 
-    def _parsed(self, text: str) -> Any:
+    def _parse(self, text: str) -> Any:
         """The document, or None if it is malformed or declares entities."""
         parser = self._etree.XMLParser(
             encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
@@ -208,9 +208,9 @@ class _XmlPaths:
         return None if declared is not None and any(declared.iterentities()) else document
 
 
-def _checked(namespaces: Mapping[str, str]) -> Mapping[str, str]:
-    found = table_of("namespaces", namespaces)
-    refuse(
+def _check_namespaces(namespaces: Mapping[str, str]) -> Mapping[str, str]:
+    found = check_table("namespaces", namespaces)
+    raise_problems(
         "namespaces",
         [
             f"expected a prefix and the address that it stands for, found {prefix!r} and {address!r}"

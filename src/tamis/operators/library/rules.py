@@ -1,4 +1,4 @@
-"""What follows from facts: which class a thing belongs to, and which whole it is part of.
+"""Inference from facts: the class of a thing, and the whole that it is part of.
 
 Facts are RDF in a file of Turtle. All that OWL 2 RL lets conclude from them (subclasses of subclasses, equivalent
 classes, inverse and transitive properties, ...) is concluded once, when the file is loaded; an answer is then one
@@ -6,7 +6,8 @@ look-up. What cannot be concluded is false; a name that the facts do not have gi
 facts are not looked for.
 
 Things are called by their local name (`poodle`), by their prefixed name as the file declares prefixes
-(`ex:poodle`) or by their address (`<http://example.org/poodle>`). A local name that two things share is nobody's.
+(`ex:poodle`) or by their address (`<http://example.org/poodle>`). A local name that two things share names
+neither.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from tamis.operators.library.support import file_bytes, needed, unknown
+from tamis.operators.library.support import file_bytes, import_extra, unknown_name
 from tamis.operators.registry import Operator, OperatorError
 from tamis.values.column import Value
 from tamis.values.types import BOOLEAN, STRING
@@ -39,8 +40,8 @@ def operators(*, facts: str | Path, part_of: str = "partOf") -> list[Operator]:
     Raises:
         OperatorError: A package is not installed, or the facts cannot be read.
     """
-    rdflib, reasonable = needed("rdflib", "rules"), needed("reasonable", "rules")
-    graph = _read(rdflib, facts)
+    rdflib, reasonable = import_extra("rdflib", "rules"), import_extra("reasonable", "rules")
+    graph = _read_facts(rdflib, facts)
     names = _names(rdflib, graph)
     whole = rdflib.URIRef(names[part_of]) if part_of in names else None
     if whole is not None:
@@ -86,7 +87,7 @@ class _Relation:
     def check(self, arguments: Sequence[Value | None]) -> str | None:
         """What is wrong with constant names."""
         problems = [
-            unknown("thing in the facts called", name, self._names)
+            unknown_name("thing in the facts called", name, self._names)
             for name in arguments
             if name is not None and name not in self._names
         ]
@@ -97,7 +98,7 @@ class _Relation:
         return None if subject is None or object_ is None else (subject, object_) in self._pairs
 
 
-def _read(rdflib: Any, file: str | Path) -> Any:
+def _read_facts(rdflib: Any, file: str | Path) -> Any:
     graph = rdflib.Graph(bind_namespaces="none")
     try:
         graph.parse(data=file_bytes(file), format="turtle")
@@ -116,7 +117,7 @@ def _conclude(reasonable: Any, graph: Any) -> list[tuple[Any, Any, Any]]:
 
 
 def _names(rdflib: Any, graph: Any) -> dict[str, str]:
-    """The address of each name of the things that the facts speak of."""
+    """The address of each name of the things in the facts."""
     things = {str(each) for triple in graph for each in triple if isinstance(each, rdflib.URIRef)}
     named: defaultdict[str, set[str]] = defaultdict(set)
     prefixes = [(prefix, str(address)) for prefix, address in graph.namespaces()]

@@ -5,7 +5,7 @@ does not belong to a region's inside, and a region that crosses the antimeridian
 first held against the box around its own region, for the whole batch at once; only what lies in the box is tested
 against the region, which was prepared when it was loaded. So the time for a row does not depend on how many
 regions there are, nor on how many of them a batch asks for. A search tree over all regions would find, for each
-position, regions that nobody asked for.
+position, regions that no condition names.
 
 `distance` is the length of the great circle to the nearest point of a region, 0 inside, on a sphere with the mean
 radius of the earth. It differs from the distance on the ellipsoid by at most 0.6 percent. Edges are cut into
@@ -19,20 +19,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numba
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.operators.library.support import file_text, needed, numbers_of, refuse, unknown
+from tamis.arrays import F64, I64, Bools, Objects
+from tamis.kernels import kernel
+from tamis.operators.library.support import file_text, import_extra, places_of, raise_problems, unknown_name
 from tamis.operators.registry import Operator, OperatorError
 from tamis.values.column import Value
 from tamis.values.types import BOOLEAN, DOUBLE, STRING, struct
 
-Doubles: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
-Geometries: TypeAlias = npt.NDArray[np.object_]
+Geometries: TypeAlias = Objects
 
 _POSITION = struct(("lon", DOUBLE), ("lat", DOUBLE))
 _RADIUS_METRES = 6_371_008.8
@@ -50,8 +48,8 @@ def operators(*, regions: str | Path | Mapping[str, str], name: str = "name") ->
     Raises:
         OperatorError: Shapely is not installed, or a region cannot be used; all of them are listed.
     """
-    shapely = needed("shapely", "spatial")
-    known = _Regions(shapely, _read(shapely, regions, name))
+    shapely = import_extra("shapely", "spatial")
+    known = _Regions(shapely, _read_regions(shapely, regions, name))
     return [
         Operator(
             "within",
@@ -84,7 +82,7 @@ def operators(*, regions: str | Path | Mapping[str, str], name: str = "name") ->
 
 
 class _Regions:
-    """Regions by number, ready to be asked; nothing changes after they are loaded."""
+    """Regions by number, prepared for tests; immutable after loading."""
 
     def __init__(self, shapely: Any, regions: Mapping[str, Any]) -> None:
         self._shapely = shapely
@@ -92,7 +90,7 @@ class _Regions:
         self._known = frozenset(regions)
         self._geometries: Geometries = np.array(list(regions.values()), dtype=object)
         shapely.prepare(self._geometries)
-        self._boxes: Doubles = shapely.bounds(self._geometries)
+        self._boxes: F64 = shapely.bounds(self._geometries)
         self._arcs, self._offsets = _arcs_of(shapely, self._geometries)
 
     def within(self, position: pa.StructArray, region: pa.StringArray) -> pa.BooleanArray:
@@ -115,7 +113,7 @@ class _Regions:
 
     def intersects(self, shape: pa.StringArray, region: pa.StringArray) -> pa.BooleanArray:
         """Does each shape meet its region? NULL for what is no valid WKT and for an unknown region."""
-        regions = numbers_of(region, self._names)
+        regions = places_of(region, self._names)
         coded = pc.dictionary_encode(shape)
         texts = np.array(coded.dictionary.to_pylist(), dtype=object)
         shapes: Geometries = self._shapely.from_wkt(texts, on_invalid="ignore")
@@ -146,16 +144,16 @@ class _Regions:
         return self._check_region(region)
 
     def _check_region(self, region: Value | None) -> str | None:
-        return None if region is None or region in self._known else unknown("region", region, self._known)
+        return None if region is None or region in self._known else unknown_name("region", region, self._known)
 
-    def _rows(self, position: pa.StructArray, region: pa.StringArray) -> tuple[Doubles, Doubles, Ints]:
+    def _rows(self, position: pa.StructArray, region: pa.StringArray) -> tuple[F64, F64, I64]:
         """Longitude, latitude and number of the region of each row; that is -1 where there is no answer."""
         lon, lat = (each.to_numpy(zero_copy_only=False).astype(np.float64) for each in position.flatten())
-        regions = numbers_of(region, self._names)
+        regions = places_of(region, self._names)
         regions[~_on_earth(lon, lat)] = -1
         return lon, lat, regions
 
-    def _inside(self, lon: Doubles, lat: Doubles, regions: Ints) -> npt.NDArray[np.bool_]:
+    def _inside(self, lon: F64, lat: F64, regions: I64) -> Bools:
         box = self._boxes[regions]
         found = np.asarray((lon >= box[:, 0]) & (lon <= box[:, 2]) & (lat >= box[:, 1]) & (lat <= box[:, 3]))
         at = np.flatnonzero(found)
@@ -168,7 +166,7 @@ def _on_earth(lon: Any, lat: Any) -> Any:
     return (np.abs(lon) <= 180) & (np.abs(lat) <= 90)
 
 
-def _overlap(some: Doubles, others: Doubles) -> npt.NDArray[np.bool_]:
+def _overlap(some: F64, others: F64) -> Bools:
     """Which boxes, each (least x, least y, greatest x, greatest y), meet the other box of their row."""
     return np.asarray(np.logical_and(some[:, :2] <= others[:, 2:], others[:, :2] <= some[:, 2:]).all(axis=1))
 
@@ -176,7 +174,7 @@ def _overlap(some: Doubles, others: Doubles) -> npt.NDArray[np.bool_]:
 # --- reading ---------------------------------------------------------------------------------------------------
 
 
-def _read(shapely: Any, regions: str | Path | Mapping[str, str], name: str) -> dict[str, Any]:
+def _read_regions(shapely: Any, regions: str | Path | Mapping[str, str], name: str) -> dict[str, Any]:
     """The geometry of each region."""
     if isinstance(regions, Mapping):
         subject, texts = "regions", list(regions.items())
@@ -194,7 +192,7 @@ def _read(shapely: Any, regions: str | Path | Mapping[str, str], name: str) -> d
         if problem:
             problems.append(f"region {region!r}: {problem}")
         found[region] = geometry
-    refuse(subject, problems)
+    raise_problems(subject, problems)
     return found
 
 
@@ -210,7 +208,7 @@ def _features(file: str, name: str) -> Iterator[tuple[str, str]]:
         msg = f"{file}: expected a FeatureCollection of GeoJSON"
         raise OperatorError(msg)
     named = [(each.get("properties") or {}).get(name) for each in features]
-    refuse(
+    raise_problems(
         file,
         [
             f"feature {number}: expected a text as its property {name!r}, found {found!r}"
@@ -241,7 +239,7 @@ def _problem(shapely: Any, geometry: Any) -> str | None:
 # --- distances -------------------------------------------------------------------------------------------------
 
 
-def _arcs_of(shapely: Any, geometries: Geometries) -> tuple[Doubles, Ints]:
+def _arcs_of(shapely: Any, geometries: Geometries) -> tuple[F64, I64]:
     """Arcs [n, 5, 3] of great circles that make up the boundaries, and where those of each region begin.
 
     An arc is its two ends, the normal of its circle, and the two directions in which it lies, seen from its ends.
@@ -264,7 +262,7 @@ def _arcs_of(shapely: Any, geometries: Geometries) -> tuple[Doubles, Ints]:
     return arcs, offsets
 
 
-def _lines(shapely: Any, geometries: Geometries) -> tuple[Geometries, Ints]:
+def _lines(shapely: Any, geometries: Geometries) -> tuple[Geometries, I64]:
     """The lines, rings and single points that geometries are made of, and the number of the geometry of each."""
     parts, owners = geometries, np.arange(len(geometries))
     kinds = shapely.get_type_id(parts)
@@ -277,13 +275,13 @@ def _lines(shapely: Any, geometries: Geometries) -> tuple[Geometries, Ints]:
     return np.concatenate([rings, parts[others]]), np.concatenate([owners[areas[area]], owners[others]])
 
 
-def _unit_vectors(lon: Doubles, lat: Doubles) -> Doubles:
+def _unit_vectors(lon: F64, lat: F64) -> F64:
     east, north = np.radians(lon), np.radians(lat)
     return np.stack([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)], axis=1)
 
 
-@numba.njit(cache=True, nogil=True)
-def _metres(points: Doubles, regions: Ints, arcs: Doubles, offsets: Ints) -> Doubles:
+@kernel
+def _metres(points: F64, regions: I64, arcs: F64, offsets: I64) -> F64:
     """How far each point [n, 3] is from its region; chords are compared, being exact for short distances too."""
     metres = np.empty(len(points))
     for row in range(len(points)):

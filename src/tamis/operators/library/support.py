@@ -1,4 +1,4 @@
-"""What the subjects of the library share: packages that may be missing, unknown names, settings that are wrong."""
+"""Helpers of the library: optional packages, suggestions for unknown names, checks of settings."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tamis.arrays import I64
 from tamis.events.schemas import suggestion
 from tamis.operators.registry import OperatorError
 
@@ -20,7 +20,7 @@ _SHOWN_PROBLEMS = 20
 T = TypeVar("T")
 
 
-def needed(module: str, extra: str) -> Any:
+def import_extra(module: str, extra: str) -> Any:
     """A module of a package that comes with an extra.
 
     Raises:
@@ -33,7 +33,7 @@ def needed(module: str, extra: str) -> Any:
         raise OperatorError(msg) from error
 
 
-def refuse(subject: str, problems: Sequence[str]) -> None:
+def raise_problems(subject: str, problems: Sequence[str]) -> None:
     """Raise an OperatorError with all problems, if there are any."""
     if len(problems) == 1:
         msg = f"{subject}: {problems[0]}"
@@ -46,7 +46,7 @@ def refuse(subject: str, problems: Sequence[str]) -> None:
 
 
 def file_bytes(path: str | Path) -> bytes:
-    """What a file of the settings holds.
+    """The content of a file that the settings name.
 
     Raises:
         OperatorError: It cannot be read.
@@ -59,7 +59,7 @@ def file_bytes(path: str | Path) -> bytes:
 
 
 def file_text(path: str | Path) -> str:
-    """The text of a file of the settings.
+    """The text of a file that the settings name.
 
     Raises:
         OperatorError: It cannot be read, or is not UTF-8.
@@ -72,25 +72,25 @@ def file_text(path: str | Path) -> str:
 
 
 def file_lines(path: str | Path) -> list[str]:
-    """The lines of a file of the settings that are neither empty nor begin with `#`."""
+    """The lines of a file that the settings name, without empty ones and those that begin with `#`."""
     lines = (line.strip() for line in file_text(path).splitlines())
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def unknown(kind: str, name: object, known: Iterable[str]) -> str:
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:
     """`there is no region 'Pari'; did you mean 'Paris'?`."""
     return f"there is no {kind} {name!r}{suggestion(str(name), known)}"
 
 
-def numbers_of(names: pa.Array, numbered: pa.Array) -> npt.NDArray[np.int64]:
+def places_of(names: pa.Array, numbered: pa.Array) -> I64:
     """The place of each name in `numbered`, -1 for those that are not there."""
     places = pc.fill_null(pc.index_in(names, value_set=numbered), -1)
-    numbers: npt.NDArray[np.int64] = places.to_numpy(zero_copy_only=False).astype(np.int64)
+    numbers: I64 = places.to_numpy(zero_copy_only=False).astype(np.int64)
     return numbers
 
 
-def table_of(subject: str, given: object) -> Mapping[str, Any]:
-    """A setting that is a table of names.
+def check_table(subject: str, given: object) -> Mapping[str, Any]:
+    """Check that a setting is a table of names, and return it.
 
     Raises:
         OperatorError: It is something else.
@@ -104,17 +104,17 @@ def table_of(subject: str, given: object) -> Mapping[str, Any]:
 def read_tables(
     subject: str, given: object, read: Callable[[Mapping[str, Any]], tuple[T | None, list[str]]]
 ) -> dict[str, T]:
-    """What `read` makes of each table of a setting, by name; it also gives what is wrong with it.
+    """Read each table of a setting with `read`, which returns a value or None, and the problems.
 
     Raises:
-        OperatorError: Something is; with all problems.
+        OperatorError: Some table has problems; the message lists all of them.
     """
     found: dict[str, T] = {}
     problems: list[str] = []
-    for name, table in table_of(subject, given).items():
-        value, wrong = read(table_of(f"{subject}.{name}", table))
+    for name, table in check_table(subject, given).items():
+        value, wrong = read(check_table(f"{subject}.{name}", table))
         problems += [f"{name}: {problem}" for problem in wrong]
         if value is not None:
             found[name] = value
-    refuse(subject, problems)
+    raise_problems(subject, problems)
     return found

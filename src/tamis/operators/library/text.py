@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tamis.operators.library.support import file_lines, needed, refuse, table_of, unknown
+from tamis.operators.library.support import check_table, file_lines, import_extra, raise_problems, unknown_name
 from tamis.operators.registry import Operator, OperatorError
 from tamis.values.column import Value
 from tamis.values.types import BOOLEAN, DOUBLE, STRING
@@ -47,10 +47,10 @@ def operators(
         OperatorError: A package is not installed, or a list or the scorer cannot be used.
     """
     if scorer not in _SCORERS:
-        msg = f"{unknown('scorer', scorer, _SCORERS)}; known are {', '.join(_SCORERS)}"
+        msg = f"{unknown_name('scorer', scorer, _SCORERS)}; known are {', '.join(_SCORERS)}"
         raise OperatorError(msg)
-    keywords = _Keywords(needed("ahocorasick", "text"), _read(lists or {}), ignore_case)
-    likeness = _Likeness(needed("rapidfuzz", "text"), scorer, ignore_case)
+    keywords = _Keywords(import_extra("ahocorasick", "text"), _read_lists(lists or {}), ignore_case)
+    likeness = _Likeness(import_extra("rapidfuzz", "text"), scorer, ignore_case)
     return [
         Operator(
             "matches_any",
@@ -88,14 +88,16 @@ class _Keywords:
     def matches_any(self, text: pa.StringArray, keywords: pa.StringArray) -> list[bool | None]:
         """Is a keyword in each text? NULL for an unknown list."""
         pairs = zip(text.to_pylist(), keywords.to_pylist(), strict=True)
-        return [self._found(each, self._automata.get(name)) for each, name in pairs]
+        return [self._has_keyword(each, self._automata.get(name)) for each, name in pairs]
 
     def check(self, arguments: Sequence[Value | None]) -> str | None:
         """What is wrong with a constant name of a list."""
         name = arguments[1]
-        return None if name is None or name in self._automata else unknown("keyword list", name, self._automata)
+        return (
+            None if name is None or name in self._automata else unknown_name("keyword list", name, self._automata)
+        )
 
-    def _found(self, text: str, automaton: Any) -> bool | None:
+    def _has_keyword(self, text: str, automaton: Any) -> bool | None:
         if automaton is None:
             return None
         return next(automaton.iter(_plain(text, self._ignore_case)), None) is not None
@@ -121,11 +123,11 @@ def _plain(text: str, ignore_case: bool) -> str:
     return text.casefold() if ignore_case else text
 
 
-def _read(lists: Mapping[str, Sequence[str] | str | Path]) -> dict[str, Sequence[str]]:
+def _read_lists(lists: Mapping[str, Sequence[str] | str | Path]) -> dict[str, Sequence[str]]:
     """The keywords of each list."""
     found: dict[str, Sequence[str]] = {}
     problems: list[str] = []
-    for name, given in table_of("lists", lists).items():
+    for name, given in check_table("lists", lists).items():
         keywords = file_lines(given) if isinstance(given, (str, Path)) else given
         if not isinstance(keywords, Sequence) or not all(isinstance(each, str) for each in keywords):
             problems.append(f"{name!r}: expected keywords or the file that has them, found {given!r}")
@@ -135,5 +137,5 @@ def _read(lists: Mapping[str, Sequence[str] | str | Path]) -> dict[str, Sequence
             problems.append(f"{name!r}: a keyword is empty")
         else:
             found[name] = keywords
-    refuse("keyword lists", problems)
+    raise_problems("keyword lists", problems)
     return found

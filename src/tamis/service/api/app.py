@@ -1,4 +1,4 @@
-"""The application: all routes, the guard in front of them, and the service behind."""
+"""The application: all routes, the middleware in front of them, and the service behind."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from tamis._version import __version__
 from tamis.service import page
 from tamis.service.api import (
     accounts,
+    backup,
     conditions,
     deliveries,
-    describing,
     events,
     notifications,
+    openapi,
     operations,
     problems,
     subscriptions,
+    webhooks,
 )
-from tamis.service.api.guarding import Guard
-from tamis.service.api.who import Gatekeeper
+from tamis.service.api.auth import Gatekeeper
+from tamis.service.api.middleware import GuardMiddleware
 from tamis.service.core import Service
 
 _ABOUT = """Standing conditions, written as SQL WHERE clauses, matched exactly against a stream of events.
@@ -32,7 +34,7 @@ server-sent events or by webhook. Every error is a problem of RFC 9457."""
 
 
 def make_app(service: Service) -> FastAPI:
-    """The application of a service; while it runs, so does what works in the background."""
+    """The application of a service; the background tasks of the service run as long as it does."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -49,9 +51,10 @@ def make_app(service: Service) -> FastAPI:
     app.state.service = service
     app.state.gatekeeper = Gatekeeper(service)
     problems.install(app)
-    for part in (subscriptions, conditions, events, notifications, deliveries, accounts, operations):
+    parts = (subscriptions, conditions, events, notifications, deliveries, webhooks, accounts, backup, operations)
+    for part in parts:
         app.include_router(part.router)
     page.install(app)
-    describing.install(app)
-    app.add_middleware(Guard, service=service)
+    openapi.install(app)
+    app.add_middleware(GuardMiddleware, service=service)
     return app

@@ -9,51 +9,61 @@ from fastapi import APIRouter
 
 from tamis.errors import EventError
 from tamis.events.conversion import clean
-from tamis.service import judging
+from tamis.service import testing
 from tamis.service.api import models
+from tamis.service.api.auth import CurrentService, Subscriber, in_thread
 from tamis.service.api.problems import RESPONSES
-from tamis.service.api.who import Asked, Subscriber, in_thread
 from tamis.service.core import Service
-from tamis.service.names import inside, outside
-from tamis.service.problems import NotFound
+from tamis.service.errors import NotFound
+from tamis.service.names import local_name, qualified_name
+
+_MOST_MATCHED = 100_000
+"""Subscriptions that one request tries: more would keep it waiting for seconds."""
+
+_RECENT = 1_000
+"""Of the last events, so many are looked at for attributes that a condition misspells."""
 
 router = APIRouter(prefix="/v1/conditions", tags=["conditions"], responses=RESPONSES)
 
 
 @router.post("/lint", response_model=models.FindingsAnswer)
-async def lint(given: models.ConditionGiven, caller: Subscriber, service: Asked) -> Any:
+async def lint(given: models.ConditionGiven, caller: Subscriber, service: CurrentService) -> Any:
     """Everything there is to say about a condition, with places; nothing if it is good."""
 
     def work() -> Any:
         event_type = service.subscriptions.event_type(caller.tenant, given.event_type)
         limits = service.subscriptions.limits(caller.tenant)
-        return {"findings": judging.findings(given.condition, event_type, limits)}
+        recent = []
+        if event_type.attributes is None:
+            recent = service.inbox.recent(caller.tenant, limit=_RECENT, event_type=event_type.name)
+        lines = [each.value for each in recent]
+        return {"findings": testing.findings(given.condition, event_type, limits, lines)}
 
     return await in_thread(work)
 
 
 @router.post("/test", response_model=models.TestAnswer)
-async def test(given: models.TestWanted, caller: Subscriber, service: Asked) -> Any:
+async def test(given: models.TestWanted, caller: Subscriber, service: CurrentService) -> Any:
     """How many of the last events, or of those given, would satisfy a condition."""
 
     def work() -> Any:
         event_type = service.subscriptions.event_type(caller.tenant, given.event_type)
         if given.events is None:
             recent = service.inbox.recent(caller.tenant, limit=given.last, event_type=event_type.name)
-            events = [(outside(each.id), each.value) for each in recent]
+            events = [(local_name(each.id), each.value) for each in recent]
         else:
             events = [
                 (clean(str(each.get("id", place))), _line(each)) for place, each in enumerate(given.events, 1)
             ]
         limits = service.subscriptions.limits(caller.tenant)
-        tried = judging.try_condition(given.condition, event_type, limits, events)
+        tried = testing.count_matches(given.condition, event_type, limits, events)
         return {"events": tried.events, "matched": tried.matched, "ids": tried.ids}
 
     return await in_thread(work)
 
 
 @router.post("/explain", response_model=models.ExplanationAnswer)
-async def explain(given: models.ExplanationWanted, caller: Subscriber, service: Asked) -> Any:
+async def explain(given: models.ExplanationWanted, caller: Subscriber, service: CurrentService) -> Any:
     """Why an event satisfies a condition, or why not."""
 
     def work() -> Any:
@@ -61,10 +71,25 @@ async def explain(given: models.ExplanationWanted, caller: Subscriber, service: 
         event, event_type = _event(service, caller.tenant, given)
         named = service.subscriptions.event_type(caller.tenant, given.event_type or event_type or of_type)
         limits = service.subscriptions.limits(caller.tenant)
-        found = judging.explained(condition, named, limits, event, subscription_id=given.subscription)
+        found = testing.explain_event(condition, named, limits, event, subscription_id=given.subscription)
         told = found.to_dict()
         answer = {"verdict": found.tree.verdict, "reason": found.reason, "tree": told["tree"], "text": str(found)}
         return answer | {"calls": told.get("calls", [])}
+
+    return await in_thread(work)
+
+
+@router.post("/match", response_model=models.MatchesAnswer)
+async def match(given: models.MatchesWanted, caller: Subscriber, service: CurrentService) -> Any:
+    """Which active subscriptions an event satisfies, or would satisfy; nobody is notified."""
+
+    def work() -> Any:
+        event, published_type = _event(service, caller.tenant, given)
+        event_type = service.subscriptions.event_type(caller.tenant, given.event_type or published_type)
+        conditions = service.subscriptions.active_conditions(caller.tenant, event_type.name, limit=_MOST_MATCHED)
+        limits = service.subscriptions.limits(caller.tenant)
+        ids = testing.match_event(event, event_type, limits, conditions)
+        return {"event_type": local_name(event_type.name), "subscriptions": len(conditions), "ids": ids}
 
     return await in_thread(work)
 
@@ -80,19 +105,19 @@ def _condition(service: Service, tenant: str, given: models.ExplanationWanted) -
     return stored.condition, stored.event_type
 
 
-def _event(service: Service, tenant: str, given: models.ExplanationWanted) -> tuple[Any, str | None]:
-    """The event to explain, and its type, if it was published."""
+def _event(service: Service, tenant: str, given: models.EventGiven) -> tuple[Any, str | None]:
+    """The event that is given, and its type, if it was published."""
     if (given.event is None) == (given.event_id is None):
-        msg = "expected an event or an event_id to explain, and not both"
+        msg = "expected an event or an event_id, and not both"
         raise EventError(msg)
     if given.event is not None:
         return given.event, None
-    name = inside(tenant, str(given.event_id))
+    name = qualified_name(tenant, str(given.event_id))
     found = service.inbox.get([name]).get(name)
     if found is None:
         msg = f"there is no event {given.event_id!r}"
         raise NotFound(msg)
-    return found.event(), outside(found.event_type)
+    return found.event(), local_name(found.event_type)
 
 
 def _line(event: dict[str, Any]) -> bytes:

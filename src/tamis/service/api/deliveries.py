@@ -1,48 +1,65 @@
-"""What went wrong, and how to try it again: deliveries that failed, events that could not be matched."""
+"""Failed deliveries and dead letters: listing them, and replaying them."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
 from tamis.service.api import models
+from tamis.service.api.auth import CurrentService, Subscriber, in_thread
 from tamis.service.api.problems import RESPONSES
-from tamis.service.api.who import Asked, Subscriber, in_thread
 from tamis.service.core import Service
-from tamis.service.feed import BadEvent
+from tamis.service.errors import NotFound
+from tamis.service.feed import FeedDeadLetter
 from tamis.service.inbox import Arrival
-from tamis.service.names import inside, outside
-from tamis.service.problems import NotFound
-from tamis.service.webhooks.records import Failed, WebhookError
-from tamis.store.records import moment
+from tamis.service.names import local_name, qualified_name
+from tamis.service.webhooks.failed_filter import FailedFilter
+from tamis.service.webhooks.records import ParkedDelivery
+from tamis.store.records import microseconds, moment
 
 router = APIRouter(prefix="/v1", tags=["what went wrong"], responses=RESPONSES)
 
 
-@router.get("/deliveries/failed", response_model=models.FailedPageAnswer)
-async def failed(
+@router.get(
+    "/deliveries/failed",
+    response_model=models.FailedPageAnswer,
+    operation_id="failed_v1_deliveries_failed_get",  # generated clients know it by this name
+)
+async def failed_deliveries(
     caller: Subscriber,
-    service: Asked,
+    service: CurrentService,
+    subscription: Annotated[str | None, Query(description="Those of this subscription only.")] = None,
+    since: Annotated[models.Moment | None, Query(description="Given up at this time or later.")] = None,
+    until: Annotated[models.Moment | None, Query(description="Given up before this time.")] = None,
     after: Annotated[int, Query(ge=0, le=2**62, description="The `next` of the page before.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
 ) -> Any:
-    """Notifications that their webhooks did not take, however often they were tried."""
-    found = await in_thread(service.webhooks.failed, tenant=caller.tenant, after=after, limit=limit)
-    items = [failure(each) for each in found]
+    """Notifications that could not be delivered to their webhooks, after all attempts."""
+    which = failed_filter(caller.tenant, subscription, since, until)
+    found = await in_thread(service.webhooks.parked_deliveries, which, after=after, limit=limit)
+    items = [serialize_failure(each) for each in found]
     return {"items": items, "next": items[-1]["seq"] if len(items) == limit else None}
 
 
+@router.post("/deliveries/replay", status_code=202, response_model=models.ReplayedAnswer)
+async def replay_many(
+    caller: Subscriber, service: CurrentService, wanted: models.ReplayWanted | None = None
+) -> Any:
+    """Deliver all failed deliveries once more, or those of a subscription or of a span of time."""
+    given = wanted or models.ReplayWanted()
+    which = failed_filter(caller.tenant, given.subscription, given.since, given.until)
+    result = await in_thread(service.webhooks.replay_many, which)
+    service.deliverer.wake(result.subscription_ids)
+    return {"replayed": result.replayed, "left": result.left}
+
+
 @router.post("/deliveries/{id}/replay", status_code=202)
-async def replay(id: str, caller: Subscriber, service: Asked) -> Response:
+async def replay(id: str, caller: Subscriber, service: CurrentService) -> Response:
     """Deliver a notification by webhook once more, under the same id."""
-    try:
-        subscription = await in_thread(service.webhooks.replay, id, tenant=caller.tenant)
-    except WebhookError as error:
-        if str(error).startswith("there is no"):
-            raise NotFound(str(error)) from error
-        raise
+    subscription = await in_thread(service.webhooks.replay, id, tenant=caller.tenant)
     service.deliverer.wake([subscription])
     return Response(status_code=202)
 
@@ -50,43 +67,55 @@ async def replay(id: str, caller: Subscriber, service: Asked) -> Response:
 @router.get("/dead-letters", response_model=models.BadEventsAnswer)
 async def bad_events(
     caller: Subscriber,
-    service: Asked,
+    service: CurrentService,
     before: Annotated[int | None, Query(ge=0, le=2**62, description="The `next` of the page before.")] = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
 ) -> Any:
     """Events that could not be matched, the newest first."""
-    found = await in_thread(service.feed.bad_events, caller.tenant, before=before, limit=limit)
-    items = [bad_event(each) for each in found]
+    found = await in_thread(service.feed.dead_letters, caller.tenant, before=before, limit=limit)
+    items = [serialize_dead_letter(each) for each in found]
     return {"items": items, "next": items[-1]["number"] if len(items) == limit else None}
 
 
 @router.post("/dead-letters/{id}/replay", status_code=202)
-async def replay_bad_event(id: str, caller: Subscriber, service: Asked) -> Response:
-    """Match a bad event again, after what was wrong has been put right."""
+async def replay_bad_event(id: str, caller: Subscriber, service: CurrentService) -> Response:
+    """Match a dead letter again, after its cause has been repaired."""
     await in_thread(_publish_again, service, caller.tenant, id)
     return Response(status_code=202)
 
 
-def failure(of: Failed) -> dict[str, Any]:
-    """A failed delivery, as its owner sees it."""
+def failed_filter(
+    tenant: str, subscription: str | None, since: datetime | None, until: datetime | None
+) -> FailedFilter:
+    """The filter of a tenant's failed deliveries, of names and times as the tenant gives them."""
+    return FailedFilter(
+        tenant,
+        None if subscription is None else qualified_name(tenant, subscription),
+        None if since is None else microseconds(since),
+        None if until is None else microseconds(until),
+    )
+
+
+def serialize_failure(of: ParkedDelivery) -> dict[str, Any]:
+    """A failed delivery in the names of its tenant."""
     times = {"at": moment(of.at), "next_attempt": moment(of.next_attempt)}
-    return {**asdict(of), "subscription_id": outside(of.subscription_id), **times}
+    return {**asdict(of), "subscription_id": local_name(of.subscription_id), **times}
 
 
-def bad_event(of: BadEvent) -> dict[str, Any]:
-    """A bad event, its text as far as it is one."""
+def serialize_dead_letter(of: FeedDeadLetter) -> dict[str, Any]:
+    """A dead letter; bytes of the original that are not UTF-8 are replaced."""
     answer = asdict(of)
     answer["number"] = answer.pop("seq")
     return answer | {"original": of.original.decode("utf-8", "replace")}
 
 
 def _publish_again(service: Service, tenant: str, id: str) -> None:
-    bad = service.feed.bad_event(tenant, id)
+    bad = service.feed.dead_letter(tenant, id)
     if bad is None:
-        msg = f"there is no bad event {id!r}"
+        msg = f"there is no dead letter {id!r}"
         raise NotFound(msg)
-    name = inside(tenant, bad.event_id or "")
+    name = qualified_name(tenant, bad.event_id or "")
     accepted = service.inbox.get([name]).get(name)
-    event_type = inside(tenant, "event") if accepted is None else accepted.event_type
+    event_type = qualified_name(tenant, "event") if accepted is None else accepted.event_type
     service.inbox.append([Arrival(name, event_type, bad.original)], replay=True)
-    service.feed.forget_bad(tenant, id)
+    service.feed.forget_dead_letter(tenant, id)

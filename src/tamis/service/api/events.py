@@ -11,14 +11,15 @@ from starlette.exceptions import HTTPException
 from tamis.errors import EventTypeError
 from tamis.events.event_type import EventType
 from tamis.language.condition import compile_condition
-from tamis.service import judging
-from tamis.service.accounts import Advertisement
-from tamis.service.api import answers, models
+from tamis.service import testing
+from tamis.service.accounts import StoredAdvertisement
+from tamis.service.api import models, serializers
+from tamis.service.api.auth import Admin, CurrentGatekeeper, CurrentService, Publisher, Subscriber, in_thread
+from tamis.service.api.notifications import describe_notifications
+from tamis.service.api.paths import ANY_ID
 from tamis.service.api.problems import RESPONSES
-from tamis.service.api.who import Admin, Asked, Keeper, Publisher, Subscriber, in_thread
-from tamis.service.names import inside, outside
-from tamis.service.problems import NotFound, Overloaded
-from tamis.service.publishing import (
+from tamis.service.errors import NotFound, Overloaded
+from tamis.service.ingestion import (
     CLOUD_EVENT,
     CLOUD_EVENTS,
     JSON,
@@ -27,6 +28,7 @@ from tamis.service.publishing import (
     arrivals,
     read_events,
 )
+from tamis.service.names import local_name, qualified_name
 from tamis.store.records import DEFAULT_TYPE, is_storable
 
 router = APIRouter(prefix="/v1", tags=["events"], responses=RESPONSES)
@@ -62,8 +64,8 @@ Name = Annotated[str, Path(max_length=200, pattern=r"^[^/\u0000]+$")]
 async def publish(
     request: Request,
     caller: Publisher,
-    service: Asked,
-    keeper: Keeper,
+    service: CurrentService,
+    keeper: CurrentGatekeeper,
     type: Annotated[str, Query(max_length=200, description="Of events that do not name one themselves.")] = "",
 ) -> Response:
     """Publish events: one or many as JSON, JSON lines or CloudEvents. They are on disk when this answers.
@@ -79,18 +81,19 @@ async def publish(
         msg = f"over {settings.most_waiting:,} events wait for the stream already"
         raise Overloaded(msg, 5.0)
     body = await request.body()
+    limits = {"most_bytes": settings.event_bytes, "most_events": settings.request_events}
     if len(body) < _SMALL_BYTES:
-        events = read_events(body, media_type, most_bytes=settings.event_bytes)
+        events = read_events(body, media_type, **limits)
     else:
-        events = await in_thread(read_events, body, media_type, most_bytes=settings.event_bytes)
+        events = await in_thread(read_events, body, media_type, **limits)
     types = await service.types_of(caller.tenant)
     if type and type not in types and type != DEFAULT_TYPE:
         msg = f"there is no event type {type!r}; declared are {', '.join(sorted({*types, DEFAULT_TYPE}))}"
         raise NotFound(msg)
     await keeper.take_events(caller, len(events))
-    is_new = await service.publishing.publish(arrivals(caller.tenant, events, types, type or DEFAULT_TYPE))
+    is_new = await service.inbox_commits.submit(arrivals(caller.tenant, events, types, type or DEFAULT_TYPE))
     accepted = sum(is_new)
-    service.figures.published(accepted)
+    service.metrics.count_published(accepted)
     ids = [each.id for each in events]
     return JSONResponse({"accepted": accepted, "repeated": len(ids) - accepted, "ids": ids}, 202)
 
@@ -98,29 +101,29 @@ async def publish(
 @router.get("/events", response_model=models.EventsAnswer)
 async def page(
     caller: Subscriber,
-    service: Asked,
+    service: CurrentService,
     before: Annotated[int | None, Query(ge=0, le=2**62, description="The `next` of the page before.")] = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
 ) -> Any:
     """Published events, the newest first, as they came."""
     found = await in_thread(service.inbox.recent, caller.tenant, limit=limit, before=before)
-    items = b",".join(answers.event_text(each) for each in found)
+    items = b",".join(serializers.event_text(each) for each in found)
     rest = {"next": found[-1].number if len(found) == limit else None}
-    return Response(answers.with_text(rest, "items", b"[%s]" % items), media_type=JSON)
+    return Response(serializers.with_text(rest, "items", b"[%s]" % items), media_type=JSON)
 
 
-@router.get("/events/{id:path}", response_model=models.EventDetailAnswer)
-async def get(id: EventId, caller: Subscriber, service: Asked) -> Any:
+@router.get(f"/events/{ANY_ID}", response_model=models.EventDetailAnswer)
+async def get(id: EventId, caller: Subscriber, service: CurrentService) -> Any:
     """One event, and whom it concerned."""
 
     def look() -> Any:
-        name = inside(caller.tenant, id)
+        name = qualified_name(caller.tenant, id)
         found = service.inbox.get([name]).get(name)
         if found is None:
             msg = f"there is no event {id!r}"
             raise NotFound(msg)
         told = service.feed.of_event(name, limit=_NOTIFICATIONS)
-        return answers.event_text(found, notifications=answers.notifications(told))
+        return serializers.event_text(found, notifications=describe_notifications(service, caller.tenant, told))
 
     return Response(await in_thread(look), media_type=JSON)
 
@@ -129,14 +132,14 @@ async def get(id: EventId, caller: Subscriber, service: Asked) -> Any:
 
 
 @router.get("/event-types", response_model=models.EventTypesAnswer)
-async def event_types(caller: Subscriber, service: Asked) -> Any:
+async def event_types(caller: Subscriber, service: CurrentService) -> Any:
     """All declared event types."""
     found = await in_thread(service.subscriptions.event_types, caller.tenant)
     return {"items": [each.to_dict() for each in found.values()]}
 
 
 @router.get("/event-types/{name}", response_model=models.DeclaredAnswer)
-async def event_type(name: Name, caller: Subscriber, service: Asked) -> Any:
+async def event_type(name: Name, caller: Subscriber, service: CurrentService) -> Any:
     """One event type, and the subscriptions that it refuses now."""
 
     def look() -> Any:
@@ -145,7 +148,7 @@ async def event_type(name: Name, caller: Subscriber, service: Asked) -> Any:
             msg = f"there is no event type {name!r}"
             raise NotFound(msg)
         refused = service.subscriptions.declare(caller.tenant, found, dry_run=True)
-        return {"event_type": found.to_dict(), "refused": answers.refusals(refused)}
+        return {"event_type": found.to_dict(), "refused": serializers.refusals(refused)}
 
     return await in_thread(look)
 
@@ -155,7 +158,7 @@ async def declare(
     name: Name,
     described: dict[str, Any],
     caller: Admin,
-    service: Asked,
+    service: CurrentService,
     dry_run: Annotated[bool, Query(description="Only say what it would refuse?")] = False,
 ) -> Any:
     """Declare an event type or change it; `dry_run` shows what that would refuse before it is done."""
@@ -168,52 +171,61 @@ async def declare(
 
     def work() -> Any:
         declared = EventType.from_dict({**described, "name": name})
-        refused = service.subscriptions.declare(caller.tenant, declared, dry_run=dry_run)
-        return {"event_type": declared.to_dict(), "refused": answers.refusals(refused)}
+        mine = service.subscriptions.acting_as(caller.actor())
+        refused = mine.declare(caller.tenant, declared, dry_run=dry_run)
+        return {"event_type": declared.to_dict(), "refused": serializers.refusals(refused)}
 
     answer = await in_thread(work)
     service.forget_types()
     return answer
 
 
+@router.delete("/event-types/{name}", status_code=204)
+async def drop(name: Name, caller: Admin, service: CurrentService) -> None:
+    """Forget an event type that has no subscriptions and no advertisements any more."""
+    mine = service.subscriptions.acting_as(caller.actor())
+    await in_thread(mine.drop_event_type, caller.tenant, name)
+    service.forget_types()
+
+
 # --- advertisements ----------------------------------------------------------------------------------------------
 
 
 @router.get("/advertisements", response_model=models.AdvertisementsAnswer)
-async def advertisements(caller: Publisher, service: Asked) -> Any:
+async def advertisements(caller: Publisher, service: CurrentService) -> Any:
     """What publishers say their events are like."""
     found = await in_thread(service.accounts.advertisements, caller.tenant)
     return {"items": [_advertisement(each) for each in found]}
 
 
 @router.get("/advertisements/{id}", response_model=models.ConformityAnswer)
-async def advertisement(id: Name, caller: Publisher, service: Asked) -> Any:
+async def advertisement(id: Name, caller: Publisher, service: CurrentService) -> Any:
     """One advertisement, and how many of the last events of its type are as it says."""
 
     def look() -> Any:
         found = {each.id: each for each in service.accounts.advertisements(caller.tenant)}
-        each = found.get(inside(caller.tenant, id))
+        each = found.get(qualified_name(caller.tenant, id))
         if each is None:
             msg = f"there is no advertisement {id!r}"
             raise NotFound(msg)
-        event_type = service.subscriptions.event_type(caller.tenant, outside(each.event_type))
+        event_type = service.subscriptions.event_type(caller.tenant, local_name(each.event_type))
         recent = service.inbox.recent(caller.tenant, limit=_TRIED, event_type=event_type.name)
         events = [(event.id, event.value) for event in recent]
         limits = service.subscriptions.limits(caller.tenant)
-        tried = judging.try_condition(each.condition, event_type, limits, events)
+        tried = testing.count_matches(each.condition, event_type, limits, events)
         return {**_advertisement(each), "events": tried.events, "conforming": tried.matched}
 
     return await in_thread(look)
 
 
 @router.put("/advertisements/{id}", response_model=models.AdvertisementAnswer)
-async def advertise(id: Name, given: models.ConditionGiven, caller: Publisher, service: Asked) -> Any:
+async def advertise(id: Name, given: models.ConditionGiven, caller: Publisher, service: CurrentService) -> Any:
     """Say that all events of a publisher satisfy a condition."""
 
     def work() -> Any:
         event_type = service.subscriptions.event_type(caller.tenant, given.event_type)
         compile_condition(given.condition, event_type, service.subscriptions.limits(caller.tenant))
-        name = inside(caller.tenant, id)
+        name = qualified_name(caller.tenant, id)
         service.accounts.advertise(caller.tenant, name, given.condition, event_type.name)
         found = {each.id: each for each in service.accounts.advertisements(caller.tenant)}
         return _advertisement(found[name])
@@ -222,9 +234,9 @@ async def advertise(id: Name, given: models.ConditionGiven, caller: Publisher, s
 
 
 @router.delete("/advertisements/{id}", status_code=204)
-async def withdraw(id: Name, caller: Publisher, service: Asked) -> None:
+async def withdraw(id: Name, caller: Publisher, service: CurrentService) -> None:
     """Take an advertisement back."""
-    if not await in_thread(service.accounts.withdraw, inside(caller.tenant, id)):
+    if not await in_thread(service.accounts.withdraw, qualified_name(caller.tenant, id)):
         msg = f"there is no advertisement {id!r}"
         raise NotFound(msg)
 
@@ -238,6 +250,6 @@ def _is_storable(value: Any) -> bool:
     return not isinstance(value, str) or is_storable(value)
 
 
-def _advertisement(each: Advertisement) -> dict[str, Any]:
-    names = {"id": outside(each.id), "event_type": outside(each.event_type)}
+def _advertisement(each: StoredAdvertisement) -> dict[str, Any]:
+    names = {"id": local_name(each.id), "event_type": local_name(each.event_type)}
     return {**names, "condition": each.condition, "created": each.created}

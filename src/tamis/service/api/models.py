@@ -1,11 +1,13 @@
-"""What requests and answers are made of, as OpenAPI describes them."""
+"""Models of requests and answers, which OpenAPI describes."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, NaiveDatetime
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, NaiveDatetime
+
+from tamis.service.webhooks.records import DeliveryState, WebhookState
 
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^/\u0000]+$")]
 Text = Annotated[str, Field(max_length=1_000, pattern=r"^[^\u0000]*$")]
@@ -14,24 +16,37 @@ Rate = Annotated[float, Field(ge=0.001, le=1e9)]
 Priority = Annotated[int, Field(ge=-(2**31), lt=2**31)]
 """What a tenant may call a thing."""
 ConditionText = Annotated[str, Field(max_length=1_000_000, description="A SQL WHERE clause.")]
-Moment = AwareDatetime | NaiveDatetime
+
+
+def _check_time_text(value: object) -> object:
+    """Let only texts be times: pydantic takes numbers for seconds or milliseconds since 1970, as it guesses."""
+    if isinstance(value, str):
+        try:
+            float(value)
+        except ValueError:
+            return value
+    msg = "expected a time, as 2026-07-01T12:00:00Z"
+    raise ValueError(msg)
+
+
+Moment = Annotated[AwareDatetime | NaiveDatetime, BeforeValidator(_check_time_text)]
 """A time; in UTC if it has no zone."""
 
 
-class Wanted(BaseModel):
-    """The body of a request: nothing in it is passed over."""
+class RequestModel(BaseModel):
+    """The body of a request; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class DeliveryWanted(Wanted):
-    """How notifications shall come."""
+class DeliveryWanted(RequestModel):
+    """How notifications are to be delivered."""
 
     kind: Literal["pull", "webhook"] = "pull"
     url: Annotated[str, Field(min_length=1, max_length=2_000)] | None = None
 
 
-class NewSubscription(Wanted):
+class NewSubscription(RequestModel):
     """A subscription to be made."""
 
     model_config = ConfigDict(
@@ -50,11 +65,19 @@ class NewSubscription(Wanted):
     priority: Priority | None = None
     valid_from: Moment | None = None
     expires: Moment | None = None
-    valid_for: Annotated[Seconds, Field(description="Seconds; a day, if nothing is said.")] | None = None
+    valid_for: (
+        Annotated[Seconds, Field(description="Seconds; `validity_seconds` of the service if not given.")] | None
+    ) = None
     delivery: DeliveryWanted | None = None
 
 
-class SubscriptionChange(Wanted):
+class ImportedSubscription(NewSubscription):
+    """A line of an import, which an export may have written."""
+
+    state: Literal["active", "waiting", "paused"] | None = None
+
+
+class SubscriptionChange(RequestModel):
     """What is to be changed; what is not named stays as it is."""
 
     condition: ConditionText = ""
@@ -65,14 +88,14 @@ class SubscriptionChange(Wanted):
     expires: Moment | None = None
 
 
-class Renewal(Wanted):
-    """How much longer; a day, if nothing is said."""
+class Renewal(RequestModel):
+    """How much longer; as long as a new subscription, if nothing is said."""
 
     valid_for: Seconds | None = None
     expires: Moment | None = None
 
 
-class ConditionGiven(Wanted):
+class ConditionGiven(RequestModel):
     """A condition to look at."""
 
     condition: ConditionText
@@ -86,17 +109,34 @@ class TestWanted(ConditionGiven):
     events: Annotated[list[dict[str, Any]], Field(max_length=10_000)] | None = None
 
 
-class ExplanationWanted(Wanted):
-    """A condition or a subscription, and an event or the id of one."""
+class EventGiven(RequestModel):
+    """An event, or the id of a published one."""
 
-    condition: ConditionText | None = None
-    subscription: Name | None = None
     event: dict[str, Any] | None = None
     event_id: Annotated[str, Field(max_length=600, pattern=r"^[^\u0000]*$")] | None = None
     event_type: Name | None = None
 
 
-class NewToken(Wanted):
+class ExplanationWanted(EventGiven):
+    """A condition or a subscription, and an event or the id of one."""
+
+    condition: ConditionText | None = None
+    subscription: Name | None = None
+
+
+class MatchesWanted(EventGiven):
+    """An event or the id of one, to be matched with the subscriptions of its type."""
+
+
+class ReplayWanted(RequestModel):
+    """Which failed deliveries are to be tried again; all, if nothing is said."""
+
+    subscription: Name | None = None
+    since: Annotated[Moment, Field(description="Given up at this time or later.")] | None = None
+    until: Annotated[Moment, Field(description="Given up before this time.")] | None = None
+
+
+class NewToken(RequestModel):
     """A token to be made."""
 
     role: Literal["publish", "subscribe", "admin"] | None = None
@@ -105,7 +145,7 @@ class NewToken(Wanted):
     tenant: Name | None = None
 
 
-class RightsGiven(Wanted):
+class RightsGiven(RequestModel):
     """What a tenant may use; null is no limit, and what is not named is as for every new tenant."""
 
     subscriptions: Annotated[int, Field(ge=1)] | None = 1_000_000
@@ -118,17 +158,31 @@ class RightsGiven(Wanted):
 # --- answers -----------------------------------------------------------------------------------------------------
 
 
+class ReadyAnswer(BaseModel):
+    """Whether events are matched as soon as they are published.
+
+    `state` is that of the stream, `since` when it came into that state, `waits_for` what it waits for while it
+    warms up. A stream that the service does not run itself is "elsewhere".
+    """
+
+    ready: bool
+    state: Literal["warming up", "running", "failed", "stopped", "elsewhere", "stopping"]
+    since: datetime | None = None
+    waits_for: str | None = None
+
+
 class DeliveryAnswer(BaseModel):
-    """How notifications come."""
+    """How notifications are delivered; of a webhook, its state, why it is in that state, and since when."""
 
     kind: Literal["pull", "webhook"]
     url: str | None = None
-    state: str | None = None
+    state: WebhookState | None = None
     reason: str | None = None
+    since: datetime | None = None
 
 
 class SubscriptionAnswer(BaseModel):
-    """A subscription."""
+    """A subscription as the service keeps it."""
 
     id: str
     revision: int
@@ -145,12 +199,22 @@ class SubscriptionAnswer(BaseModel):
     delivery: DeliveryAnswer
 
 
+class RenewalAnswer(BaseModel):
+    """How to let a subscription last longer: this request, with its ticket in the header, before it ends."""
+
+    before: datetime
+    method: str
+    path: str
+    header: str
+
+
 class SubscribedAnswer(BaseModel):
-    """A new subscription; the ticket and the secret of its webhook are told here and nowhere else."""
+    """A new subscription. Only this answer shows its ticket and the secret of its webhook."""
 
     subscription: SubscriptionAnswer
     ticket: str
     secret: str | None = None
+    renewal: RenewalAnswer
 
 
 class SubscriptionsAnswer(BaseModel):
@@ -164,7 +228,7 @@ class ChangeAnswer(BaseModel):
     """A change of a subscription, and how it was after it."""
 
     kind: str
-    version: int
+    store_version: int
     at: datetime
     revision: int
     condition: str
@@ -175,6 +239,7 @@ class ChangeAnswer(BaseModel):
     expires: datetime | None
     state: str
     refusal: str | None
+    actor: Annotated[str | None, Field(description="Who made it; null if it started or expired.")]
 
 
 class HistoryAnswer(BaseModel):
@@ -198,8 +263,30 @@ class ImportAnswer(BaseModel):
     replaced: int
     edited: int
     unchanged: int
+    event_types: dict[str, int]
     refusals: list[RefusalAnswer]
+    warnings: list[str]
     tickets: dict[str, str]
+    secrets: dict[str, str]
+
+
+class MatchesAnswer(BaseModel):
+    """The ids of those of so many subscriptions that an event satisfies."""
+
+    event_type: str
+    subscriptions: int
+    ids: list[str]
+
+
+class RestoreAnswer(BaseModel):
+    """How many records of a backup were restored, by kind, and which were refused."""
+
+    tenant: int
+    token: int
+    event_type: int
+    advertisement: int
+    subscription: int
+    refusals: list[RefusalAnswer]
 
 
 class FindingsAnswer(BaseModel):
@@ -235,7 +322,7 @@ class AcceptedAnswer(BaseModel):
 
 
 class NotificationAnswer(BaseModel):
-    """A match."""
+    """A notification: an event that satisfied a condition."""
 
     seq: int
     id: str
@@ -247,12 +334,32 @@ class NotificationAnswer(BaseModel):
     event_time: datetime | None
     matched_at: datetime
     batch: int
+    owner: Annotated[str, Field(description="The tenant.")]
+    label: Annotated[str | None, Field(description="Of the subscription, when it matched.")]
+    attributes: Annotated[
+        dict[str, Any] | None,
+        Field(description="Of the event, those that `keep_attributes` of the service names."),
+    ]
+
+
+class NotificationDeliveryAnswer(BaseModel):
+    """What became of a notification, and why it is not delivered."""
+
+    state: DeliveryState
+    reason: str | None
+
+
+class DescribedNotificationAnswer(NotificationAnswer):
+    """A notification in the feed; with its condition, and its delivery until now, if they were asked for."""
+
+    condition: str | None = None
+    delivery: NotificationDeliveryAnswer | None = None
 
 
 class NotificationsAnswer(BaseModel):
     """Notifications in the order of `seq`; `next` is the `after` to go on from."""
 
-    items: list[NotificationAnswer]
+    items: list[DescribedNotificationAnswer]
     next: int
 
 
@@ -272,6 +379,7 @@ class TraceAnswer(NotificationAnswer):
 
     event: Any
     subscription: ChangeAnswer | None
+    delivery: NotificationDeliveryAnswer
     attempts: list[AttemptAnswer]
 
 
@@ -293,9 +401,9 @@ class EventsAnswer(BaseModel):
 
 
 class EventDetailAnswer(EventAnswer):
-    """A published event and whom it concerned."""
+    """A published event, whom it concerned, and what became of that."""
 
-    notifications: list[NotificationAnswer]
+    notifications: list[DescribedNotificationAnswer]
 
 
 class DeclaredAnswer(BaseModel):
@@ -345,6 +453,36 @@ class FailedAnswer(BaseModel):
     next_attempt: datetime | None
 
 
+class ReplayedAnswer(BaseModel):
+    """How many failed deliveries are tried again, and how many stay as they are.
+
+    Those of a paused webhook are tried when it is resumed. Those stay whose receiver has refused.
+    """
+
+    replayed: int
+    left: int
+
+
+class WebhookAnswer(BaseModel):
+    """A webhook: its state, why and since when, failures in a row, notifications that wait and that failed."""
+
+    subscription_id: str
+    url: str
+    state: WebhookState
+    reason: str | None
+    since: datetime | None
+    failures: int
+    waiting: int
+    failed: int
+
+
+class WebhooksAnswer(BaseModel):
+    """A page of webhooks; `next` is the `after` of the next one."""
+
+    items: list[WebhookAnswer]
+    next: str | None
+
+
 class FailedPageAnswer(BaseModel):
     """A page of them, in the order of `seq`; `next` is the `after` of the next one."""
 
@@ -373,7 +511,7 @@ class BadEventsAnswer(BaseModel):
 
 
 class TokenAnswer(BaseModel):
-    """A token; `token` itself is told when it is made, and nowhere else."""
+    """A token. `token`, its text, is in the answer that makes it and in no other."""
 
     id: str
     tenant: str

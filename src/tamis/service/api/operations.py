@@ -1,4 +1,4 @@
-"""For those who run the service: is it there, is it ready, how is it doing."""
+"""Health checks and metrics."""
 
 from __future__ import annotations
 
@@ -8,10 +8,21 @@ from fastapi import APIRouter, Response
 from fastapi.responses import PlainTextResponse
 
 from tamis._version import __version__
-from tamis.service.api.problems import RESPONSES, problem
-from tamis.service.api.who import Asked, in_thread
+from tamis.service.api.auth import CurrentService, in_thread
+from tamis.service.api.models import ReadyAnswer
+from tamis.service.api.problems import MEDIA_TYPE, RESPONSES, ProblemAnswer, problem
 
 router = APIRouter(tags=["operations"], responses=RESPONSES)
+
+
+class UnreadyAnswer(ReadyAnswer, ProblemAnswer):
+    """The problem that events wait, with the state of the stream."""
+
+
+_UNREADY = {
+    "description": "Events wait (RFC 9457).",
+    "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/UnreadyAnswer"}}},
+}
 
 
 @router.get("/ping")
@@ -20,16 +31,21 @@ async def ping() -> dict[str, str]:
     return {"tamis": __version__}
 
 
-@router.get("/ready", response_model=None)
-async def ready(service: Asked) -> Any:
-    """Events are being matched; 503 with a reason if not."""
-    troubles = service.troubles()
-    if troubles:
-        return problem(503, "unavailable", "; ".join(troubles), headers={"Retry-After": "1"})
-    return {"ready": True}
+@router.get("/ready", response_model=ReadyAnswer, responses={503: _UNREADY})
+async def ready(service: CurrentService) -> Any:
+    """Events are matched as soon as they are published; 503 if they wait, with what for.
+
+    A stream that starts is warming up until an event of its own has passed through; events are accepted meanwhile.
+    """
+    found = service.readiness()
+    answer = ReadyAnswer(ready=found.is_ready, state=found.state, since=found.since, waits_for=found.waits_for)
+    if found.is_ready:
+        return answer
+    more = answer.model_dump(mode="json")
+    return problem(503, "unavailable", found.sentence, headers={"Retry-After": "1"}, **more)
 
 
 @router.get("/metrics", response_class=PlainTextResponse)
-async def metrics(service: Asked) -> Response:
-    """Figures for Prometheus."""
-    return Response(await in_thread(service.figures.text), media_type=service.figures.media_type)
+async def metrics(service: CurrentService) -> Response:
+    """Metrics in the text format of Prometheus."""
+    return Response(await in_thread(service.metrics.text), media_type=service.metrics.media_type)

@@ -1,7 +1,7 @@
 """Errors as the API answers them: problems of RFC 9457, all of one shape.
 
-`type` ends in a word for programs, `detail` is for people, and `problems` says where in a condition or in a
-request what is wrong.
+`type` ends in a word for programs, `detail` is a sentence for people, and `problems` gives the places of mistakes
+in a condition or in a request. The status depends on the type and the kind of an error, never on its message.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import logging
 import math
-import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -18,16 +17,17 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import compile_path
 
 from tamis.errors import ConditionError, EventError, EventTypeError, SubscriptionError, TamisError
 from tamis.service.accounts import AccountError
-from tamis.service.databases import DatabaseError
-from tamis.service.judging import problems_of
-from tamis.service.problems import Conflict, Forbidden, NotFound, Overloaded, QuotaExceeded, Unauthorized
-from tamis.service.publishing import PublishError
+from tamis.service.errors import Conflict, Forbidden, NotFound, Overloaded, QuotaExceeded, Unauthorized
+from tamis.service.ingestion import PublishError
+from tamis.service.testing import problems_of
 from tamis.service.webhooks.records import WebhookError
+from tamis.sql.database import DatabaseError
 
 TYPES = "https://tamis.invalid/problems/"
 MEDIA_TYPE = "application/problem+json"
@@ -36,19 +36,17 @@ _log = logging.getLogger(__name__)
 
 _LONGEST_WAIT_SECONDS = 3_600
 
-_INSIDE = re.compile(r"'[a-z0-9][a-z0-9-]{0,62}/")
-"""How a name begins that only the service knows."""
 _TITLES = {
     "condition": "the condition is refused",
     "not-found": "there is no such thing",
-    "conflict": "it is there already",
-    "unauthorized": "who asks is not known",
-    "forbidden": "whoever asks may not",
+    "conflict": "it exists already",
+    "unauthorized": "the caller is not known",
+    "forbidden": "the caller may not do that",
     "quota": "the tenant has as many as it may have",
     "rate": "too many requests",
-    "invalid": "the request is not as it should be",
-    "unavailable": "come back later",
-    "internal": "the service has made a mistake",
+    "invalid": "the request is not valid",
+    "unavailable": "try again later",
+    "internal": "the service failed",
 }
 
 
@@ -102,9 +100,11 @@ def answer_of(error: Exception) -> Response:
             return problem(422, "invalid", str(error), problems=places)
         case Conflict():
             return problem(409, "conflict", str(error))
-        case WebhookError():
-            return problem(422, "invalid", _INSIDE.sub("'", str(error)))
-        case SubscriptionError() | EventError() | EventTypeError() | AccountError():
+        case WebhookError(kind="unknown") | SubscriptionError(kind="unknown" | "unknown event type"):
+            return problem(404, "not-found", str(error))
+        case SubscriptionError(kind="exists" | "event type in use") | WebhookError(kind="running"):
+            return problem(409, "conflict", str(error))
+        case WebhookError() | SubscriptionError() | EventError() | EventTypeError() | AccountError():
             return problem(422, "invalid", str(error))
         case DatabaseError():
             _log.error("%s", error)
@@ -119,12 +119,16 @@ def install(app: FastAPI) -> None:
     """Let an application answer with problems only."""
 
     @app.exception_handler(TamisError)
-    async def refused(_: Request, error: TamisError) -> Response:
+    async def answer_refusal(_: Request, error: TamisError) -> Response:
         return answer_of(error)
 
     @app.exception_handler(Exception)
-    async def failed(_: Request, error: Exception) -> Response:
+    async def answer_failure(_: Request, error: Exception) -> Response:
         return answer_of(error)
+
+    @app.exception_handler(ClientDisconnect)
+    async def answer_nobody(_: Request, error: ClientDisconnect) -> Response:
+        return problem(400, "invalid", "the request broke off")
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> Response:

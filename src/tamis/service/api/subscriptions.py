@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import StreamingResponse
@@ -13,37 +14,43 @@ from pydantic_core import to_jsonable_python
 
 from tamis.errors import SubscriptionError
 from tamis.matcher import Refusal
-from tamis.service.api import answers, models
+from tamis.service.api import models, serializers
+from tamis.service.api.auth import CurrentService, Subscriber, in_thread
 from tamis.service.api.problems import RESPONSES
-from tamis.service.api.who import Asked, Subscriber, in_thread
 from tamis.service.core import Service
-from tamis.service.names import inside
-from tamis.service.problems import Forbidden, NotFound
+from tamis.service.errors import Forbidden, NotFound
+from tamis.service.names import qualified_name
+from tamis.service.subscriptions import TenantSubscriptions
 from tamis.service.webhooks.records import Webhook
-from tamis.store import Stored
+from tamis.store import StoredSubscription
+from tamis.store.records import unknown_field
 
 router = APIRouter(prefix="/v1/subscriptions", tags=["subscriptions"], responses=RESPONSES)
 
+TICKET_HEADER = "Tamis-Ticket"
 Id = Annotated[str, Path(description="The id of a subscription.")]
-Ticket = Annotated[str | None, Header(alias="Tamis-Ticket", description="Told when the subscription was made.")]
+Ticket = Annotated[str | None, Header(alias=TICKET_HEADER, description="Returned when the subscription was made.")]
 _LINES = {"application/x-ndjson": {"schema": {"type": "string"}}}
 _EXPORTED = 1_000
 
 
 @router.post("", status_code=201, response_model=models.SubscribedAnswer)
-async def subscribe(wanted: models.NewSubscription, caller: Subscriber, service: Asked) -> Any:
-    """Make a subscription. The ticket in the answer is needed to renew, change and cancel it."""
+async def subscribe(wanted: models.NewSubscription, caller: Subscriber, service: CurrentService) -> Any:
+    """Make a subscription. The answer has its ticket, which changes need, when it ends, and how to renew it."""
     given = wanted.model_dump(exclude_none=True)
-    made = await in_thread(service.subscriptions.subscribe, caller.tenant, given)
-    service.deliverer.wake([inside(caller.tenant, made.subscription.id)])
-    answer = await in_thread(_described, service, caller.tenant, made.subscription)
-    return {"subscription": answer, "ticket": made.ticket, "secret": made.secret}
+    mine = service.subscriptions.acting_as(caller.actor())
+    made = await in_thread(mine.subscribe, caller.tenant, given)
+    service.deliverer.wake([qualified_name(caller.tenant, made.subscription.id)])
+    answer = await in_thread(_serialize, service, caller.tenant, made.subscription)
+    path = f"{router.prefix}/{quote(made.subscription.id, safe='')}/renew"
+    renewal = {"before": made.subscription.expires, "method": "POST", "path": path, "header": TICKET_HEADER}
+    return {"subscription": answer, "ticket": made.ticket, "secret": made.secret, "renewal": renewal}
 
 
 @router.get("", response_model=models.SubscriptionsAnswer)
 async def page(
     caller: Subscriber,
-    service: Asked,
+    service: CurrentService,
     search: Annotated[str, Query(max_length=1_000, description="In the id, the label or the condition.")] = "",
     label: str | None = None,
     event_type: str | None = None,
@@ -56,8 +63,10 @@ async def page(
         options: dict[str, Any] = {"search": search, "label": label, "event_type": event_type, "after": after}
         found = service.subscriptions.page(caller.tenant, **options, limit=limit + 1)
         shown = found[:limit]
-        hooks = service.webhooks.get_many([inside(caller.tenant, each.id) for each in shown])
-        items = [answers.subscription(each, hooks.get(inside(caller.tenant, each.id))) for each in shown]
+        hooks = service.webhooks.get_many([qualified_name(caller.tenant, each.id) for each in shown])
+        items = [
+            serializers.subscription(each, hooks.get(qualified_name(caller.tenant, each.id))) for each in shown
+        ]
         return {"items": items, "next": shown[-1].id if len(found) > limit else None}
 
     return await in_thread(look)
@@ -71,7 +80,7 @@ async def page(
 async def import_many(
     request: Request,
     caller: Subscriber,
-    service: Asked,
+    service: CurrentService,
     replace: Annotated[bool, Query(description="Change those that are there already? Needs `admin`.")] = False,
 ) -> Any:
     """Make many subscriptions, given as JSON lines, in one change; what is refused comes back."""
@@ -81,33 +90,39 @@ async def import_many(
     body = await request.body()
 
     def work() -> Any:
-        records, refused = _lines(body)
-        made = service.subscriptions.import_many(caller.tenant, records, replace=replace)
+        records, refused, warnings = _parse_lines(body)
+        mine = service.subscriptions.acting_as(caller.actor(without_ticket=replace))
+        made = mine.import_many(caller.tenant, records, replace=replace)
         counts = {name: getattr(made.imported, name) for name in ("added", "replaced", "edited", "unchanged")}
         return {
             **counts,
-            "refusals": answers.refusals([*refused, *made.imported.refusals]),
+            "event_types": made.imported.by_type,
+            "warnings": warnings,
+            "refusals": serializers.refusals([*refused, *made.imported.refusals]),
             "tickets": made.tickets,
+            "secrets": made.secrets,
         }
 
-    return await in_thread(work)
+    answer = await in_thread(work)
+    service.deliverer.wake([qualified_name(caller.tenant, id) for id in answer["secrets"]])
+    return answer
 
 
 @router.get("/export", response_class=StreamingResponse, responses={200: {"content": _LINES}})
-async def export(caller: Subscriber, service: Asked) -> StreamingResponse:
-    """All subscriptions as JSON lines, which an import takes, but for those with a webhook."""
+async def export(caller: Subscriber, service: CurrentService) -> StreamingResponse:
+    """All subscriptions as JSON lines, which an import takes: with their delivery and whether they are paused."""
 
-    def look(after: str) -> tuple[list[Stored], dict[str, Webhook]]:
+    def look(after: str) -> tuple[list[StoredSubscription], dict[str, Webhook]]:
         found = service.subscriptions.page(caller.tenant, after=after, limit=_EXPORTED)
-        return found, service.webhooks.get_many([inside(caller.tenant, each.id) for each in found])
+        return found, service.webhooks.get_many([qualified_name(caller.tenant, each.id) for each in found])
 
     async def lines() -> AsyncIterator[str]:
         after = ""
         while True:
             found, hooks = await in_thread(look, after)
             for each in found:
-                hook = hooks.get(inside(caller.tenant, each.id))
-                answer = to_jsonable_python(answers.subscription(each, hook))
+                hook = hooks.get(qualified_name(caller.tenant, each.id))
+                answer = to_jsonable_python(serializers.subscription(each, hook))
                 yield json.dumps(answer, ensure_ascii=False) + "\n"
             if len(found) < _EXPORTED:
                 return
@@ -117,33 +132,33 @@ async def export(caller: Subscriber, service: Asked) -> StreamingResponse:
 
 
 @router.get("/{id}", response_model=models.SubscriptionAnswer)
-async def get(id: Id, caller: Subscriber, service: Asked) -> Any:
+async def get(id: Id, caller: Subscriber, service: CurrentService) -> Any:
     """One subscription."""
     return await in_thread(
-        lambda: _described(service, caller.tenant, service.subscriptions.get(caller.tenant, id))
+        lambda: _serialize(service, caller.tenant, service.subscriptions.get(caller.tenant, id))
     )
 
 
 @router.get("/{id}/history", response_model=models.HistoryAnswer)
-async def history(id: Id, caller: Subscriber, service: Asked) -> Any:
+async def history(id: Id, caller: Subscriber, service: CurrentService) -> Any:
     """Every change of a subscription, the oldest first; also of one that has ended, for as long as it is kept."""
     changes = await in_thread(service.subscriptions.history, caller.tenant, id)
     if not changes:
         msg = f"there never was a subscription {id!r}"
         raise NotFound(msg)
-    return {"items": [answers.change(each) for each in changes]}
+    return {"items": [serializers.change(each) for each in changes]}
 
 
 @router.patch("/{id}", response_model=models.SubscriptionAnswer)
 async def change(
-    id: Id, wanted: models.SubscriptionChange, caller: Subscriber, service: Asked, ticket: Ticket = None
+    id: Id, wanted: models.SubscriptionChange, caller: Subscriber, service: CurrentService, ticket: Ticket = None
 ) -> Any:
-    """Change some of a subscription. Needs its ticket."""
+    """Change some of a subscription. Needs its ticket, or the role `admin`."""
     fields = wanted.model_dump(exclude_unset=True)
 
     def work() -> Any:
-        service.subscriptions.check_ticket(caller.tenant, id, ticket)
-        return _described(service, caller.tenant, service.subscriptions.change(caller.tenant, id, fields))
+        changeable = _with_right(service, caller, id, ticket)
+        return _serialize(service, caller.tenant, changeable.change(caller.tenant, id, fields))
 
     return await in_thread(work)
 
@@ -152,61 +167,80 @@ async def change(
 async def renew(
     id: Id,
     caller: Subscriber,
-    service: Asked,
+    service: CurrentService,
     wanted: models.Renewal | None = None,
     ticket: Ticket = None,
 ) -> Any:
-    """Let a subscription last longer. Needs its ticket."""
+    """Let a subscription last longer. Needs its ticket, or the role `admin`."""
     times = (wanted or models.Renewal()).model_dump(exclude_none=True)
 
     def work() -> Any:
-        service.subscriptions.check_ticket(caller.tenant, id, ticket)
-        return _described(service, caller.tenant, service.subscriptions.renew(caller.tenant, id, **times))
+        changeable = _with_right(service, caller, id, ticket)
+        return _serialize(service, caller.tenant, changeable.renew(caller.tenant, id, **times))
 
     return await in_thread(work)
 
 
 @router.post("/{id}/pause", response_model=models.SubscriptionAnswer)
-async def pause(id: Id, caller: Subscriber, service: Asked, ticket: Ticket = None) -> Any:
-    """Leave a subscription out of matching. Needs its ticket, or the role `admin`: a brake for emergencies."""
+async def pause(id: Id, caller: Subscriber, service: CurrentService, ticket: Ticket = None) -> Any:
+    """Leave a subscription out of matching. Needs its ticket, or the role `admin`."""
     return await _pause(service, caller, id, ticket, paused=True)
 
 
 @router.post("/{id}/resume", response_model=models.SubscriptionAnswer)
-async def resume(id: Id, caller: Subscriber, service: Asked, ticket: Ticket = None) -> Any:
+async def resume(id: Id, caller: Subscriber, service: CurrentService, ticket: Ticket = None) -> Any:
     """Match a paused subscription again. Needs its ticket, or the role `admin`."""
     return await _pause(service, caller, id, ticket, paused=False)
 
 
 @router.delete("/{id}", status_code=204)
-async def unsubscribe(id: Id, caller: Subscriber, service: Asked, ticket: Ticket = None) -> None:
-    """End a subscription. Needs its ticket."""
+async def unsubscribe(id: Id, caller: Subscriber, service: CurrentService, ticket: Ticket = None) -> None:
+    """End a subscription. Needs its ticket, or the role `admin`."""
 
     def work() -> None:
-        service.subscriptions.check_ticket(caller.tenant, id, ticket)
-        service.subscriptions.unsubscribe(caller.tenant, id)
+        _with_right(service, caller, id, ticket).unsubscribe(caller.tenant, id)
 
     await in_thread(work)
 
 
 async def _pause(service: Service, caller: Subscriber, id: str, ticket: str | None, *, paused: bool) -> Any:
     def work() -> Any:
-        if not caller.may("admin"):
-            service.subscriptions.check_ticket(caller.tenant, id, ticket)
-        stored = service.subscriptions.pause(caller.tenant, id, paused=paused)
-        return _described(service, caller.tenant, stored)
+        stored = _with_right(service, caller, id, ticket).pause(caller.tenant, id, paused=paused)
+        return _serialize(service, caller.tenant, stored)
 
     return await in_thread(work)
 
 
-def _described(service: Service, tenant: str, stored: Any) -> dict[str, Any]:
-    return answers.subscription(stored, service.subscriptions.webhook(tenant, stored.id))
+def _with_right(service: Service, caller: Subscriber, id: str, ticket: str | None) -> TenantSubscriptions:
+    """The subscriptions, for a caller who may change this one: an administrator or the holder of its ticket.
+
+    Raises:
+        NotFound: There is no such subscription.
+        Forbidden: The caller is neither.
+    """
+    has_ticket = True
+    try:
+        service.subscriptions.check_ticket(caller.tenant, id, ticket)
+    except Forbidden:
+        if not caller.may("admin"):
+            raise
+        has_ticket = False
+    return service.subscriptions.acting_as(caller.actor(without_ticket=not has_ticket))
 
 
-def _lines(body: bytes) -> tuple[list[dict[str, Any]], list[Refusal]]:
-    """The records of an import, without what an export says of them besides; and the lines that are none."""
+def _serialize(service: Service, tenant: str, stored: Any) -> dict[str, Any]:
+    return serializers.subscription(stored, service.subscriptions.webhook(tenant, stored.id))
+
+
+class _UnknownField(ValueError):
+    """A line of an import has a field that no subscription has."""
+
+
+def _parse_lines(body: bytes) -> tuple[list[dict[str, Any]], list[Refusal], list[str]]:
+    """The records of an import, without what an export says of them besides; the lines that are none; warnings."""
     records: list[dict[str, Any]] = []
     refused: list[Refusal] = []
+    warnings: list[str] = []
     for number, line in enumerate(body.split(b"\n"), 1):
         if not line.strip():
             continue
@@ -215,17 +249,32 @@ def _lines(body: bytes) -> tuple[list[dict[str, Any]], list[Refusal]]:
             given = json.loads(line)
             if isinstance(given, dict):
                 name = str(given.get("id") or name)
-                given = _known(given, models.NewSubscription)
+                if "type" in given:
+                    given.setdefault("event_type", given.pop("type"))
+                    if not warnings:
+                        warnings.append(f"line {number}: 'type' is called 'event_type' now; rename it")
+                given = _known_fields(given, models.ImportedSubscription, models.SubscriptionAnswer)
                 if isinstance(given.get("delivery"), dict):
-                    given["delivery"] = _known(given["delivery"], models.DeliveryWanted)
-            records.append(models.NewSubscription.model_validate(given).model_dump(exclude_none=True))
+                    kept = _known_fields(given["delivery"], models.DeliveryWanted, models.DeliveryAnswer)
+                    given["delivery"] = kept
+            records.append(models.ImportedSubscription.model_validate(given).model_dump(exclude_none=True))
         except ValidationError as error:
             said = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()[:3])
             refused.append(Refusal(name, SubscriptionError(f"line {number}: {said}")))
+        except _UnknownField as error:
+            refused.append(Refusal(name, SubscriptionError(f"line {number}: {error}")))
         except (ValueError, RecursionError) as error:
             refused.append(Refusal(name, SubscriptionError(f"line {number}: not JSON: {error}")))
-    return records, refused
+    return records, refused, warnings
 
 
-def _known(given: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]:
+def _known_fields(given: dict[str, Any], model: type[BaseModel], exported: type[BaseModel]) -> dict[str, Any]:
+    """What an import takes of a line, without what only an export says.
+
+    Raises:
+        _UnknownField: There is a field that neither has.
+    """
+    for name in given:
+        if name not in model.model_fields and name not in exported.model_fields:
+            raise _UnknownField(unknown_field(name, model.model_fields))
     return {name: value for name, value in given.items() if name in model.model_fields}

@@ -1,9 +1,9 @@
-"""The page: what a tenant has and what happens to it, rendered here, with small scripts of our own.
+"""The web pages of the service, rendered on the server, with a few small scripts.
 
-Nothing is loaded from elsewhere. Every page is made of one mapping, which its `.json` twin answers as it is; a
-page shows what its tenant may see and nothing else.
+Pages load nothing from other hosts. Each is rendered from one mapping, which its `.json` twin returns unchanged,
+and shows only what its tenant may see.
 """
 
-from tamis.service.page.serving import install
+from tamis.service.page.routes import install
 
 __all__ = ["install"]

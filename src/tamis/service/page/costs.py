@@ -16,12 +16,12 @@ from tamis.errors import TamisError
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import EventType
 from tamis.events.reading import read_json_lines
+from tamis.formulas.expression import calls_in
 from tamis.language.condition import Condition, compile_condition
-from tamis.language.expression import calls_in
-from tamis.operators.plan import price_of
-from tamis.service.names import inside
-from tamis.service.page.asking import Asking
-from tamis.store import Stored
+from tamis.service.names import qualified_name
+from tamis.service.page.page_request import PageRequest
+from tamis.store import StoredSubscription
+from tamis.verification.plan import call_cost
 
 EVENTS = 50
 """On so many of the last events of its type a condition is timed."""
@@ -30,30 +30,30 @@ _GOOD_SECONDS = 60.0
 _RUNS = 3
 
 
-def costs(asking: Asking, subscriptions: Sequence[Stored]) -> dict[str, float]:
+def costs(request: PageRequest, subscriptions: Sequence[StoredSubscription]) -> dict[str, float]:
     """Seconds per event of each subscription; those are left out for which there was no event or no time."""
     deadline = time.monotonic() + _BUDGET_SECONDS
     found = {}
     for each in subscriptions:
         if time.monotonic() > deadline:
             break
-        known = asking.remembered("cost", _GOOD_SECONDS, partial(_cost, asking, each), each.id, each.revision)
+        known = request.cached("cost", _GOOD_SECONDS, partial(_cost, request, each), each.id, each.revision)
         if known is not None:
             found[each.id] = known
     return found
 
 
-def _cost(asking: Asking, subscription: Stored) -> float | None:
-    event_type, batches = asking.remembered(
-        "sample", _GOOD_SECONDS, lambda: _sample(asking, subscription.event_type), subscription.event_type
+def _cost(request: PageRequest, subscription: StoredSubscription) -> float | None:
+    event_type, batches = request.cached(
+        "sample", _GOOD_SECONDS, lambda: _sample(request, subscription.event_type), subscription.event_type
     )
     if event_type is None:
         return None
     try:
-        condition = compile_condition(subscription.condition, event_type, asking.service.store.limits)
+        condition = compile_condition(subscription.condition, event_type, request.service.store.limits)
         calls = calls_in(condition.expression)
         if calls:
-            return sum(price_of(call.operator, None) for call in calls)
+            return sum(call_cost(call.operator, None) for call in calls)
         rows = sum(batch.rows for batch in batches)
         return min(_seconds(condition, batches) for _ in range(_RUNS)) / rows if rows else None
     except TamisError:  # its event type refuses it by now
@@ -67,12 +67,14 @@ def _seconds(condition: Condition, batches: Sequence[EventBatch]) -> float:
     return time.perf_counter() - began
 
 
-def _sample(asking: Asking, name: str) -> tuple[EventType | None, list[EventBatch]]:
+def _sample(request: PageRequest, name: str) -> tuple[EventType | None, list[EventBatch]]:
     """Recent events of a type, read."""
     try:
-        event_type = asking.service.subscriptions.event_type(asking.tenant, name)
+        event_type = request.service.subscriptions.event_type(request.tenant, name)
     except TamisError:
         return None, []
-    recent = asking.service.inbox.recent(asking.tenant, limit=EVENTS, event_type=inside(asking.tenant, name))
+    recent = request.service.inbox.recent(
+        request.tenant, limit=EVENTS, event_type=qualified_name(request.tenant, name)
+    )
     block = b"\n".join(each.value for each in recent)
     return event_type, list(read_json_lines(block, event_type)) if block else []

@@ -1,65 +1,75 @@
-"""One event: what it says, whom it concerned and why, and why not somebody else."""
+"""The page of an event: its content, the subscriptions that it matched and why, and why not another one."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
-from tamis.service.api import answers
-from tamis.service.feed import Notification
-from tamis.service.inbox import Accepted
-from tamis.service.names import inside
-from tamis.service.page.addresses import address
-from tamis.service.page.asking import Asking, Data
-from tamis.service.page.explaining import condition_of, explained
-from tamis.service.problems import NotFound
+from tamis.service.api import serializers
+from tamis.service.api.notifications import describe_notifications
+from tamis.service.errors import NotFound
+from tamis.service.inbox import InboxEvent
+from tamis.service.names import qualified_name
+from tamis.service.page.explanations import condition_at_revision, explain_match
+from tamis.service.page.links import address
+from tamis.service.page.page_request import PageData, PageRequest
 
 _SHOWN = 20
 
 
-def data(asking: Asking) -> Data:
+def data(request: PageRequest) -> PageData:
     """What the page shows.
 
     Raises:
         NotFound: The tenant has no such event, or no longer.
     """
-    name = inside(asking.tenant, asking.id)
-    event = asking.service.inbox.get([name]).get(name)
+    name = qualified_name(request.tenant, request.id)
+    event = request.service.inbox.get([name]).get(name)
     if event is None:
-        msg = f"there is no event {asking.id!r}, or no longer"
+        msg = f"there is no event {request.id!r}, or no longer"
         raise NotFound(msg)
-    found = asking.service.feed.of_event(name, limit=_SHOWN + 1, after=asking.number("after") or 0)
+    found = request.service.feed.of_event(name, limit=_SHOWN + 1, after=request.number("after") or 0)
     shown = found[:_SHOWN]
-    here = address("events", asking.id)
+    here = address("events", request.id)
     joint = "&" if "?" in here else "?"
     return {
-        "id": asking.id,
-        "event": answers.event(event),
-        "matches": [_match(asking, event, each) for each in shown],
+        "id": request.id,
+        "event": serializers.event(event),
+        "is_done": event.number <= request.service.inbox.done(),
+        "dead_letter": _dead_letter(request, name),
+        "matches": [
+            _match(request, event, each) for each in describe_notifications(request.service, request.tenant, shown)
+        ],
         "next": f"{here}{joint}after={shown[-1].seq}" if len(found) > _SHOWN else None,
-        "subscription": asking.text("subscription"),
-        "tried": _tried(asking, event),
+        "subscription": request.text("subscription"),
+        "tried": _explain_for_subscription(request, event),
     }
 
 
-def _match(asking: Asking, event: Accepted, notification: Notification) -> dict[str, Any]:
-    condition = condition_of(asking, notification.subscription_id, notification.revision)
+def _dead_letter(request: PageRequest, name: str) -> dict[str, Any] | None:
+    """Why the event could not be matched, if so."""
+    found = request.service.feed.dead_letter_of(name)
+    return None if found is None else {"kind": found.kind, "reason": found.reason, "at": found.at}
+
+
+def _match(request: PageRequest, event: InboxEvent, notification: dict[str, Any]) -> dict[str, Any]:
+    id = notification["subscription_id"]
+    condition = condition_at_revision(request, id, notification["revision"])
     if condition is None:
         why: dict[str, Any] = {"explanation": None, "problem": "the condition it had then is not kept any more"}
     else:
-        why = explained(asking, event, condition, notification.subscription_id)
-    return {**asdict(notification), "condition": condition, **why}
+        why = explain_match(request, event, condition, id)
+    return {**notification, "condition": condition, **why}
 
 
-def _tried(asking: Asking, event: Accepted) -> dict[str, Any] | None:
+def _explain_for_subscription(request: PageRequest, event: InboxEvent) -> dict[str, Any] | None:
     """The subscription that is asked about, explained for this event."""
-    if not (id := asking.text("subscription")):
+    if not (id := request.text("subscription")):
         return None
     try:
-        stored = asking.service.subscriptions.get(asking.tenant, id)
+        stored = request.service.subscriptions.get(request.tenant, id)
     except NotFound as error:
         return {"condition": None, "explanation": None, "problem": str(error)}
-    if inside(asking.tenant, stored.event_type) != event.event_type:
+    if qualified_name(request.tenant, stored.event_type) != event.event_type:
         msg = f"it waits for events of the type {stored.event_type!r}, which this is not"
         return {"condition": stored.condition, "explanation": None, "problem": msg}
-    return {"condition": stored.condition, **explained(asking, event, stored.condition, id)}
+    return {"condition": stored.condition, **explain_match(request, event, stored.condition, id)}

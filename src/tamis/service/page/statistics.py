@@ -1,4 +1,4 @@
-"""Figures: of the tenant, and for who looks after the service those of the stream, its snapshot and its files."""
+"""Statistics of a tenant; for the operator also those of the stream, its snapshot and the files."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 from tamis.errors import TamisError
 from tamis.progress import Summary
 from tamis.service.core import Service
-from tamis.service.page.activity import over_time
-from tamis.service.page.asking import Asking, Data
+from tamis.service.page.activity import latency, over_time
 from tamis.service.page.overview import batch, stream
+from tamis.service.page.page_request import PageData, PageRequest
 from tamis.service.stream import STREAM
 
 _HOURS, _SPAN_SECONDS = 24, 1_800
@@ -18,35 +18,36 @@ _BATCHES = 240
 _VERSIONS = 60
 
 
-def data(asking: Asking) -> Data:
+def data(request: PageRequest) -> PageData:
     """What the page shows."""
-    service = asking.service
-    waiting, oldest = asking.remembered("behind", 1.0, lambda: service.inbox.behind(asking.tenant))
+    service = request.service
+    waiting, oldest = request.cached("behind", 1.0, lambda: service.inbox.behind(request.tenant))
     return {
-        "tenant": asking.tenant,
-        "is_operator": asking.is_operator,
+        "tenant": request.tenant,
+        "is_operator": request.is_operator,
         "stream": stream(service),
-        "subscriptions": asking.remembered("count", 2.0, lambda: service.subscriptions.count(asking.tenant)),
+        "latency": latency(request),
+        "subscriptions": request.cached("count", 2.0, lambda: service.subscriptions.count(request.tenant)),
         "inbox": {"waiting": waiting, "oldest": oldest},
-        "webhooks": service.webhooks.counts(tenant=asking.tenant),
-        "activity": over_time(asking, _HOURS * 3_600 // _SPAN_SECONDS, _SPAN_SECONDS),
-        "service": _service(asking) if asking.is_operator else None,
+        "webhooks": request.cached("webhooks", 2.0, lambda: service.webhooks.counts(tenant=request.tenant)),
+        "activity": over_time(request, _HOURS * 3_600 // _SPAN_SECONDS, _SPAN_SECONDS),
+        "service": _service(request) if request.is_operator else None,
     }
 
 
-def _service(asking: Asking) -> dict[str, Any]:
-    """Figures over all tenants."""
-    service = asking.service
+def _service(request: PageRequest) -> dict[str, Any]:
+    """Statistics over all tenants."""
+    service = request.service
     reports = list(service.reports.last)
     summary = Summary.of(reports)
-    waiting, oldest = asking.remembered("behind, all", 1.0, service.inbox.behind)
+    waiting, oldest = request.cached("behind, all", 1.0, service.inbox.behind)
     return {
         "started_seconds": service.started,
         "subscriptions": len(service.store),
         "store_version": service.store.version(),
         "inbox": {"end": service.inbox.end(), "waiting": waiting, "oldest": oldest},
         "feed": {"end": service.feed.end()},
-        "webhooks": service.webhooks.counts(),
+        "webhooks": request.cached("webhooks, all", 2.0, service.webhooks.counts),
         "batches": {
             "count": summary.batches,
             "events": summary.events,
@@ -57,7 +58,7 @@ def _service(asking: Asking) -> dict[str, Any]:
             "last": [batch(each) for each in reports[-_BATCHES:]],
         },
         "operators": [each.to_dict() for each in summary.operators],
-        "snapshot": asking.remembered("snapshot", 5.0, lambda: snapshot(service)),
+        "snapshot": request.cached("snapshot", 5.0, lambda: snapshot(service)),
         "files": _files(service),
     }
 

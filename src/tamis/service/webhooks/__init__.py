@@ -1,12 +1,12 @@
-"""Notifications brought to receivers by HTTP: signed, in order, at least once.
+"""Webhooks: notifications delivered by HTTP, signed, in order, at least once.
 
-`queue.Webhooks` keeps who is to be called and how far each has got, `delivering.Deliverer` calls them. What a
-receiver needs to check a call is here, and needs nothing but Python.
+`queue.Webhooks` keeps the receivers and their cursors, `deliverer.Deliverer` calls them. A receiver imports
+`verify` from here to check calls; it needs nothing but Python.
 """
 
 from __future__ import annotations
 
-from tamis.service.webhooks.settings import Delivery
-from tamis.service.webhooks.signing import SignatureError, new_secret, sign, signed_headers, verify
+from tamis.service.webhooks.settings import DeliveryPolicy
+from tamis.service.webhooks.signatures import SignatureError, new_secret, sign, signed_headers, verify
 
-__all__ = ["Delivery", "SignatureError", "new_secret", "sign", "signed_headers", "verify"]
+__all__ = ["DeliveryPolicy", "SignatureError", "new_secret", "sign", "signed_headers", "verify"]

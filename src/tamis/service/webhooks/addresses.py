@@ -1,7 +1,7 @@
-"""Which addresses may be called: only public ones, and networks that were allowed on purpose.
+"""Which addresses webhooks may call: public ones, and networks that the settings allow.
 
-A URL is taken apart once, here, and its parts are what is used from there on: nobody else reads the text and comes
-to another host. Names are not judged, what they resolve to is.
+This prevents server-side request forgery. A URL is parsed once, here, and only its parts are used from then on, so
+no second parser can come to another host. Host names are not checked, the addresses that they resolve to are.
 """
 
 from __future__ import annotations
@@ -82,14 +82,14 @@ class Target:
         """All of it as text."""
         return f"{self.scheme}://{self.authority}{self.path}"
 
-    def redirected(self, location: str) -> Target:
+    def redirect_target(self, location: str) -> Target:
         """Where a redirect from here leads to.
 
         Raises:
             AddressError: To no URL, or from https to http.
         """
         try:
-            there = target(urljoin(self.url, location))
+            there = parse_url(urljoin(self.url, location))
         except ValueError as error:
             msg = f"redirected to {location[:200]!r}, which is no URL"
             raise AddressError(msg) from error
@@ -99,14 +99,14 @@ class Target:
         return there
 
 
-def target(url: str) -> Target:
-    """The parts of a URL that could be a webhook's; its host is not judged.
+def parse_url(url: str) -> Target:
+    """The parts of a URL that could be a webhook's; its host is not checked.
 
     Raises:
         AddressError: It is not one.
 
     Example:
-        >>> target("https://Example.org:8443/hook?to=me").authority
+        >>> parse_url("https://Example.org:8443/hook?to=me").authority
         'example.org:8443'
     """
     if len(url) > LONGEST_URL:
@@ -161,7 +161,7 @@ def is_public(address: Address) -> bool:
     """
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _NOT_PUBLIC_4)
-    inner = carried(address)
+    inner = embedded_ipv4(address)
     if inner is not None:
         return is_public(inner)
     return (
@@ -171,7 +171,7 @@ def is_public(address: Address) -> bool:
     )
 
 
-def carried(address: IPv6Address) -> IPv4Address | None:
+def embedded_ipv4(address: IPv6Address) -> IPv4Address | None:
     """The IPv4 address that packets to `address` end up at: mapped, 6to4 or NAT64."""
     if address.ipv4_mapped is not None:
         return address.ipv4_mapped
@@ -183,7 +183,7 @@ def carried(address: IPv6Address) -> IPv4Address | None:
 
 
 class Gate:
-    """Lets addresses pass that are public, or in a network that is allowed."""
+    """Admits addresses that are public, or in a network that is allowed."""
 
     def __init__(self, allow: Iterable[str] = ()) -> None:
         """Allow these networks, too.
@@ -197,28 +197,28 @@ class Gate:
         """May it be called?"""
         if any(address in network for network in self.allow):
             return True
-        inner = carried(address) if isinstance(address, IPv6Address) else None
+        inner = embedded_ipv4(address) if isinstance(address, IPv6Address) else None
         return self.admits(inner) if inner is not None else is_public(address)
 
     def check(self, url: str) -> Target:
-        """The parts of a URL that may be called, as far as can be told without resolving a name.
+        """The parts of a URL that may be called, as far as that is known without resolving a name.
 
         Raises:
             AddressError: It may not.
         """
-        there = target(url)
+        there = parse_url(url)
         address = _literal(there.host)
         if address is not None and not self.admits(address):
             msg = f"the address {there.host} is not public, and not in a network that is allowed"
             raise AddressError(msg)
         return there
 
-    def checked(self, host: str, found: Iterable[str]) -> list[Address]:
+    def check_resolved(self, host: str, found: Iterable[str]) -> list[Address]:
         """What a host's name was resolved to, if all of it may be called.
 
         Raises:
-            AddressError: One may not be, or there is none. The message does not say which: names of a network
-                inside are nothing that a stranger should be able to ask for.
+            AddressError: One may not be, or there is none. The message does not say which: a stranger
+                must not be able to resolve names of an internal network.
         """
         addresses = [ip_address(text) for text in found]
         if not addresses:

@@ -7,35 +7,35 @@ import secrets
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tamis.service.names import outside
-from tamis.service.webhooks.calling import Answer
-from tamis.service.webhooks.records import Notification
+from tamis.service.names import local_name, tenant_of
+from tamis.service.webhooks.client import CallResult
+from tamis.service.webhooks.records import FeedRow
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def notification_body(notification: Notification, event: bytes | None) -> bytes:
+def notification_body(notification: FeedRow, event: bytes | None) -> bytes:
     """The message of a notification; the event is passed on byte by byte, null if it is not kept any more."""
     head = {"type": "tamis.notification", "timestamp": iso(notification.matched_at)}
     return b'%s,"data":{"notification":%s,"event":%s}}' % (
         _json(head)[:-1],
-        _json(shown(notification)),
+        _json(public_fields(notification)),
         b"null" if event is None else event,
     )
 
 
 def handshake_body(subscription_id: str, challenge: str, at: int) -> bytes:
     """The message that asks a receiver whether it wants to be one."""
-    data = {"subscription_id": outside(subscription_id), "challenge": challenge}
+    data = {"subscription_id": local_name(subscription_id), "challenge": challenge}
     return _json({"type": "tamis.handshake", "timestamp": iso(at), "data": data})
 
 
 def new_challenge() -> str:
-    """What nobody can answer with who does not read the message."""
+    """A random text, which only a receiver that reads the message can return."""
     return secrets.token_urlsafe(24)
 
 
-def handshake_problem(answer: Answer, challenge: str) -> str | None:
+def handshake_problem(answer: CallResult, challenge: str) -> str | None:
     """What is wrong with the answer to a handshake; None if the receiver agrees."""
     if answer.error is not None:
         return answer.error
@@ -53,13 +53,17 @@ def handshake_problem(answer: Answer, challenge: str) -> str | None:
     return "the receiver did not answer the handshake with its challenge"
 
 
-def shown(notification: Notification) -> dict[str, Any]:
+def public_fields(notification: FeedRow) -> dict[str, Any]:
     """A notification as its tenant sees it."""
     row = notification._asdict()
     for name in ("subscription_id", "event_id", "event_type"):
-        row[name] = outside(row[name])
+        row[name] = local_name(row[name])
     row["event_time"] = _iso_if_possible(notification.event_time)
     row["matched_at"] = iso(notification.matched_at)
+    row["owner"] = tenant_of(notification.subscription_id)
+    row["label"] = row.pop("label")
+    kept = row.pop("attributes")
+    row["attributes"] = None if kept is None else json.loads(kept)
     return row
 
 

@@ -1,73 +1,102 @@
-"""Who is to be called, how far each receiver has got, and what came of every attempt.
+"""The durable state of webhooks: receivers, cursors, attempts and parked notifications.
 
-Each webhook walks along its subscription's rows of the feed in their order; its cursor moves in the same
-transaction that records the attempt. So what is killed between a call and its record makes the call again, under
-the same id, and nothing is left out. All methods may be called from several threads and processes, and block.
+A webhook reads the rows of its subscription from the feed in order; its cursor moves in the transaction that
+records the attempt. A crash between a call and its record repeats the call under the same id, and skips nothing.
+All methods block, and may be called from several threads and processes.
 """
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Select, and_, delete, exists, func, insert, or_, select, update
+from sqlalchemy import Connection, Select, and_, delete, exists, func, insert, or_, select, update
 from sqlalchemy.sql import ColumnElement
-from sqlalchemy.sql.elements import KeyedColumnElement
 
 from tamis.service.webhooks import tables
 from tamis.service.webhooks.addresses import AddressError, Gate
-from tamis.service.webhooks.recording import record
+from tamis.service.webhooks.failed_filter import EVERY_FAILED, FailedFilter
 from tamis.service.webhooks.records import (
-    Attempt,
-    Due,
-    Failed,
-    Notification,
+    DeliveryAttempt,
+    DueJob,
+    FeedRow,
+    NotificationDelivery,
+    ParkedDelivery,
     Replay,
-    Step,
+    ReplayResult,
+    Transition,
     Turn,
     Webhook,
     WebhookError,
+    WebhookStatus,
 )
-from tamis.service.webhooks.signing import new_secret
-from tamis.service.webhooks.tables import CONFIRMED, PENDING, REFUSED, attempts, failed, feed, webhooks
+from tamis.service.webhooks.signatures import new_secret
+from tamis.service.webhooks.status import (
+    WEBHOOK_COLUMNS,
+    count_deliveries,
+    notification_deliveries,
+    webhook_statuses,
+)
+from tamis.service.webhooks.tables import (
+    CONFIRMED,
+    PAUSED,
+    PENDING,
+    REFUSED,
+    attempts,
+    failed,
+    feed,
+    of_tenant,
+    webhooks,
+)
+from tamis.service.webhooks.transitions import record_transitions
+from tamis.sql.database import Database
 from tamis.store.records import now_us
 
 _IDS_AT_ONCE = 500
 """How many ids one question may name."""
 _ASK_ALL = 10_000
 """For more ids than this it is quicker to look through all webhooks."""
-_FAILED_COLUMNS = [failed.c[name] for name in Failed.__dataclass_fields__]
-_FEED_COLUMNS = [feed.c[name] for name in Notification._fields]
-_WEBHOOK_COLUMNS = [webhooks.c[name] for name in Webhook.__dataclass_fields__]
+_FAILED_COLUMNS = [failed.c[name] for name in ParkedDelivery.__dataclass_fields__]
+_FEED_COLUMNS = [feed.c[name] for name in FeedRow._fields]
 
 
 class Webhooks:
     """The webhooks of a feed's database."""
 
-    def __init__(self, engine: Engine, *, gate: Gate | None = None, create: bool = True) -> None:
+    def __init__(self, database: Database, *, gate: Gate | None = None, create: bool = True) -> None:
         """Use the database that has the feed.
 
         Args:
-            engine: Of that database.
+            database: With the feed.
             gate: What says which addresses may be called; only public ones, if not given.
             create: Make the tables that are not there?
         """
-        self._engine = engine
+        self._database = database
         self._gate = gate or Gate()
         if create:
-            tables.metadata.create_all(engine)
+            database.prepare(tables.metadata)
 
     # --- what a subscriber does --------------------------------------------------------------------------
 
-    def add(self, subscription_id: str, url: str, *, connection: Connection | None = None) -> str:
+    def add(
+        self,
+        subscription_id: str,
+        url: str,
+        *,
+        connection: Connection | None = None,
+        secret: str | None = None,
+        state: str = PENDING,
+    ) -> str:
         """Deliver what a subscription matches from now on; one that is there is replaced.
 
         Args:
             subscription_id: With the tenant in front.
             url: The receiver, http or https.
             connection: To take part in a transaction.
+            secret: Of a backup; a new one by default.
+            state: Of a backup; by default the receiver has to agree first.
 
         Returns:
             The secret with which calls are signed, to be shown once.
@@ -78,19 +107,19 @@ class Webhooks:
         try:
             self._gate.check(url)
         except AddressError as error:
-            msg = f"webhook of subscription {subscription_id!r}: {error}"
-            raise WebhookError(msg) from error
-        secret = new_secret()
+            raise WebhookError(str(error), subscription_id=subscription_id) from error
+        secret, now = secret or new_secret(), now_us()
         newest = select(func.coalesce(func.max(feed.c.seq), 0)).scalar_subquery()
         row = {
             "subscription_id": subscription_id,
             "url": url,
             "secret": secret,
-            "state": PENDING,
+            "state": state,
             "cursor": newest,
             "attempts": 0,
             "next_attempt": 0,
-            "created": now_us(),
+            "created": now,
+            "since": now,
         }
         with self._writing(connection) as transaction:
             transaction.execute(delete(webhooks).where(webhooks.c.subscription_id == subscription_id))
@@ -105,18 +134,20 @@ class Webhooks:
             gone = transaction.execute(delete(webhooks).where(webhooks.c.subscription_id == subscription_id))
             return gone.rowcount > 0
 
-    def reopen(self, subscription_id: str) -> None:
-        """Shake hands again with a receiver that has refused, and go on where it was.
+    def resume(self, subscription_id: str) -> None:
+        """Shake hands again with a receiver that has refused or is paused; if it agrees, go on where it was.
 
         Raises:
-            WebhookError: There is no such webhook, or it is not refused.
+            WebhookError: There is no such webhook, or it is neither refused nor paused.
         """
-        values = {"state": PENDING, "reason": None, "attempts": 0, "next_attempt": 0}
-        mine = and_(webhooks.c.subscription_id == subscription_id, webhooks.c.state == REFUSED)
+        values = {"state": PENDING, "reason": None, "attempts": 0, "next_attempt": 0, "since": now_us()}
+        mine = webhooks.c.subscription_id == subscription_id
+        stopped = webhooks.c.state.in_([PAUSED, REFUSED])
         with self._writing() as connection:
-            if connection.execute(update(webhooks).where(mine).values(**values)).rowcount == 0:
-                msg = f"subscription {subscription_id!r} has no webhook that was refused"
-                raise WebhookError(msg)
+            if connection.execute(update(webhooks).where(mine, stopped).values(**values)).rowcount == 0:
+                state = connection.execute(select(webhooks.c.state).where(mine)).scalar_one_or_none()
+                msg = "there is none" if state is None else f"it is {state}, neither paused nor refused"
+                raise WebhookError(msg, "unknown" if state is None else "running", subscription_id)
 
     def replay(self, notification_id: str, *, tenant: str | None = None) -> str:
         """Deliver a parked notification again, under the same id; it overtakes what is waiting.
@@ -133,10 +164,10 @@ class Webhooks:
         """
         with self._writing() as connection:
             values = {"tries": 0, "next_attempt": now_us()}
-            mine = [failed.c.notification_id == notification_id, *_of_tenant(failed.c.subscription_id, tenant)]
+            mine = [failed.c.notification_id == notification_id, *of_tenant(failed.c.subscription_id, tenant)]
             if connection.execute(update(failed).where(*mine).values(**values)).rowcount == 0:
                 msg = f"there is no failed delivery of a notification {notification_id!r}"
-                raise WebhookError(msg)
+                raise WebhookError(msg, "unknown")
             query = select(webhooks.c.subscription_id, webhooks.c.state, feed.c.id).select_from(
                 failed.join(webhooks, webhooks.c.subscription_id == failed.c.subscription_id).outerjoin(
                     feed, feed.c.id == failed.c.notification_id
@@ -145,25 +176,40 @@ class Webhooks:
             found = connection.execute(query.where(failed.c.notification_id == notification_id)).one_or_none()
             if found is None or found.state == REFUSED:
                 msg = f"notification {notification_id!r} has no webhook that wants it"
-                raise WebhookError(msg)
+                raise WebhookError(msg, "unwanted")
             if found.id is None:
                 msg = f"notification {notification_id!r} is not in the feed any more"
-                raise WebhookError(msg)
+                raise WebhookError(msg, "expired")
             subscription_id: str = found.subscription_id
             return subscription_id
+
+    def replay_many(self, which: FailedFilter) -> ReplayResult:
+        """Deliver all parked notifications again that a filter names and that can be delivered."""
+        now, still = now_us(), failed.c.next_attempt.is_(None)
+        has_webhook = exists().where(
+            webhooks.c.subscription_id == failed.c.subscription_id, webhooks.c.state != REFUSED
+        )
+        is_kept = exists().where(feed.c.id == failed.c.notification_id)
+        with self._writing() as connection:
+            ready = [*which.clauses(), still, has_webhook, is_kept]
+            ids = connection.execute(select(failed.c.subscription_id).where(*ready).distinct()).scalars().all()
+            values = {"tries": 0, "next_attempt": now}
+            replayed = connection.execute(update(failed).where(*ready).values(**values)).rowcount
+            left = select(func.count()).select_from(failed).where(*which.clauses(), still)
+            return ReplayResult(replayed, connection.execute(left).scalar_one(), frozenset(ids))
 
     # --- reading -----------------------------------------------------------------------------------------
 
     def get(self, subscription_id: str) -> Webhook | None:
         """The webhook of a subscription."""
-        rows = self._rows(select(*_WEBHOOK_COLUMNS).where(webhooks.c.subscription_id == subscription_id))
+        rows = self._rows(select(*WEBHOOK_COLUMNS).where(webhooks.c.subscription_id == subscription_id))
         return Webhook(*rows[0]) if rows else None
 
     def get_many(self, subscription_ids: Collection[str]) -> dict[str, Webhook]:
         """The webhooks of those subscriptions that have one."""
         found: dict[str, Webhook] = {}
         for ids in _parts(subscription_ids):
-            rows = self._rows(select(*_WEBHOOK_COLUMNS).where(webhooks.c.subscription_id.in_(ids)))
+            rows = self._rows(select(*WEBHOOK_COLUMNS).where(webhooks.c.subscription_id.in_(ids)))
             found |= {row[0]: Webhook(*row) for row in rows}
         return found
 
@@ -171,45 +217,47 @@ class Webhooks:
         self, *, tenant: str | None = None, after: str = "", limit: int | None = None
     ) -> builtins.list[Webhook]:
         """Webhooks in the order of their subscriptions' ids, which come after `after`."""
-        mine = _of_tenant(webhooks.c.subscription_id, tenant)
-        query = select(*_WEBHOOK_COLUMNS).where(webhooks.c.subscription_id > after, *mine)
+        mine = of_tenant(webhooks.c.subscription_id, tenant)
+        query = select(*WEBHOOK_COLUMNS).where(webhooks.c.subscription_id > after, *mine)
         return [Webhook(*row) for row in self._rows(query.order_by(webhooks.c.subscription_id).limit(limit))]
 
-    def failed(
-        self, *, tenant: str | None = None, after: int = 0, limit: int | None = None
-    ) -> builtins.list[Failed]:
+    def parked_deliveries(
+        self, which: FailedFilter = EVERY_FAILED, *, after: int = 0, limit: int | None = None
+    ) -> builtins.list[ParkedDelivery]:
         """What was parked, in the order of the feed, after number `after` of it."""
-        mine = _of_tenant(failed.c.subscription_id, tenant)
-        query = select(*_FAILED_COLUMNS).where(failed.c.seq > after, *mine).order_by(failed.c.seq).limit(limit)
-        return [Failed(*row) for row in self._rows(query)]
+        query = select(*_FAILED_COLUMNS).where(failed.c.seq > after, *which.clauses())
+        return [ParkedDelivery(*row) for row in self._rows(query.order_by(failed.c.seq).limit(limit))]
 
-    def attempts(self, notification_id: str) -> builtins.list[Attempt]:
+    def attempts(self, notification_id: str) -> builtins.list[DeliveryAttempt]:
         """Every call that was made for a notification, the oldest first."""
         return self._attempts(attempts.c.notification_id == notification_id, newest=False, limit=None)
 
-    def recent_attempts(self, subscription_id: str, limit: int = 100) -> builtins.list[Attempt]:
+    def recent_attempts(self, subscription_id: str, limit: int = 100) -> builtins.list[DeliveryAttempt]:
         """The last calls of a webhook, handshakes included, the newest first."""
         return self._attempts(attempts.c.subscription_id == subscription_id, newest=True, limit=limit)
 
     def counts(self, *, tenant: str | None = None) -> dict[str, int]:
-        """How many webhooks there are by state, and how many notifications are parked (`failed`)."""
-        mine = _of_tenant(webhooks.c.subscription_id, tenant)
-        rows = self._rows(select(webhooks.c.state, func.count()).where(*mine).group_by(webhooks.c.state))
-        counts = {state: int(number) for state, number in rows}
-        parked_mine = _of_tenant(failed.c.subscription_id, tenant)
-        parked = self._rows(select(func.count()).select_from(failed).where(*parked_mine))[0][0]
-        return {PENDING: 0, CONFIRMED: 0, REFUSED: 0} | counts | {"failed": int(parked)}
+        """How many webhooks there are by state, and deliveries that are not done; see `count_deliveries`."""
+        return count_deliveries(self._database, tenant=tenant)
+
+    def statuses(self, **filters: Any) -> builtins.list[WebhookStatus]:
+        """Webhooks with what they have yet to do; the filters are those of `webhook_statuses`."""
+        return webhook_statuses(self._database, **filters)
+
+    def deliveries(self, notifications: Sequence[tuple[str, str, int]]) -> dict[str, NotificationDelivery]:
+        """What became of notifications; see `notification_deliveries`."""
+        return notification_deliveries(self._database, notifications)
 
     def trim(self, before: int) -> int:
-        """Forget the attempts and parked notifications from before a time; gives how many."""
+        """Forget the attempts from before a time, and what was parked and is not in the feed any more."""
+        is_kept = exists().where(feed.c.id == failed.c.notification_id)
         with self._writing() as connection:
             gone = connection.execute(delete(attempts).where(attempts.c.at < before)).rowcount
-            old = and_(failed.c.at < before, failed.c.next_attempt.is_(None))
-            return gone + connection.execute(delete(failed).where(old)).rowcount
+            return gone + connection.execute(delete(failed).where(~is_kept)).rowcount
 
     # --- what the deliverer does -------------------------------------------------------------------------
 
-    def due(self, subscription_ids: Collection[str] | None = None) -> builtins.list[Due]:
+    def due(self, subscription_ids: Collection[str] | None = None) -> builtins.list[DueJob]:
         """Everything that is to be done, now or later, of all webhooks or some."""
         if subscription_ids is None or len(subscription_ids) > _ASK_ALL:
             return self._due([])
@@ -217,28 +265,28 @@ class Webhooks:
             due for ids in _parts(subscription_ids) for due in self._due([webhooks.c.subscription_id.in_(ids)])
         ]
 
-    def touched(self, after: int, upto: int) -> set[str]:
+    def subscriptions_between(self, after: int, upto: int) -> set[str]:
         """The subscriptions with a webhook that have notifications between two numbers of the feed."""
         query = select(feed.c.subscription_id).where(feed.c.seq > after, feed.c.seq <= upto).distinct()
         query = query.join(webhooks, webhooks.c.subscription_id == feed.c.subscription_id)
         return {row[0] for row in self._rows(query)}
 
     def turn(self, subscription_id: str, limit: int) -> Turn | None:
-        """What a webhook has to do next, which may be nothing yet; None if it is gone or refused."""
+        """What a webhook has to do next, which may be nothing yet; None if it is gone, paused or refused."""
         webhook = self.get(subscription_id)
-        if webhook is None or webhook.state == REFUSED:
+        if webhook is None or webhook.state in (PAUSED, REFUSED):
             return None
         if webhook.state == PENDING:
             return Turn(webhook, ())
         mine = and_(feed.c.subscription_id == subscription_id, feed.c.seq > webhook.cursor)
         rows = self._rows(select(*_FEED_COLUMNS).where(mine).order_by(feed.c.seq).limit(limit))
-        return Turn(webhook, tuple(Notification(*row) for row in rows))
+        return Turn(webhook, tuple(FeedRow(*row) for row in rows))
 
     def replay_of(self, notification_id: str) -> Replay | None:
         """The parked notification that is to be tried again, if it still is and its receiver takes calls."""
         columns = [failed.c.attempts.label("tried"), failed.c.tries, failed.c.next_attempt.label("when")]
         query = (
-            select(*columns, *_WEBHOOK_COLUMNS, *_FEED_COLUMNS)
+            select(*columns, *WEBHOOK_COLUMNS, *_FEED_COLUMNS)
             .select_from(
                 failed.join(webhooks, webhooks.c.subscription_id == failed.c.subscription_id).join(
                     feed, feed.c.id == failed.c.notification_id
@@ -249,18 +297,18 @@ class Webhooks:
         )
         for row in self._rows(query):
             tried, tries, when, *rest = row
-            webhook, notification = rest[: len(_WEBHOOK_COLUMNS)], rest[len(_WEBHOOK_COLUMNS) :]
-            return Replay(Webhook(*webhook), Notification(*notification), tried, tries, when)
+            webhook, notification = rest[: len(WEBHOOK_COLUMNS)], rest[len(WEBHOOK_COLUMNS) :]
+            return Replay(Webhook(*webhook), FeedRow(*notification), tried, tries, when)
         return None
 
-    def record(self, steps: builtins.list[Step]) -> None:
-        """Note attempts and what follows from them, all or nothing."""
+    def record(self, steps: builtins.list[Transition], pause_after: int = 0) -> None:
+        """Note attempts and what follows from them, all or nothing; see `record_transitions`."""
         with self._writing() as connection:
-            record(connection, steps)
+            record_transitions(connection, steps, pause_after)
 
     # --- inside ------------------------------------------------------------------------------------------
 
-    def _due(self, which: builtins.list[ColumnElement[bool]]) -> builtins.list[Due]:
+    def _due(self, which: builtins.list[ColumnElement[bool]]) -> builtins.list[DueJob]:
         is_behind = exists().where(
             feed.c.subscription_id == webhooks.c.subscription_id, feed.c.seq > webhooks.c.cursor
         )
@@ -271,18 +319,23 @@ class Webhooks:
             select(failed.c.notification_id, webhooks.c.url, failed.c.next_attempt)
             .join(webhooks, webhooks.c.subscription_id == failed.c.subscription_id)
             .where(failed.c.next_attempt.is_not(None), webhooks.c.state == CONFIRMED, *which)
+            .order_by(failed.c.seq)
         )
-        return [Due("turn", *row) for row in self._rows(turns)] + [
-            Due("replay", *row) for row in self._rows(replays)
+        return [DueJob("turn", *row) for row in self._rows(turns)] + [
+            DueJob("replay", *row) for row in self._rows(replays)
         ]
 
-    def _attempts(self, which: ColumnElement[bool], *, newest: bool, limit: int | None) -> builtins.list[Attempt]:
-        columns = [attempts.c[name] for name in Attempt.__dataclass_fields__]
+    def _attempts(
+        self, which: ColumnElement[bool], *, newest: bool, limit: int | None
+    ) -> builtins.list[DeliveryAttempt]:
+        columns = [attempts.c[name] for name in DeliveryAttempt.__dataclass_fields__]
         order = attempts.c.number.desc() if newest else attempts.c.number
-        return [Attempt(*row) for row in self._rows(select(*columns).where(which).order_by(order).limit(limit))]
+        return [
+            DeliveryAttempt(*row) for row in self._rows(select(*columns).where(which).order_by(order).limit(limit))
+        ]
 
     def _rows(self, query: Select[Any]) -> builtins.list[tuple[Any, ...]]:
-        with self._engine.connect() as connection:
+        with self._database.reading() as connection:
             return [tuple(row) for row in connection.execute(query)]
 
     @contextmanager
@@ -290,13 +343,8 @@ class Webhooks:
         if connection is not None:
             yield connection
             return
-        with self._engine.connect().execution_options(tamis_writes=True) as mine, mine.begin():
+        with self._database.writing() as mine:
             yield mine
-
-
-def _of_tenant(id: KeyedColumnElement[str], tenant: str | None) -> builtins.list[ColumnElement[bool]]:
-    """That an id starts with the tenant's name and a slash; `0` is the character after it."""
-    return [] if tenant is None else [id >= f"{tenant}/", id < f"{tenant}0"]
 
 
 def _parts(ids: Collection[str]) -> Iterator[builtins.list[str]]:

@@ -1,19 +1,59 @@
-"""What webhooks are made of: plain immutable values. Times are microseconds since 1970, UTC."""
+"""Records of webhooks: immutable values. Times are microseconds since 1970, UTC."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from tamis.errors import TamisError
 
-State: TypeAlias = Literal["pending", "confirmed", "refused"]
+WebhookState: TypeAlias = Literal["pending", "confirmed", "paused", "refused"]
 Outcome: TypeAlias = Literal["delivered", "failed", "refused"]
-Then: TypeAlias = Literal["confirm", "go on", "again", "park", "refuse"]
+DeliveryState: TypeAlias = Literal[
+    "pull",
+    "waiting",
+    "retrying",
+    "delivered",
+    "failed",
+    "replaying",
+    "pending",
+    "paused",
+    "refused",
+    "unrecorded",
+]
+Action: TypeAlias = Literal["confirm", "go on", "again", "park", "refuse"]
+
+
+WebhookProblem: TypeAlias = Literal["unknown", "unwanted", "expired", "running", "invalid"]
 
 
 class WebhookError(TamisError):
-    """There is no such webhook or failed delivery, or it cannot do what it should."""
+    """A webhook or a failed delivery is not there, or cannot do what it should.
+
+    Attributes:
+        detail: What is wrong, without the name of the subscription.
+        kind: "unknown": there is no such webhook or failed delivery; "unwanted": the receiver has refused;
+            "expired": the notification is no longer kept; "running": it needs not be resumed; "invalid": the
+            receiver may not be called.
+        subscription_id: Whose webhook it is, with the tenant in front unless it was renamed.
+    """
+
+    def __init__(self, detail: str, kind: WebhookProblem = "invalid", subscription_id: str | None = None) -> None:
+        super().__init__(detail, kind, subscription_id)
+        self.detail = detail
+        self.kind: WebhookProblem = kind
+        self.subscription_id = subscription_id
+
+    def __str__(self) -> str:
+        if self.subscription_id is None:
+            return self.detail
+        return f"webhook of subscription {self.subscription_id!r}: {self.detail}"
+
+    def renamed(self, rename: Callable[[str], str]) -> WebhookError:
+        """The same error with another name of the subscription."""
+        name = None if self.subscription_id is None else rename(self.subscription_id)
+        return WebhookError(self.detail, self.kind, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,26 +64,31 @@ class Webhook:
         subscription_id: With the tenant in front.
         url: The receiver.
         secret: Calls are signed with it; never shown again.
-        state: `pending` until the receiver has shaken hands; `refused` when it would not, or wants no more.
-        reason: Why it is refused, or what was wrong with the last handshake.
+        state: `pending` until the receiver has shaken hands; `refused` when it did not, or wants no more;
+            `paused` when too many deliveries in a row have failed.
+        reason: Why it is refused or paused.
         cursor: Everything up to this number of the feed was delivered or parked.
         attempts: How often that which comes next was tried.
         next_attempt: Not before this time.
         created: When it was made.
+        failures: How many deliveries in a row have failed.
+        since: When it came into its state, if that is on record.
     """
 
     subscription_id: str
     url: str
     secret: str
-    state: State
+    state: WebhookState
     reason: str | None
     cursor: int
     attempts: int
     next_attempt: int
     created: int
+    failures: int
+    since: int | None
 
 
-class Notification(NamedTuple):
+class FeedRow(NamedTuple):
     """A row of the feed."""
 
     seq: int
@@ -56,10 +101,12 @@ class Notification(NamedTuple):
     event_time: int | None
     matched_at: int
     batch: int
+    label: str | None
+    attributes: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class DeliveryAttempt:
     """One call that was made, or would have been.
 
     Attributes:
@@ -84,7 +131,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class ParkedDelivery:
     """A notification that was parked.
 
     Attributes:
@@ -111,7 +158,7 @@ class Turn:
     """What a webhook has to do next: a handshake if it is pending, or else these notifications."""
 
     webhook: Webhook
-    notifications: tuple[Notification, ...]
+    notifications: tuple[FeedRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +166,59 @@ class Replay:
     """A parked notification that is to be tried again."""
 
     webhook: Webhook
-    notification: Notification
+    notification: FeedRow
     attempts: int
     tries: int
     next_attempt: int
 
 
-class Due(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ReplayResult:
+    """What came of the wish to replay many.
+
+    Attributes:
+        replayed: How many will be tried again; those of a paused webhook when it is resumed.
+        left: How many stay as they are: the receiver has refused, or the notification is not kept any more.
+        subscription_ids: Whose they are that will be tried, for `Deliverer.wake`.
+    """
+
+    replayed: int
+    left: int
+    subscription_ids: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookStatus:
+    """A webhook, and what it has yet to do.
+
+    Attributes:
+        webhook: It.
+        waiting: How many notifications are neither delivered nor parked.
+        failed: How many are parked.
+    """
+
+    webhook: Webhook
+    waiting: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationDelivery:
+    """What became of a notification.
+
+    Attributes:
+        state: `pull`: nobody is called; `waiting` for its turn; `retrying` after a failed call; `delivered`;
+            `failed`: parked; `replaying`: parked, and to be tried again; `pending`, `paused`, `refused`: the
+            webhook is, and it is not delivered meanwhile; `unrecorded`: it is older than the webhook, or than what
+            is kept of calls.
+        reason: Why it is not delivered.
+    """
+
+    state: DeliveryState
+    reason: str | None = None
+
+
+class DueJob(NamedTuple):
     """That something is to be done: a turn of a webhook, or the replay of one notification."""
 
     kind: Literal["turn", "replay"]
@@ -135,21 +228,21 @@ class Due(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Transition:
     """An attempt and what follows from it, recorded as one.
 
     Attributes:
         attempt: What was done.
-        created: Of the webhook; one that was made anew meanwhile is left alone.
+        created: When the webhook was made; a webhook that replaced it meanwhile is not changed.
         seq: The number of the notification in the feed; None for a handshake.
         then: What follows.
         next_attempt: When to try again, if that follows.
         is_replay: It was parked before.
     """
 
-    attempt: Attempt
+    attempt: DeliveryAttempt
     created: int
     seq: int | None
-    then: Then
+    action: Action
     next_attempt: int = 0
     is_replay: bool = False

@@ -2,6 +2,7 @@
 
 `tamis_webhooks` has one row a subscription that is delivered so. Its `cursor` is the number in the feed up to
 which everything of the subscription was delivered or parked; `attempts` and `next_attempt` are of what comes next.
+`failures` counts the deliveries in a row that failed; `since` is when the webhook came into its state.
 `tamis_failed` has what was parked; `next_attempt` is set while it is to be replayed. Rows of `tamis_attempts` are
 only ever appended, and cut from the old end. Times are microseconds since 1970, UTC.
 """
@@ -9,12 +10,26 @@ only ever appended, and cut from the old end. Times are microseconds since 1970,
 from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Double, Index, Integer, MetaData, Table, Text
+from sqlalchemy.sql import ColumnElement
+from sqlalchemy.sql.elements import KeyedColumnElement
 
 from tamis.service.feed_tables import feed
 
-__all__ = ["CONFIRMED", "PENDING", "REFUSED", "attempts", "failed", "feed", "metadata", "webhooks"]
+__all__ = [
+    "CONFIRMED",
+    "PAUSED",
+    "PENDING",
+    "REFUSED",
+    "STATES",
+    "attempts",
+    "failed",
+    "feed",
+    "metadata",
+    "of_tenant",
+    "webhooks",
+]
 
-PENDING, CONFIRMED, REFUSED = "pending", "confirmed", "refused"
+STATES = PENDING, CONFIRMED, PAUSED, REFUSED = "pending", "confirmed", "paused", "refused"
 
 # By bytes in every database, so that the ids of a tenant are together.
 _ORDERED = Text().with_variant(Text(collation="C"), "postgresql")
@@ -29,11 +44,14 @@ webhooks = Table(
     Column("url", Text, nullable=False),
     Column("secret", Text, nullable=False),
     Column("state", Text, nullable=False),
-    Column("reason", Text),  # why it is refused, or what the last handshake lacked
+    Column("reason", Text),  # why it is refused or paused
     Column("cursor", BigInteger, nullable=False),
     Column("attempts", Integer, nullable=False),
     Column("next_attempt", BigInteger, nullable=False),
     Column("created", BigInteger, nullable=False),
+    # These two came later: databases of earlier versions get them when they are opened.
+    Column("failures", Integer, nullable=False, server_default="0"),
+    Column("since", BigInteger),
 )
 
 attempts = Table(
@@ -68,3 +86,8 @@ failed = Table(
 Index("tamis_failed_subscription", failed.c.subscription_id, failed.c.seq)
 _IS_REPLAYED = failed.c.next_attempt.is_not(None)
 Index("tamis_failed_replayed", failed.c.next_attempt, sqlite_where=_IS_REPLAYED, postgresql_where=_IS_REPLAYED)
+
+
+def of_tenant(id: KeyedColumnElement[str], tenant: str | None) -> list[ColumnElement[bool]]:
+    """That an id starts with the tenant's name and a slash; `0` is the character after it. None for any tenant."""
+    return [] if tenant is None else [id >= f"{tenant}/", id < f"{tenant}0"]

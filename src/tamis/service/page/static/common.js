@@ -12,37 +12,72 @@ export class Problem extends Error {
   }
 }
 
-export async function ask(method, path, body, { ticket, signal } = {}) {
+// `text` is JSON that somebody wrote, and goes as it is: parsing would round its numbers.
+export async function ask(method, path, body, { ticket, signal, text = body === undefined ? undefined : JSON.stringify(body) } = {}) {
   const headers = {};
-  if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (text !== undefined) headers["Content-Type"] = "application/json";
   if (ticket) headers["Tamis-Ticket"] = ticket;
-  const answer = await fetch(path, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
-  const text = await answer.text();
+  const answer = await fetch(path, { method, headers, signal, body: text });
+  const answered = await answer.text();
   let said = null;
-  try { said = text ? JSON.parse(text) : null; } catch { /* whoever answered is not the service */ }
+  try { said = answered ? JSON.parse(answered) : null; } catch { /* whoever answered is not the service */ }
   if (!answer.ok) throw new Problem(answer.status, said);
   return said;
 }
 
-// As addresses.py has it: a name that no path can hold goes into the query.
+// As links.py has it: a name that no path can hold goes into the query.
 export function address(folder, id) {
-  if (["new", "by-id", ".", ".."].includes(id) || id.endsWith(".json")) {
+  if (["new", "edit", "by-id", ".", ".."].includes(id) || id.endsWith(".json")) {
     return `/${folder}/by-id?${new URLSearchParams({ id })}`;
   }
   return `/${folder}/${encodeURIComponent(id.toWellFormed ? id.toWellFormed() : id)}`;
 }
 
-export function element(name, { text, ...attributes } = {}, ...inner) {
+// As tamis.report.markup has it: characters that nobody sees, or that turn others around, are spelled out.
+export function visible(text) {
+  return `${text}`.replace(/(?![ \n\t])[\p{C}\p{Z}]/gu, (found) => {
+    const code = found.codePointAt(0).toString(16);
+    if (code.length <= 2) return `\\x${code.padStart(2, "0")}`;
+    return code.length <= 4 ? `\\u${code.padStart(4, "0")}` : `\\U${code.padStart(8, "0")}`;
+  });
+}
+
+// `text` is taken letter by letter; `shown` is what somebody wrote, for people to see.
+export function element(name, { text, shown, ...attributes } = {}, ...inner) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   if (text !== undefined) made.textContent = text;
+  if (shown !== undefined) made.textContent = visible(shown);
   made.append(...inner);
   return made;
 }
 
+// Buttons are disabled in the page: before their script listens they would take a click and do nothing.
+export function enable(buttons) {
+  for (const button of buttons) button.disabled = false;
+}
+
+// Whether the page's dialog was answered with yes.
+export async function confirmed() {
+  const dialog = byId("ask");
+  dialog.returnValue = "no";
+  dialog.showModal();
+  await new Promise((resolve) => dialog.addEventListener("close", resolve, { once: true }));
+  return dialog.returnValue === "yes";
+}
+
+export function copyOnClick() {
+  document.addEventListener("click", async (event) => {
+    const field = byId(event.target.closest("[data-copy]")?.dataset.copy);
+    if (!field) return;
+    field.select();
+    try { await navigator.clipboard.writeText(field.value); event.target.textContent = "Copied"; } catch { /* it is selected */ }
+  });
+}
+
 export function say(text, kind) {
   const place = byId("said");
-  place.textContent = text;
+  place.textContent = visible(text);
   place.className = kind;
 }
 

@@ -1,13 +1,14 @@
 // Renewing, pausing and cancelling, with the ticket that this browser keeps or that is asked for.
 
-import { ask, byId, say, tickets } from "/static/common.js";
+import { ask, byId, enable, say, tickets } from "/static/common.js";
 
 const actions = byId("actions");
 if (actions) {
   const id = actions.dataset.subscription;
+  const isAdmin = actions.dataset.admin === "yes";
   const path = `/v1/subscriptions/${encodeURIComponent(id)}`;
   const WORDS = {
-    renew: "It lasts a day longer, or as long as a new one would.",
+    renew: "It lasts as long from now as a new one would.",
     pause: "It is left out of matching until it is resumed.",
     resume: "It is matched again.",
     cancel: "It ends now and cannot be taken up again.",
@@ -17,7 +18,7 @@ if (actions) {
     resume: ["POST", `${path}/resume`], cancel: ["DELETE", path],
   };
 
-  const tell = () => { byId("held").textContent = tickets.get(id) ? "This browser has its ticket." : ""; };
+  const tell = () => { byId("held").textContent = tickets.get(id) ? "This browser has its ticket." : isAdmin ? "As an administrator you need no ticket." : ""; };
 
   function confirmed(what, needsTicket) {
     const dialog = byId("ask");
@@ -34,9 +35,8 @@ if (actions) {
   }
 
   async function act(what) {
-    const isFree = actions.dataset.admin === "yes" && (what === "pause" || what === "resume");
     let ticket = tickets.get(id);
-    const needsTicket = !ticket && !isFree;
+    const needsTicket = !ticket && !isAdmin;
     if ((needsTicket || what === "cancel") && !await confirmed(what, needsTicket)) return;
     if (needsTicket) ticket = byId("ticket").value.trim();
     try {
@@ -46,7 +46,7 @@ if (actions) {
       if (needsTicket) tickets.set(id, ticket);
       location.reload();
     } catch (error) {
-      if (error.status === 403 && !needsTicket && !isFree) tickets.forget(id);
+      if (error.status === 403 && !needsTicket && !isAdmin) tickets.forget(id);
       say(`That did not work: ${error.message}`, "bad");
       tell();
     }
@@ -56,5 +56,6 @@ if (actions) {
     const what = event.target.closest("[data-do]")?.dataset.do;
     if (what) act(what);
   });
+  enable(actions.querySelectorAll("[data-do]"));
   tell();
 }

@@ -14,8 +14,8 @@ function label(part) {
 function item(part) {
   const [mark, style, word] = VERDICTS[String(part.verdict)];
   const values = Object.entries(part.values || {}).filter(([name]) => name !== part.text).map(([name, value]) => `${name} = ${value}`);
-  const shown = element("span", { class: `part ${style}` }, element("b", { title: word, text: mark }), element("bdi", { text: label(part) }));
-  if (values.length) shown.append(element("small", { text: values.join(", ") }));
+  const shown = element("span", { class: `part ${style}` }, element("b", { title: word, text: mark }), element("bdi", { shown: label(part) }));
+  if (values.length) shown.append(element("small", { shown: values.join(", ") }));
   const made = element("li", {}, shown);
   if (part.parts?.length) made.append(element("ul", {}, ...part.parts.map(item)));
   return made;

@@ -1,0 +1,76 @@
+"""Entries: what each placement of a subscription asks of an event, as cell ranges and exact bounds.
+
+What led an event to the entry is left out where it is exact. The rest of the conjunction follows, most selective
+first, because a search stops at the first range that an event is not in.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tamis.arrays import I32, I64
+from tamis.engines.bitslice.kernels.entries import (
+    EntryDraft,
+    EntrySizes,
+    EntrySource,
+    PrefetchPlan,
+    WrittenEntries,
+    fill_entries,
+    fill_sizes,
+)
+from tamis.engines.bitslice.layout import EntryArrays
+from tamis.engines.forest import Forest
+
+
+def measure_entries(source: EntrySource, forest: Forest) -> tuple[EntrySizes, int]:
+    """The sizes of all entries, in the order of placements, and the number of residual parts of all of them."""
+    sizes = EntrySizes(*(np.empty(len(source.placements.slots), np.int32) for _ in range(3)))
+    parts = fill_sizes(source, _new_draft(forest), sizes)
+    return sizes, parts
+
+
+def write_entries(
+    source: EntrySource, forest: Forest, sizes: EntrySizes, residual_parts: int, order: I64, run_axes: I32
+) -> WrittenEntries:
+    """The entries of placements in this order, and their residual parts; residuals and guards are still empty.
+
+    `run_axes` has the axis of each entry's run.
+    """
+    count = len(order)
+    total, words = int(sizes.ranges.sum(dtype=np.int64)), int(sizes.words.sum(dtype=np.int64))
+    none = np.empty(0, np.int32)
+    entries = EntryArrays(
+        slots=np.empty(count, np.int32),
+        firsts=_empty_offsets(count + 1, total),
+        ranges=np.empty(total, np.uint16) if len(source.ranges.lows) <= 1 << 16 else np.empty(total, np.uint32),
+        bound_firsts=_empty_offsets(count, words),
+        bounds=np.empty(words, np.int32),
+        residuals=none,
+        guards=none,
+    )
+    out = WrittenEntries(entries, order, np.empty(count + 1, np.int64), np.empty(residual_parts, np.int32))
+    fill_entries(source, _prefetch_plan(source, order), run_axes, _new_draft(forest), out)
+    return out
+
+
+def _new_draft(forest: Forest) -> EntryDraft:
+    widest = int(np.max(np.diff(forest.nodes.firsts), initial=1)) + 2
+    return EntryDraft(
+        ranges=np.empty(widest, np.int32),
+        lows=np.empty(widest, np.int64),
+        highs=np.empty(widest, np.int64),
+        costs=np.empty(widest),
+        residual_parts=np.empty(widest, np.int32),
+    )
+
+
+def _prefetch_plan(source: EntrySource, order: I64) -> PrefetchPlan:
+    roots = source.roots[source.placements.slots[order]]
+    children = np.append(source.nodes.children, np.int32(~0))
+    leaves = np.where(roots < 0, roots, children[source.nodes.firsts[np.maximum(roots, 0)]])
+    return PrefetchPlan(roots, np.where(leaves < 0, ~leaves, 0))
+
+
+def _empty_offsets(size: int, most: int) -> I32 | I64:
+    """Room for offsets up to `most`, in 32 bits where these are enough."""
+    return np.empty(size, np.int32) if most < 1 << 31 else np.empty(size, np.int64)

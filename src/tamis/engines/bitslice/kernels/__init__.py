@@ -1,0 +1,1 @@
+"""The compiled loops of `bitslice`: arrays in, arrays out."""

@@ -1,0 +1,296 @@
+"""The search with masks, for groups that many events of a batch visit.
+
+The events of the group are packed together, at most 512 at a time, and get one bit each. A table is made with the
+mask of every cell range that the group's entries refer to. Then an entry costs an AND of a few masks, however many
+events there are; the entries whose mask is not empty survive, and are verified exactly.
+
+    rows of one axis, events a b c d (bit 0 = a)     after `finish`: events of that row and all rows before
+      NULL     d         1000                          1000
+      cell 1   a         0001                          1001
+      cell 2   b c       0110                          1111
+      cell 3             0000                          1111
+    mask of the range of cells 2-3, (cell 1, cell 3]:  1111 & ~1001 = 0110
+
+So the mask of a range, however many cells it has, takes two loads and an AND.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tamis.arrays import I32, U64
+from tamis.engines.bitslice.kernels.simd import (
+    count_bits,
+    finish_1,
+    finish_4,
+    finish_8,
+    lowest_bit,
+    no_inline,
+    survivors_1,
+    survivors_4,
+    survivors_8,
+)
+from tamis.engines.bitslice.kernels.verify import (
+    MOST_BOUNDS,
+    NO_BOUNDS,
+    PairBuffer,
+    bounds_of,
+    is_within_bounds,
+    prefetch_bounds,
+    room_for,
+)
+from tamis.engines.bitslice.kernels.visits import PackedGroups
+from tamis.engines.bitslice.layout import CellBatch, CellRanges, EntryArrays, Groups, RangeNumbers
+from tamis.kernels import kernel
+
+STRIP = 512
+"""Events that are searched at a time: eight words, the widest vector that processors have."""
+CHUNK = 1_024
+"""Entries whose masks are computed at a time; survivors are verified when there are more than that."""
+_UNCONDITIONAL_BITS = 3
+"""Bits of a word that are extracted without asking whether there are so many."""
+_ONE = np.uint64(1)
+_NONE = np.uint64(0)
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+class MaskTables(NamedTuple):
+    """What a search with masks writes to. A mask has W = 1, 4 or 8 words.
+
+    rows: uint64[rows * W]: masks of rows, as drawn above.
+    ranges: uint64[ranges * W]: masks of cell ranges.
+    full: uint64[W]: the mask to start with: the events of the strip, or those of them that are in a run's range.
+    set_bits: int32[512 + 64]: the numbers of the bits of a mask that are set, and room for some more.
+    survivors: int32[2 * CHUNK]: entries.
+    masks: uint64[2 * CHUNK * W]: theirs.
+    """
+
+    rows: U64
+    ranges: U64
+    full: U64
+    set_bits: I32
+    survivors: I32
+    masks: U64
+
+
+@kernel
+def axes_and_tests(ranges: RangeNumbers, axes: I32, columns: I32) -> tuple[I32, I32, I32, I32]:
+    """What some cell ranges, sorted by axis, refer to.
+
+    Returns all axes; the columns of those that the batch has; the axes that are NULL in all events; and tests.
+    """
+    asked, present = np.empty(len(ranges), np.int32), np.empty(len(ranges), np.int32)
+    absent, tests = np.empty(len(ranges), np.int32), np.empty(len(ranges), np.int32)
+    counts = np.zeros(4, np.int64)
+    before = -1
+    for cell_range in ranges:
+        axis = axes[cell_range]
+        if axis == before:
+            continue
+        before = axis
+        if axis >= len(columns):
+            tests[counts[3]] = axis - len(columns)
+            counts[3] += 1
+            continue
+        asked[counts[0]] = axis
+        counts[0] += 1
+        if columns[axis] >= 0:
+            present[counts[1]] = columns[axis]
+            counts[1] += 1
+        else:
+            absent[counts[2]] = axis
+            counts[2] += 1
+    return asked[: counts[0]], present[: counts[1]], absent[: counts[2]], tests[: counts[3]]
+
+
+@kernel
+def fill_masks(
+    asked: tuple[I32, I32, I32, I32],
+    named: RangeNumbers,
+    ranges: CellRanges,
+    batch: CellBatch,
+    events: I32,
+    tables: MaskTables,
+) -> int:
+    """Make the masks of the cell ranges that are named, over some events; returns the words of a mask: 1, 4 or 8.
+
+    `asked` is what `axes_and_tests` gives for them.
+    """
+    no_inline()
+    axes, columns, absent, tests = asked
+    words, shift = np.uint64(1), np.uint64(0)
+    if len(events) > 64:
+        words, shift = (np.uint64(4), np.uint64(2)) if len(events) <= 256 else (np.uint64(8), np.uint64(3))
+    rows = tables.rows
+    for axis in axes:
+        for place in range(np.uint64(batch.bases[axis]) * words, np.uint64(batch.bases[axis + 1]) * words):
+            rows[place] = _NONE
+    for word in range(words):
+        left = min(max(len(events) - 64 * np.int64(word), 0), 64)
+        tables.full[word] = _ALL if left == 64 else (_ONE << np.uint64(left)) - _ONE
+        rows[word] = _NONE
+        rows[words + word] = tables.full[word]
+        for axis in absent:  # NULL in all events
+            rows[np.uint64(batch.bases[axis]) * words + word] = tables.full[word]
+    # Set the bit of each event in the row that it is in.
+    for place in range(np.uint64(len(events))):
+        event = np.uint64(events[place])
+        word, bit = place >> np.uint64(6), _ONE << (place & np.uint64(63))
+        if len(columns) == batch.rows.shape[1]:  # all of them: no look-up of which
+            for column in range(np.uint64(len(columns))):
+                rows[(np.uint64(batch.rows[event, column]) << shift) + word] |= bit
+        else:
+            for number in range(np.uint64(len(columns))):
+                rows[(np.uint64(batch.rows[event, np.uint64(columns[number])]) << shift) + word] |= bit
+    first_test = batch.bases[len(batch.bases) - 1]
+    for test in tests:
+        start = np.uint64(first_test + test) * words
+        for word in range(words):
+            rows[start + word] = _NONE
+        line = batch.test_lines[test]
+        if line >= 0:
+            for place in range(np.uint64(len(events))):
+                event = np.uint64(events[place])
+                held = batch.test_bits[line, event >> np.uint64(6)] >> (event & np.uint64(63)) & _ONE
+                rows[start + (place >> np.uint64(6))] |= held << (place & np.uint64(63))
+    # The number of words is a constant of each of these functions, so that a mask is one register.
+    if words == 1:
+        finish_1(axes, batch.bases, named, ranges.lows, ranges.highs, rows, tables.ranges)
+    elif words == 4:
+        finish_4(axes, batch.bases, named, ranges.lows, ranges.highs, rows, tables.ranges)
+    else:
+        finish_8(axes, batch.bases, named, ranges.lows, ranges.highs, rows, tables.ranges)
+    return np.int64(words)
+
+
+@kernel(forceinline=True)
+def set_bits_of(masks: U64, first: int, words: int, out: I32) -> int:
+    """Write the numbers of the bits of a mask that are set; returns how many there are.
+
+    The first three bits of a word are extracted whether they are there or not, and what is too much is written
+    over: a branch for each bit would mostly be predicted wrongly.
+    """
+    count = 0
+    for word in range(words):
+        mask = masks[first + word]
+        more = count + count_bits(mask)
+        for _ in range(_UNCONDITIONAL_BITS):
+            out[count] = (word << 6) + lowest_bit(mask)
+            count += 1
+            mask &= mask - _ONE  # clears the lowest bit
+        while count < more:
+            out[count] = (word << 6) + lowest_bit(mask)
+            count += 1
+            mask &= mask - _ONE
+        count = more
+    return count
+
+
+@kernel
+def _verify_survivors(
+    entries: EntryArrays,
+    ranges: CellRanges,
+    widths: I32,
+    batch: CellBatch,
+    left: int,
+    words: int,
+    events: I32,
+    tables: MaskTables,
+    pairs: PairBuffer,
+    count: int,
+) -> tuple[PairBuffer, int]:
+    """Compare the events of the first `left` survivors with exact bounds; returns pairs and their number."""
+    no_inline()
+    has_program = len(entries.residuals) + len(entries.guards) > 0
+    most = 0
+    for place in range(left * words):
+        most += count_bits(tables.masks[place])
+    pairs = room_for(pairs, count, most + 1)  # one more: a pair is written before it is known to count
+    prefetch_bounds(entries, tables.survivors, left)
+    values, set_bits = batch.values.reshape(-1), tables.set_bits
+    stride = batch.values.shape[1]
+    columns = np.empty(MOST_BOUNDS, np.int64)
+    lows, highs = np.empty(MOST_BOUNDS, np.int64), np.empty(MOST_BOUNDS, np.int64)
+    for number in range(left):
+        entry = tables.survivors[number]
+        name = entry if has_program else entries.slots[entry]
+        found = set_bits_of(tables.masks, number * words, words, set_bits)
+        bounds = bounds_of(entries, ranges, widths, batch.columns, entry, (columns, lows, highs))
+        if bounds == NO_BOUNDS:
+            for place in range(found):
+                event = events[set_bits[place]]
+                if is_within_bounds(entries, ranges.axes, widths, entry, batch, event):
+                    pairs.events[count] = event
+                    pairs.numbers[count] = name
+                    count += 1
+            continue
+        for place in range(found):
+            event = events[set_bits[place]]
+            start = stride * event
+            inside = True
+            for bound in range(bounds):
+                value = values[start + columns[bound]]
+                inside &= (lows[bound] <= value) & (value <= highs[bound])
+            pairs.events[count] = event
+            pairs.numbers[count] = name
+            count += inside
+    return pairs, count
+
+
+@kernel
+def search_with_masks(
+    entries: EntryArrays,
+    groups: Groups,
+    ranges: CellRanges,
+    widths: I32,
+    batch: CellBatch,
+    packed: PackedGroups,
+    tables: MaskTables,
+    pairs: PairBuffer,
+    count: int,
+) -> tuple[PairBuffer, int]:
+    """Search the packed groups; returns the pairs and their new number."""
+    no_inline()
+    rows, full = tables.rows, tables.full
+    for number in range(len(packed.groups)):
+        group = packed.groups[number]
+        events = packed.events[packed.firsts[number] : packed.firsts[number + 1]]
+        named = groups.ranges[groups.range_firsts[group] : groups.range_firsts[group + 1]]
+        asked = axes_and_tests(named, ranges.axes, batch.columns)
+        for first_event in range(0, len(events), STRIP):
+            strip = events[first_event : first_event + STRIP]
+            words = fill_masks(asked, named, ranges, batch, strip, tables)
+            left = 0
+            for run in range(groups.runs[group], groups.runs[group + 1]):
+                # Rows (0, 1] if the run has no range of its own: all events. Else `rows` has its axis, because at
+                # least one entry of the run has a range there.
+                low, high = np.int64(groups.run_lows[run]) * words, np.int64(groups.run_highs[run]) * words
+                some = _NONE
+                for word in range(words):
+                    full[word] = rows[high + word] & ~rows[low + word]
+                    some |= full[word]
+                if some == _NONE:
+                    continue
+                last = groups.run_entries[run + 1]
+                for first in range(groups.run_entries[run], last, CHUNK):
+                    stop = min(first + CHUNK, last)
+                    if left > CHUNK:  # there is room for two chunks
+                        pairs, count = _verify_survivors(
+                            entries, ranges, widths, batch, left, words, strip, tables, pairs, count
+                        )
+                        left = 0
+                    ask = (entries.firsts, entries.ranges, first, stop, tables.ranges, full)
+                    survivors, masks = tables.survivors[left:], tables.masks[left * words :]
+                    if words == 1:
+                        left += survivors_1(*ask, survivors, masks)
+                    elif words == 4:
+                        left += survivors_4(*ask, survivors, masks)
+                    else:
+                        left += survivors_8(*ask, survivors, masks)
+            if left:
+                pairs, count = _verify_survivors(
+                    entries, ranges, widths, batch, left, words, strip, tables, pairs, count
+                )
+    return pairs, count

@@ -1,0 +1,1 @@
+"""Compiled conditions: typed expressions, monotone formulas over predicates, and their stored form."""

@@ -1,0 +1,1 @@
+"""The kinds of leaves of a formula: ranges and NULL, patterns, elements of arrays."""

@@ -1,0 +1,407 @@
+"""Kernels: functions that numba compiles, and the folder that keeps what it compiled.
+
+`@kernel` is numba's `njit` with the options of this project and a cache of its own, because numba's has three
+properties that a product cannot have: it does not notice that a function called from another file has changed, it
+fails on a damaged file, and it spreads over the source tree, so that it can neither be shipped nor be sent to
+another machine.
+
+Here a file holds one kernel for one signature and one kind of processor. Its name is a digest of everything that
+the machine code depends on: the kernel's module and all modules that it imports, the signature, the versions of
+Python, numba and LLVM, the processor. So a file is right or it is not found; its content carries a checksum. Files
+are written to `folder()`, and read from there and from `shipped_folder()`, which a wheel for one platform brings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import pickle
+import pkgutil
+import platform
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, lru_cache
+from importlib.abc import InspectLoader
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+import llvmlite
+import numba
+from numba import types
+from numba.core import event as numba_events
+from numba.core.caching import _Cache
+from numba.core.compiler import CompileResult
+from numba.core.dispatcher import Dispatcher
+from numba.core.registry import cpu_target
+from numba.core.serialize import dumps
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_PACKAGE = Path(__file__).parent
+SUFFIX = ".kernel"
+"""Of the file of a kernel."""
+_FOLDER_VARIABLE = "TAMIS_KERNELS"
+_DIGEST_BYTES = 32
+_FORMAT = 4
+"""To be increased with every change of this module that changes what is compiled or how it is written."""
+_NOTICE_SECONDS = 1.0
+"""Compiling for longer is announced."""
+BASELINE = {"x86_64": "x86-64-v3"}
+"""By machine, the processor that shipped kernels are compiled for: with AVX2, as all since about 2015 have it."""
+_BASELINE_FEATURES = {"x86-64-v3": ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "sse4.2", "popcnt")}
+_log = logging.getLogger("tamis")
+_Dispatcher: Any = Dispatcher  # numba has no types for all that it has
+_unliteral: Callable[[Any], Any] = types.unliteral
+
+
+@overload
+def kernel(function: F) -> F: ...
+@overload
+def kernel(*, forceinline: bool = ..., inline: str = ...) -> Callable[[F], F]: ...
+def kernel(function: Any = None, **options: Any) -> Any:
+    """Compile a function when it is first called, or take what was compiled before.
+
+    It releases the interpreter's lock while it runs. `forceinline` asks LLVM, `inline="always"` asks numba to put
+    its code in the place of each call.
+    """
+    if function is None:
+        return lambda function: kernel(function, **options)
+    dispatcher: Any = numba.njit(nogil=True, **options)(function)
+    if is_kernel(dispatcher):
+        dispatcher._cache = KernelCache(function)
+        dispatcher.get_call_template = _one_signature(dispatcher.get_call_template)
+    return dispatcher
+
+
+def is_kernel(function: Any) -> bool:
+    """Does numba compile this? Nothing if NUMBA_DISABLE_JIT is set: a kernel is then an ordinary function."""
+    return isinstance(function, _Dispatcher)
+
+
+def _one_signature(get_call_template: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """How a kernel that calls another asks for it, without telling constants from other integers.
+
+    numba would compile the called one once more for each constant that somewhere stands as an argument.
+    """
+    return lambda args, keywords: get_call_template(
+        tuple(_unliteral(each) for each in args),
+        {name: _unliteral(each) for name, each in keywords.items()},
+    )
+
+
+class KernelCache(_Cache):
+    """What was compiled of one kernel, in files; the interface is that of numba's caches."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._name = f"{function.__module__}.{function.__qualname__}"
+        self._given: set[Path] = set()
+
+    @property
+    def cache_path(self) -> str:
+        return str(folder())
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """What was compiled for a signature, None if there is nothing that can be used."""
+        target.refresh()
+        found = (self._load(path, target) for path in self._paths(signature, target.codegen()))
+        return next((each for each in found if each is not None), None)
+
+    def load_new(self, target: Any) -> Iterator[Any]:
+        """What was compiled for any signature and not given before; that for this very processor comes first."""
+        target.refresh()
+        codegen = target.codegen()
+        for path in self._files(codegen):
+            if path in self._given:
+                continue
+            self._given.add(path)
+            found = self._load(path, target)
+            # Kernels that differ in what they close over share all of a file's name but its end.
+            if found is not None and path in self._paths(tuple(found.signature.args), codegen):
+                yield found
+
+    def _load(self, path: Path, target: Any) -> Any:
+        content = _read(path)
+        if content is None:
+            return None
+        try:
+            found = CompileResult._rebuild(target, *pickle.loads(content))  # type: ignore[no-untyped-call]
+        except Exception as error:
+            _log.info("%s cannot be used and is compiled again: %r", path, error)
+            return None
+        _used_modules.add(self._function.__module__)
+        return found
+
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        """Keep what was compiled; without a folder that can be written every process compiles for itself."""
+        place = folder()
+        if place is None or compiled.library.has_dynamic_globals:  # which are addresses in this process
+            return
+        path = place / self._file_name(signature, compiled.codegen.magic_tuple())
+        content = dumps(compiled._reduce())  # type: ignore[no-untyped-call]
+        try:
+            write_whole(path, hashlib.sha256(content).digest() + content)
+            for stale in place.glob(f"{_file_stem(self._name)}@*{SUFFIX}"):
+                if stale.name.split("@")[1].split("-")[0] != self._stamp:
+                    stale.unlink(missing_ok=True)
+        except OSError as error:
+            _log.warning("compiled kernels cannot be kept in %s: %s", place, error)
+
+    def enable(self) -> None:
+        """Nothing: it is always enabled."""
+
+    def disable(self) -> None:
+        """Nothing: it is always enabled."""
+
+    def flush(self) -> None:
+        """Forget all files of this kernel."""
+        for place in folders():
+            for path in place.glob(f"{_file_stem(self._name)}@*{SUFFIX}"):
+                path.unlink(missing_ok=True)
+
+    @property
+    def _stamp(self) -> str:
+        return _stamp(self._function.__module__)
+
+    def _file_name(self, signature: Any, processor: tuple[str, str, str]) -> str:
+        code = self._function.__code__
+        # Kernels that are made by a function differ in what they close over only.
+        closure = [cell.cell_contents for cell in self._function.__closure__ or ()]
+        key = _digest(repr((str(signature), code.co_code, code.co_firstlineno, [repr(each) for each in closure])))
+        return f"{_file_stem(self._name)}@{self._stamp}-{_digest(repr(processor))[:8]}-{key[:16]}{SUFFIX}"
+
+    def _files(self, codegen: Any) -> Iterator[Path]:
+        """The files of any signature, by processor."""
+        for magic in _usable_processors(codegen.magic_tuple()):
+            beginning = f"{_file_stem(self._name)}@{self._stamp}-{_digest(repr(magic))[:8]}"
+            for place in folders():
+                yield from _files_by_beginning(place, _changed_at(place)).get(beginning, ())
+
+    def _paths(self, signature: Any, codegen: Any) -> Iterator[Path]:
+        for processor in _usable_processors(codegen.magic_tuple()):
+            name = self._file_name(signature, processor)
+            yield from (place / name for place in folders())
+
+
+def folder() -> Path | None:
+    """Where compiled kernels are written, None if there is no place for them.
+
+    `TAMIS_KERNELS` names it; by default it is beside the package's byte code, or, where that cannot be written, in
+    the user's folder for caches.
+    """
+    return _writable_folder(os.environ.get(_FOLDER_VARIABLE))
+
+
+@contextmanager
+def use_folder(named: str | None) -> Iterator[Path | None]:
+    """Keep compiled kernels in another folder, here and in processes that are started meanwhile; None: the same.
+
+    Gives the folder, None if it cannot be written. Nothing is announced: whoever calls this is about to compile.
+    """
+    before, announce = os.environ.get(_FOLDER_VARIABLE), compilations.announce
+    compilations.announce = lambda _message: None
+    if named is not None:
+        os.environ[_FOLDER_VARIABLE] = named
+    try:
+        yield folder()
+    finally:
+        compilations.announce = announce
+        if named is not None:
+            del os.environ[_FOLDER_VARIABLE]
+        if before is not None:
+            os.environ[_FOLDER_VARIABLE] = before
+
+
+def shipped_folder() -> Path:
+    """Where a wheel for one platform brings compiled kernels."""
+    return _PACKAGE / "compiled"
+
+
+_used_modules: set[str] = set()
+"""Modules of which a kernel was compiled or loaded in this process."""
+
+
+def is_compiled(module: str) -> bool:
+    """Was a kernel of this module compiled before, here or by another process: will it start in milliseconds?
+
+    It is a good guess, no promise: other signatures than those that were used are still compiled.
+    """
+    if module in _used_modules:
+        return True
+    magic = cpu_target.target_context.codegen().magic_tuple()
+    ends = tuple(f"@{_stamp(module)}-{_digest(repr(each))[:8]}" for each in _usable_processors(magic))
+    return any(
+        beginning.startswith(f"{_file_stem(module)}.") and beginning.endswith(ends)
+        for place in folders()
+        for beginning in _files_by_beginning(place, _changed_at(place))
+    )
+
+
+class CompilationLog(numba_events.Listener):
+    """How many kernels this process compiled, and how long that took; the first second is announced once."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.seconds = 0.0
+        self.announce: Callable[[str], None] = _log.warning
+        self._begun = [0.0]
+        self._announced = False
+
+    def on_start(self, _event: Any) -> None:
+        self._begun.append(time.perf_counter())
+
+    def on_end(self, event: Any) -> None:
+        begun, outermost = self._begun.pop(), len(self._begun) == 1
+        dispatcher = event.data["dispatcher"]
+        if isinstance(dispatcher._cache, KernelCache):
+            self.count += 1
+            _used_modules.add(dispatcher.py_func.__module__)
+        if outermost:
+            self.seconds += time.perf_counter() - begun
+        under_way = 0.0 if outermost else time.perf_counter() - self._begun[1]
+        if not self._announced and self.count and self.seconds + under_way > _NOTICE_SECONDS:
+            self._announced = True
+            place = folder()
+            again = (
+                f"They are kept in {place}, so this happens once; `tamis warm` does it beforehand."
+                if place is not None
+                else "There is no folder to keep them in, so set TAMIS_KERNELS to one that can be written."
+            )
+            self.announce(f"compiling tamis's kernels for this processor, up to a minute. {again}")
+
+
+compilations = CompilationLog()
+numba_events.register("numba:compile", compilations)  # type: ignore[no-untyped-call]
+
+
+def folders() -> tuple[Path, ...]:
+    """Where compiled kernels are read from, in order."""
+    place = folder()
+    return (shipped_folder(),) if place is None else (place, shipped_folder())
+
+
+@cache
+def _writable_folder(named: str | None) -> Path | None:
+    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    places = [_PACKAGE / "__pycache__" / "kernels", user / "tamis" / f"kernels-{_digest(str(_PACKAGE))[:8]}"]
+    for place in [Path(named)] if named else places:
+        try:
+            place.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with tempfile.TemporaryFile(dir=place):
+                return place.absolute()
+        except OSError as error:
+            _log.info("compiled kernels cannot be kept in %s: %s", place, error)
+    return None
+
+
+def _usable_processors(host: tuple[str, str, str]) -> list[tuple[str, str, str]]:
+    """The host, and the baseline if the host has all that it needs; as numba describes processors."""
+    triple, _, features = host
+    baseline = BASELINE.get(platform.machine())
+    if baseline is None or not {f"+{name}" for name in _BASELINE_FEATURES[baseline]} <= set(features.split(",")):
+        return [host]
+    return [host, (triple, baseline, "")]
+
+
+def _changed_at(place: Path) -> int:
+    return place.stat().st_mtime_ns if place.is_dir() else 0
+
+
+@lru_cache(maxsize=2)
+def _files_by_beginning(place: Path, _changed_ns: int) -> dict[str, list[Path]]:
+    """The files of a folder by kernel, stamp and processor; a folder that has not changed is read once."""
+    found: dict[str, list[Path]] = {}
+    for path in place.glob(f"*{SUFFIX}"):
+        found.setdefault(path.name.rpartition("-")[0], []).append(path)
+    return found
+
+
+def _read(path: Path) -> bytes | None:
+    """What was written to a file; None if there is none, or it is damaged."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    digest, content = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
+    if hashlib.sha256(content).digest() == digest:
+        return content
+    _log.info("%s is damaged and is compiled again", path)
+    return None
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that a reader finds all of it or none."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:
+        try:
+            file.write(content)
+            file.close()
+            Path(file.name).replace(path)
+        except OSError:
+            Path(file.name).unlink(missing_ok=True)
+            raise
+
+
+def _file_stem(name: str) -> str:
+    """A kernel's name without what shells and globs take for something else."""
+    return re.sub(r"[^\w.]", "_", name.removeprefix("tamis."))
+
+
+_IMPORT = re.compile(r"^(?:from (tamis[\w.]*) import (\([^)]*\)|[^\n]*)|import (tamis[\w.]*))", re.MULTILINE)
+
+
+@cache
+def _stamp(module: str) -> str:
+    """A digest of a module, of all modules of this package that it imports, and of what compiles it.
+
+    numba builds constants and called kernels into a kernel, wherever they are defined.
+    """
+    reached = {__name__: str(_FORMAT)}  # not its text: a better message here must not cost everybody a minute
+    left = [module]
+    while left:
+        name = left.pop()
+        found = None if name in reached else _digest_and_imports(name)
+        if found is not None:
+            reached[name], imports = found
+            left.extend(imports)
+    versions = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version__)
+    return _digest(repr((versions, sorted(reached.items()))))[:16]
+
+
+@cache
+def _digest_and_imports(module: str) -> tuple[str, tuple[str, ...]] | None:
+    """Of a module of this package; None if there is no such module."""
+    source = _source(module)
+    return None if source is None else (_digest(source), tuple(_imports(source)))
+
+
+def _source(module: str) -> str | None:
+    """The text of a module of this package; None if there is no such module.
+
+    It must not depend on what this process has imported: other processes would know kernels by other names.
+    """
+    path = module.removeprefix("tamis").removeprefix(".").replace(".", "/")
+    for file in (f"{path}.py", f"{path}/__init__.py") if path else ("__init__.py",):
+        try:
+            content = pkgutil.get_data("tamis", file)  # also from a zip
+        except OSError:
+            continue
+        return None if content is None else content.decode()
+    spec = getattr(sys.modules.get(module), "__spec__", None)
+    loader = None if spec is None else spec.loader
+    return loader.get_source(module) if isinstance(loader, InspectLoader) else None
+
+
+def _imports(source: str) -> Iterator[str]:
+    """The modules of this package that a module imports when it is loaded, and names that are no modules."""
+    for package, names, module in _IMPORT.findall(source):
+        yield package or module
+        yield from (f"{package}.{name}" for name in re.findall(r"\w+", names))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

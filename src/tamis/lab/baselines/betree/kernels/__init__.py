@@ -1,0 +1,1 @@
+"""The compiled part of `betree`: nodes, insertion, deletion, matching."""

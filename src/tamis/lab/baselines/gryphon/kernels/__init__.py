@@ -1,0 +1,1 @@
+"""The compiled part of `gryphon`: the matching tree, its updates, matching."""

@@ -1,0 +1,1 @@
+"""The compiled part of `dynamic`: posting lists, hit counters, the interval index, predicates and terms."""

@@ -1,0 +1,1 @@
+"""The compiled part of `dag`: nodes, insertion, deletion, and the filters."""

@@ -1,0 +1,1 @@
+"""Liu et al.: shared evaluation of expensive operators by overlapping subscriptions."""

@@ -1,0 +1,1 @@
+"""T. Banerjee Mishra and S. Sahni: PUBSUB, an attribute structure for each attribute, with buckets (`buckets`)."""

@@ -1,0 +1,1 @@
+"""The compiled part of `rtree`: nodes, updates, bulk loading, point queries."""

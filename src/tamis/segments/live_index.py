@@ -1,0 +1,275 @@
+"""Subscriptions in one index that changes in place, for engines that can: no segments, no memtable, no merges.
+
+Changes and matches take turns, so that a match sees one version. A batch that is matched in several parts sees the
+version of its beginning in all of them: what was added since is left out by its version, and what was removed
+since is kept as an entry, with its formula, until the last reader of an older version is gone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+from weakref import WeakSet
+
+import numpy as np
+import pyarrow as pa
+
+from tamis.arrays import I32, I64, Mask
+from tamis.engines.base import DynamicIndex, Estimating, Matches, Stats
+from tamis.engines.forest import Forest, forest_of
+from tamis.engines.forest.join import join_forests
+from tamis.engines.work_estimate import WorkEstimator
+from tamis.formulas.calls import calls_of
+from tamis.formulas.expression import OperatorCall, Typed
+from tamis.formulas.formula import Formula
+from tamis.formulas.predicates.base import Frame
+from tamis.segments.columns import Columns
+from tamis.segments.memtable import Entry, MemtableEntry, match_entries, verifier_of
+from tamis.segments.pairs import Pairs
+from tamis.segments.records import Subscription
+from tamis.verification.residuals import split_forest, split_formula
+from tamis.verification.verifier import DEFAULT_POLICY, CallPolicy, CallVerifier
+
+_GUESSED_FROM = 1_000
+"""Subscriptions from which the work of events is estimated."""
+
+
+class LiveEntry(NamedTuple):
+    """A subscription in the index, the version that added it, and what decides the operators that it calls."""
+
+    subscription: Subscription
+    added: int
+    rest: Formula | None
+
+
+class LiveState:
+    """One version of a live collection, which it keeps readable for as long as this object lives."""
+
+    __slots__ = ("__weakref__", "_collection", "version")
+
+    def __init__(self, collection: LiveCollection) -> None:
+        self._collection = collection
+        self.version = collection.version
+
+    def match(self, frame: Frame, policy: CallPolicy = DEFAULT_POLICY) -> Pairs:
+        """All pairs; operators are called by that policy."""
+        return self._collection.match(frame, self.version, policy)
+
+    def estimate(self, frame: Frame) -> I64:
+        """The expected work of each row."""
+        return self._collection.estimate(frame)
+
+    def subscriptions(self) -> Iterator[Subscription]:
+        """All subscriptions, as they are now."""
+        return iter(self._collection.subscriptions())
+
+    def users(self, call: OperatorCall) -> int:
+        """How many subscriptions make a call of an operator."""
+        return self._collection.users(call)
+
+
+class LiveCollection:
+    """Subscriptions by id in a dynamic index.
+
+    Attributes:
+        version: Grows with every change.
+        updates: How many subscriptions were added and removed so far.
+        lock: Held while something changes or is matched; the same thread may hold it several times.
+    """
+
+    def __init__(self, index: DynamicIndex, formula_of: Callable[[Subscription], Formula]) -> None:
+        """An empty collection over an empty index; `formula_of` compiles a subscription again."""
+        self.version = 0
+        self.updates = 0
+        self.lock = threading.RLock()
+        self._index = index
+        self._formula_of = formula_of
+        self._entries: dict[int, LiveEntry] = {}
+        self._slots: dict[str, int] = {}
+        self._free: list[int] = []
+        self._attributes: dict[Typed, None] = {}
+        self._readers: WeakSet[LiveState] = WeakSet()
+        self._removed: list[tuple[int, MemtableEntry]] = []  # the version that added it, and the entry
+        self._verifier: CallVerifier | None = None
+        self._guess: tuple[int, WorkEstimator] | None = None
+
+    @property
+    def count(self) -> int:
+        return len(self._entries)
+
+    def newest(self, _rows: int = 1) -> LiveState:
+        with self.lock:
+            state = LiveState(self)
+            self._readers.add(state)
+            return state
+
+    def find(self, id: str) -> Subscription | None:
+        with self.lock:
+            slot = self._slots.get(id)
+            return None if slot is None else self._entries[slot].subscription
+
+    def subscriptions(self) -> list[Subscription]:
+        with self.lock:
+            return [entry.subscription for entry in self._entries.values()]
+
+    def stats(self) -> Stats:
+        """What the index holds, by name and by structure."""
+        with self.lock:
+            counts, sizes = self._index.stats()
+            return Stats({**counts, "subscriptions": self.count, "segments": 0}, sizes)
+
+    def attributes(self) -> list[Typed]:
+        """What the conditions of any subscription so far read."""
+        return list(self._attributes)
+
+    def forests(self) -> list[Forest]:
+        """The formulas of all living subscriptions, compiled again."""
+        return [forest_of([self._formula_of(each) for each in self.subscriptions()])]
+
+    # --- matching ----------------------------------------------------------------------------------------
+
+    def match(self, frame: Frame, version: int, policy: CallPolicy) -> Pairs:
+        """All pairs of the newest version, or of an older one that a `LiveState` keeps readable."""
+        with self.lock:
+            matches = self._index.match(frame)
+            if version < self.version and len(matches.slots):
+                added = np.array([self._entries[slot].added for slot in matches.slots.tolist()])
+                matches = Matches(matches.rows[added <= version], matches.slots[added <= version])
+            if self._verifier is not None:
+                matches = self._verifier.verify(frame, matches, policy)
+            # Slots are used again, so the pairs speak of entries of their own.
+            used, places = np.unique(matches.slots, return_inverse=True)
+            entries = [self._entries[slot] for slot in used.tolist()]
+            order = np.argsort(places, kind="stable")  # as from segments, an event's pairs come by slot
+            groups: list[tuple[Sequence[Entry], Matches]] = [
+                (entries, Matches(matches.rows[order], places[order].astype(np.int32)))
+            ]
+            gone = [entry for added, entry in self._removed if added <= version]
+        if gone:
+            groups.append((gone, match_entries(gone, version, frame, policy)))
+        return Pairs(frame.rows, groups)
+
+    def users(self, call: OperatorCall) -> int:
+        """How many subscriptions make a call of an operator."""
+        with self.lock:
+            rests = [entry.rest for entry in self._entries.values() if entry.rest is not None]
+        return sum(any(call in calls_of(leaf) for leaf in rest.predicates()) for rest in rests)
+
+    def estimate(self, frame: Frame) -> I64:
+        """The expected work of each row: by the index if it can say, and by a sample of the formulas."""
+        with self.lock:
+            if self._guess is None or self.updates - self._guess[0] > self.count // 2:
+                step = -(-self.count // _GUESSED_FROM) or 1
+                some = [entry.subscription for entry in list(self._entries.values())[::step]]
+                self._guess = self.updates, WorkEstimator(forest_of([self._formula_of(each) for each in some]))
+            held = self._guess[1].estimate(frame)
+            return held + self._index.estimate(frame) if isinstance(self._index, Estimating) else held
+
+    # --- changes -----------------------------------------------------------------------------------------
+
+    def append(self, subscription: Subscription, formula: Formula) -> None:
+        """Add a subscription of a new id."""
+        decided, rest = split_formula(formula)
+        self._insert([subscription], [decided], {} if rest is None else {0: rest})
+        self._attributes |= dict.fromkeys(leaf.attribute for leaf in decided.predicates())
+
+    def append_many(self, columns: Columns, forest: Forest, places: I64) -> None:
+        """Add some subscriptions of new ids in one version."""
+        if len(places) < len(columns):
+            columns, forest = columns.take(places), join_forests([(forest, places)])
+        decided, calling = split_forest(forest)
+        rests = {} if calling is None else dict(zip(calling[0].tolist(), calling[1], strict=True))
+        self._insert([columns.subscription(place) for place in range(len(columns))], decided, rests)
+        self._attributes |= dict.fromkeys(axis.attribute for axis in decided.axes)
+
+    def replace(self, subscription: Subscription, formula: Formula) -> None:
+        """Put a subscription in the place of the one with its id, in one version."""
+        with self.lock:
+            old = self._slots[subscription.id]
+            self.append(subscription, formula)  # first, because an engine may refuse it
+            self.version -= 1
+            self._delete([old])
+
+    def remove(self, id: str) -> bool:
+        """Remove a subscription; False if there is none of that id."""
+        with self.lock:
+            if id not in self._slots:
+                return False
+            self._delete([self._slots[id]])
+            return True
+
+    def remove_many(self, ids: pa.LargeStringArray) -> list[str]:
+        """Remove many in one version; returns the ids that are not there."""
+        with self.lock:
+            wanted: list[str] = list(dict.fromkeys(ids.to_pylist()))
+            missing = [id for id in wanted if id not in self._slots]
+            self._delete([self._slots[id] for id in wanted if id in self._slots])
+            return missing
+
+    def existing(self, ids: pa.LargeStringArray) -> Mask:
+        """Which ids are there already, or stand there a second time."""
+        found = np.zeros(len(ids), np.bool_)
+        seen: set[str] = set()
+        for place, id in enumerate(ids.to_pylist()):
+            found[place] = id in self._slots or id in seen
+            seen.add(id)
+        return found
+
+    def maintain(self) -> None:
+        """Nothing gathers that would have to be merged."""
+
+    def merge(self) -> None:
+        """There is one index already."""
+
+    def _insert(
+        self, subscriptions: Sequence[Subscription], formulas: Sequence[Formula], rests: dict[int, Formula]
+    ) -> None:
+        with self.lock:
+            slots, reused = self._new_slots(len(subscriptions))
+            if len(slots) == 1:  # an index may let single ones wait and enter them together
+                self._index.insert(int(slots[0]), formulas[0])
+            else:
+                self._index.insert_many(slots, formulas)
+            del self._free[len(self._free) - reused :]  # not before: a slot of what was refused stays free
+            self.version += 1
+            self.updates += len(subscriptions)
+            for place, (slot, subscription) in enumerate(zip(slots.tolist(), subscriptions, strict=True)):
+                self._entries[slot] = LiveEntry(subscription, self.version, rests.get(place))
+                self._slots[subscription.id] = slot
+            self._after_change(calls=bool(rests))
+
+    def _delete(self, slots: list[int]) -> None:
+        with self.lock:
+            gone = [self._entries[slot] for slot in slots]
+            kept = [
+                (entry.added, MemtableEntry(entry.subscription, self._formula_of(entry.subscription)))
+                for entry in (gone if len(self._readers) else ())
+            ]
+            self._index.delete_many(np.array(slots, np.int32))
+            self.version += 1
+            self.updates += len(slots)
+            for slot, entry in zip(slots, gone, strict=True):
+                del self._entries[slot]
+                if self._slots[entry.subscription.id] == slot:  # else a replacement has the id
+                    del self._slots[entry.subscription.id]
+                self._free.append(slot)
+            for _, each in kept:
+                each.deleted = self.version
+            self._removed += kept
+            self._after_change(calls=any(entry.rest is not None for entry in gone))
+
+    def _new_slots(self, count: int) -> tuple[I32, int]:
+        """Empty slots, and how many of them are the last free ones; each slot so far is in use or free."""
+        reused = min(count, len(self._free))
+        first = len(self._entries) + len(self._free)
+        slots = [*self._free[len(self._free) - reused :], *range(first, first + count - reused)]
+        return np.array(slots, np.int32), reused
+
+    def _after_change(self, *, calls: bool) -> None:
+        if calls:
+            self._verifier = verifier_of(
+                [(slot, entry.rest) for slot, entry in self._entries.items() if entry.rest is not None]
+            )
+        oldest = min((reader.version for reader in self._readers), default=self.version)
+        self._removed = [(added, entry) for added, entry in self._removed if entry.deleted > oldest]

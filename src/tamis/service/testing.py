@@ -1,0 +1,151 @@
+"""Conditions before they are subscribed: what is wrong with them, what they would match, and why."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tamis import reference
+from tamis.errors import ConditionError, EventError, Problem
+from tamis.events.batch import EventBatch
+from tamis.events.event_type import EventType
+from tamis.events.reading import read_json_lines
+from tamis.explain import Explanation, explain
+from tamis.language.condition import Condition, compile_condition
+from tamis.language.lint import SeenAttributes, lint
+from tamis.limits import Limits
+from tamis.matcher import Matcher
+
+_SHOWN = 20
+_MOST_BYTES = 4 << 20
+"""Of recent events, when a condition is checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchCount:
+    """What a condition would have matched.
+
+    Attributes:
+        events: How many were tried.
+        matched: How many of them satisfy it.
+        ids: Of the first of these.
+    """
+
+    events: int
+    matched: int
+    ids: list[str]
+
+
+def problems_of(text: str, problems: Sequence[Problem]) -> list[dict[str, Any]]:
+    """Problems with their places, for JSON."""
+    found = []
+    for each in problems:
+        line, column = each.line_and_column(text)
+        place = {"start": each.start, "end": each.end, "line": line, "column": column}
+        found.append({"message": each.message, **place, "hint": each.hint})
+    return found
+
+
+def findings(
+    text: str, event_type: EventType, limits: Limits, recent: Sequence[bytes] = ()
+) -> list[dict[str, Any]]:
+    """Everything there is to say about a condition, for JSON.
+
+    Args:
+        text: The condition.
+        event_type: What it is about.
+        limits: Of conditions.
+        recent: The last events as JSON texts, to find misspelt attributes of schemaless ones.
+    """
+    try:
+        compile_condition(text, event_type, limits)
+    except ConditionError as error:
+        return [{"severity": "error", "code": "syntax", **each} for each in problems_of(text, error.problems)]
+    seen = SeenAttributes.of(read_json_lines(_few(recent), event_type)) if recent else None
+    return [
+        {**each.to_dict(), "start": _offset(text, each.line, each.column), "end": len(text)}
+        for each in lint(text, event_type, limits=limits, seen=seen)
+    ]
+
+
+def _few(recent: Sequence[bytes]) -> bytes:
+    """As many of the events as are read in no time, as JSON lines."""
+    ends = itertools.accumulate(map(len, recent))
+    return b"\n".join(line for line, end in zip(recent, ends, strict=True) if end <= _MOST_BYTES)
+
+
+def _offset(text: str, line: int, column: int) -> int:
+    before = text.split("\n")[: line - 1]
+    return sum(len(each) + 1 for each in before) + column - 1
+
+
+def count_matches(
+    text: str, event_type: EventType, limits: Limits, events: Sequence[tuple[str, bytes]]
+) -> MatchCount:
+    """How many of some events, given as id and JSON text, a condition matches.
+
+    Raises:
+        ConditionError: The condition is refused.
+    """
+    condition = compile_condition(text, event_type, limits)
+    ids, tried = [], 0
+    block = b"\n".join(value for _, value in events)
+    if block:
+        for batch in read_json_lines(block, event_type):
+            tried += batch.rows
+            ids += _matching(condition, batch)
+    names = [events[row][0] for row in ids]
+    return MatchCount(tried, len(names), names[:_SHOWN])
+
+
+def _matching(condition: Condition, batch: EventBatch) -> list[int]:
+    """The lines, counted from 0, of the events that satisfy it."""
+    numbers = batch.ids.to_pylist()
+    return [int(numbers[row]) for row in reference.matches(condition, batch)]
+
+
+def match_event(
+    event: Any, event_type: EventType, limits: Limits, conditions: Sequence[tuple[str, str]]
+) -> list[str]:
+    """The ids of the conditions, given as id and text, that an event satisfies, in their order.
+
+    Raises:
+        EventError: That is no event.
+    """
+    matcher = Matcher(event_type, limits=limits)
+    matcher.add_many(conditions)
+    found = {*matcher.match_batch(batch_of_one(event, event_type))["subscription_id"].to_pylist()}
+    return [id for id, _ in conditions if id in found]
+
+
+def explain_event(
+    text: str, event_type: EventType, limits: Limits, event: Any, *, subscription_id: str | None = None
+) -> Explanation:
+    """Why an event satisfies a condition, or why not.
+
+    Raises:
+        ConditionError: The condition is refused.
+        EventError: That is no event.
+    """
+    condition = compile_condition(text, event_type, limits)
+    return explain(condition, batch_of_one(event, event_type), subscription_id=subscription_id)
+
+
+def batch_of_one(event: Any, event_type: EventType) -> EventBatch:
+    """One event, read as the stream reads it.
+
+    Raises:
+        EventError: That is none.
+    """
+    if not isinstance(event, dict):
+        msg = f"expected an event, an object, found {event!r}"
+        raise EventError(msg)
+    reading = read_json_lines(json.dumps(event).encode(), event_type)
+    batches = list(reading)
+    if not batches:
+        msg = f"expected an event, found {'; '.join(each.reason for each in reading.dead_letters)}"
+        raise EventError(msg)
+    return batches[0]

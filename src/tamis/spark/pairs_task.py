@@ -1,0 +1,70 @@
+"""The task of `tamis.spark.match`, which runs in Spark's Python workers: events in, pairs out, as Arrow batches.
+
+A worker reads nothing but the snapshot that its task refers to, and the operators that its conditions call, and
+writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from tamis.arrays import I32
+from tamis.events.batch import EventBatch
+from tamis.matcher import Matcher
+from tamis.schedule.scheduler import Schedule
+from tamis.spark.event_tables import event_rows, regroup, tables_by_shard
+from tamis.spark.snapshot_ref import SnapshotRef
+
+
+@dataclass(frozen=True, slots=True)
+class PairsTask:
+    """Finds the pairs of events that are columns.
+
+    Attributes:
+        shards: The subscriptions of each shard.
+        event_type: Its name.
+        event_id: The column that names an event.
+        keep: Columns of events to carry along.
+        grouped: One row an event, with the ids of its subscriptions as an array, instead of one row a pair.
+        schedule: The order in which the events of a batch are matched.
+        is_routed: Do events come from a `RouteTask`?
+    """
+
+    shards: tuple[SnapshotRef, ...]
+    event_type: str
+    event_id: str
+    keep: tuple[str, ...] = ()
+    grouped: bool = False
+    schedule: Schedule = "arrival"
+    is_routed: bool = False
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """What Spark calls for a partition."""
+        for several in regroup(batches):
+            for ref, given in tables_by_shard(self.shards, several):
+                events = event_rows(given) if self.is_routed else given
+                yield from self._pairs(ref.matchers()[self.event_type], events)
+
+    def _pairs(self, matcher: Matcher, events: pa.Table) -> Iterator[pa.RecordBatch]:
+        carried = events.select(list(dict.fromkeys((self.event_id, *self.keep)))).combine_chunks()
+        for part in matcher.match_rows(EventBatch.of(events, matcher.event_type), self.schedule):
+            rows, ids, _ = part.pairs.columns()
+            if self.grouped:
+                at, ids = part.rows, _ids_by_row(rows, ids, len(part.rows))
+            else:
+                at = part.rows[rows]
+            taken = carried.take(pa.array(at))
+            columns = [taken[self.event_id], ids, *(taken[name] for name in self.keep)]
+            table = pa.Table.from_arrays(columns, ["event_id", "subscription_id", *self.keep])
+            yield from table.combine_chunks().to_batches()
+
+
+def _ids_by_row(rows: I32, ids: pa.StringArray, count: int) -> pa.ListArray:
+    """The ids of each row as a list."""
+    ends = np.zeros(count + 1, np.int32)
+    np.cumsum(np.bincount(rows, minlength=count), out=ends[1:])
+    return pa.ListArray.from_arrays(pa.array(ends), ids.take(pa.array(np.argsort(rows, kind="stable"))))

@@ -1,0 +1,88 @@
+"""Routing of events to shards: an event goes only where an entry of the routing table matches it.
+
+A task reads events exactly as the task that matches them, looks them up in the routing table, and gives a row for
+each visit. Dead letters go to the first shard, which reports them. A row of its own counts the events of each
+table, since an event without a visit leaves no other trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from tamis.arrays import I64, Bools
+from tamis.events.batch import EventBatch
+from tamis.events.dead_letters import DeadLetter
+from tamis.routing.entries import shards_of
+from tamis.segments.pairs import Pairs
+from tamis.spark.event_reading import Reading
+from tamis.spark.event_tables import COUNTED, SHARD, regroup
+from tamis.spark.snapshot_ref import SnapshotRef
+
+
+@dataclass(frozen=True, slots=True)
+class RouteTask:
+    """Sends events to the shards that may have something for them.
+
+    Attributes:
+        routes: The routing table.
+        reading: How events are read; None if attributes are columns of one type, and there are no dead letters.
+        event_type: The name of that type.
+        keeps_all: Does an event go to the first shard if no entry matches it?
+    """
+
+    routes: SnapshotRef
+    reading: Reading | None = None
+    event_type: str = ""
+    keeps_all: bool = False
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """What Spark calls for a partition."""
+        for table in regroup(batches):
+            rows, shards = self._visits(table)
+            visits = table.take(pa.array(rows))
+            visits = visits.append_column(SHARD, pa.array(shards.astype(np.int32)))
+            visits = visits.append_column(COUNTED, pa.nulls(len(rows), pa.int64()))
+            counted = pa.concat_tables([visits, _count_row(visits.schema, table.num_rows)])
+            yield from counted.combine_chunks().to_batches()
+
+    def _visits(self, table: pa.Table) -> tuple[I64, I64]:
+        """Rows and the shards that they visit, each pair once, in the order of the rows.
+
+        A pair is one number meanwhile, the row above 32 bits of the shard, so that one sort finds duplicates.
+        """
+        matchers = self.routes.matchers()
+        first = np.ones(table.num_rows, np.bool_)
+        visits = [np.empty(0, np.int64)]
+        if self.reading is None:
+            matcher = matchers[self.event_type]
+            found = matcher.match_pairs(EventBatch.of(table, matcher.event_type))
+            visits.append(_pairs(found, np.arange(table.num_rows), ~first))
+            first &= self.keeps_all
+        else:
+            dead: list[DeadLetter] = []
+            for read in self.reading.read(matchers, table, dead):
+                _, good = self.reading.check_events(read, self.reading.originals(table), dead)
+                first[read.rows[good]] = self.keeps_all
+                visits.append(_pairs(read.matcher.match_pairs(read.batch), read.rows, ~good))
+        both = np.unique(np.concatenate(visits))
+        first[both >> 32] = False
+        every = np.sort(np.concatenate([both, np.flatnonzero(first) << 32]))
+        return every >> 32, every & 0xFFFFFFFF
+
+
+def _pairs(found: Pairs, rows: I64, left_out: Bools) -> I64:
+    """Rows and shards of the matches, as `row << 32 | shard`."""
+    at, ids, _ = found.columns()
+    kept = ~left_out[at]
+    return rows[at[kept]] << 32 | shards_of(ids)[kept]
+
+
+def _count_row(schema: pa.Schema, events: int) -> pa.Table:
+    """A row that counts events."""
+    values = {name: pa.nulls(1, schema.field(name).type) for name in schema.names}
+    values[SHARD], values[COUNTED] = pa.array([0], pa.int32()), pa.array([events], pa.int64())
+    return pa.table([values[name] for name in schema.names], schema=schema)

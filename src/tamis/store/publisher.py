@@ -1,0 +1,175 @@
+"""Publishes a store as a snapshot, incrementally.
+
+Every version of the snapshot records which version of which store it holds, and holds exactly that. So the next
+`sync` completes one that was interrupted: it applies what has changed since the version that was published.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.errors import SnapshotError
+from tamis.store.database import StoreError
+from tamis.store.store import Store
+from tamis.store.tables import ACTIVE
+from tamis.store.view import StoreView
+
+if TYPE_CHECKING:
+    from tamis.matcher import Refusal
+    from tamis.matchers import Matchers
+
+_SEGMENT_ROWS = 1_000_000
+"""Subscriptions added together: they become one segment, and fewer segments match faster."""
+_COLUMNS = ("id", "condition", "priority", "owner", "revision", "label")
+
+
+@dataclass(frozen=True, slots=True)
+class PublishResult:
+    """What `Publisher.sync` did.
+
+    Attributes:
+        snapshot_version: The newest version of the snapshot.
+        store_version: The version of the store that it holds.
+        changed: Was it published just now?
+        added: How many subscriptions went into it, replaced ones included.
+        removed: How many went out of it, replaced ones included.
+        subscriptions: How many it holds.
+        refusals: Subscriptions of the store that the matcher refuses; a store of the same version of tamis has
+            none.
+    """
+
+    snapshot_version: int
+    store_version: int
+    changed: bool
+    added: int
+    removed: int
+    subscriptions: int
+    refusals: list[Refusal]
+
+
+class Publisher:
+    """Keeps the snapshot under a URL up to date with a store; one process at a time may."""
+
+    def __init__(self, store: Store, url: str | os.PathLike[str]) -> None:
+        self.store = store
+        self.url = os.fspath(url)
+        self._matchers: Matchers | None = None
+
+    def sync(self) -> PublishResult:
+        """Expire what is due, and publish what has changed since the newest version of the snapshot.
+
+        Raises:
+            StoreError: The snapshot is that of another store, or of a later version of this one.
+            SnapshotError: Another process published meanwhile, or the URL cannot be written.
+        """
+        self.store.expire()
+        try:
+            return self._publish_changes()
+        except BaseException:
+            self._matchers = None  # they may be half changed: the next call starts from what is published
+            raise
+
+    def _publish_changes(self) -> PublishResult:
+        matchers = self._matchers = self._open_matchers() if self._matchers is None else self._matchers
+        held = self._held_version(matchers)
+        refusals: list[Refusal] = []
+        with self.store.view() as view:
+            if matchers.version is not None and held is not None and held == view.version:
+                return PublishResult(matchers.version, held, False, 0, 0, len(matchers), refusals)
+            if held is not None and held > view.version:
+                msg = (
+                    f"{self.url}: holds version {held} of the store {self.store.url}, which has {view.version} "
+                    "only; was it restored from a copy? Publish under another URL"
+                )
+                raise StoreError(msg)
+            before = len(matchers)
+            if held is None or held < view.trimmed:
+                removed = before
+                _build(matchers, view, refusals)
+            else:
+                removed = _update(matchers, view, held, refusals)
+            version, refused = view.version, view.count(states=(ACTIVE,)) - len(matchers)
+        source = {"id": self.store.identity, "version": version, "refused": refused}
+        manifest = matchers.publish(self.url, extra={"store": source})
+        added = len(matchers) - before + removed
+        return PublishResult(manifest.version, version, True, added, removed, len(matchers), refusals)
+
+    def _open_matchers(self) -> Matchers:
+        from tamis.matchers import Matchers
+
+        try:
+            return Matchers.open(self.url, limits=self.store.limits)
+        except SnapshotError as error:
+            if error.kind != "missing":
+                raise
+            return Matchers(limits=self.store.limits)
+
+    def _held_version(self, matchers: Matchers) -> int | None:
+        """The version of the store that the snapshot holds, None if there is no snapshot."""
+        if matchers.version is None:
+            return None
+        source = matchers.extra.get("store")
+        if not isinstance(source, Mapping) or source.get("id") != self.store.identity:
+            found = "was not published from a store" if source is None else "is that of another store"
+            msg = f"{self.url}: version {matchers.version} {found}; publish {self.store.url} under another URL"
+            raise StoreError(msg)
+        return int(source["version"])
+
+
+def _build(matchers: Matchers, view: StoreView, refusals: list[Refusal]) -> None:
+    """Load all subscriptions of the store, whatever the matchers held before."""
+    for name in [*matchers]:
+        matchers.drop(name)
+    for name, event_type in view.event_types().items():
+        matchers.declare(event_type)
+        _add(matchers, name, view.matchable(name), refusals)
+
+
+def _update(matchers: Matchers, view: StoreView, held: int, refusals: list[Refusal]) -> int:
+    """Apply the changes since version `held` of the store; gives how many subscriptions were removed."""
+    types = view.event_types()
+    before = {name: len(matchers[name]) for name in matchers}
+    changed = view.changed_event_types(held)
+    for name in changed:
+        if name in matchers and name not in types:
+            matchers.drop(name)
+    redeclared = [
+        name
+        for name in changed
+        if name in types and (name not in matchers or matchers[name].event_type != types[name])
+    ]
+    removed = sum(before[name] for name in before if name in redeclared or name not in matchers)
+    for name in redeclared:
+        matchers.declare(types[name])
+        _add(matchers, name, view.matchable(name), refusals)
+    ids, wanted = view.changed_subscriptions(held)
+    for name in matchers:
+        if name not in redeclared:
+            removed += len(ids) - len(matchers[name].remove_many(ids))
+            _add(matchers, name, wanted.filter(pc.field("event_type") == name).to_batches(), refusals)
+    return removed
+
+
+def _add(matchers: Matchers, name: str, batches: Iterable[pa.RecordBatch], refusals: list[Refusal]) -> None:
+    for table in _tables(batches):
+        refusals += matchers[name].add_many(table.select(_COLUMNS))
+
+
+def _tables(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """The batches, gathered into few tables."""
+    waiting: list[Any] = []
+    rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        if rows >= _SEGMENT_ROWS:
+            yield pa.Table.from_batches(waiting)
+            waiting, rows = [], 0
+    if rows:
+        yield pa.Table.from_batches(waiting)

@@ -1,0 +1,251 @@
+"""Streams that are killed over and over, while subscriptions change: no pair is lost, and none comes twice.
+
+`tests/spark/killing.py` is the program that is killed: at named points of its code, and from outside at any
+moment: the whole tree, the driver alone, Java alone, a Python worker or the process that makes workers. In the end
+every event is compared with the subscriptions of the version that its batch was matched with, by the reference.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tamis.snapshot import Snapshots
+from tamis.store import Store
+from tests.campaigns.outcome import Outcome
+from tests.campaigns.processes import Process, kill, session
+from tests.spark.accounting import (
+    Accountant,
+    Recorded,
+    files_of_batches,
+    numbered,
+    query_id,
+    recorded_in_database,
+    recorded_in_files,
+    settle,
+)
+from tests.spark.killing import POINTS, QUERIES, Life, change, condition
+
+ROOT = Path(__file__).resolve().parents[2]
+TREE, DRIVER, JAVA, WORKER, DAEMON = "whole tree", "driver alone", "Java alone", "Python worker", "Python daemon"
+OUTSIDE = (TREE, DRIVER, JAVA)
+"""What is killed from outside, at any moment, and ends a life."""
+SURVIVED = (WORKER, DAEMON)
+"""What is killed from outside, at any moment, and does not."""
+_LIFE_SECONDS = 600
+_EVENTS = 60
+_OFTEN = {"while publishing": 60, "while the store commits": 40}
+"""Points that a life comes to more often than to others, and how often to let it."""
+_ATTEMPTS = 5
+
+
+class Campaign:
+    """Lives and deaths in one folder.
+
+    Attributes:
+        lives: Drivers that were started.
+        kills: What was killed from outside, and how often.
+    """
+
+    def __init__(self, folder: Path, store: Store, seed: int, *, haste: int = 1) -> None:
+        """Begin with some subscriptions.
+
+        Args:
+            folder: Empty.
+            store: Of subscriptions, in the folder.
+            seed: Of everything that is random.
+            haste: How many times earlier lives end.
+        """
+        self.folder = folder
+        self.store = store
+        self.chance = random.Random(seed)
+        self.haste = haste
+        self.lives = 0
+        self.kills: Counter[str] = Counter()
+        self._files = 0
+        for name in ("in", "marks", "aside", "scratch", "logs"):
+            (folder / name).mkdir()
+        store.add_many([{"id": f"s{number}", "condition": condition(self.chance)} for number in range(40)])
+
+    def live(self, kind: str | None, worker_kills: int) -> bool:
+        """One life of the driver; tells whether it was killed as it should have been."""
+        most = max(2, _OFTEN.get(kind or "", 8) // self.haste)
+        hits = self.chance.randint(1 if kind in _OFTEN else 2, most)
+        self.supply(hits + 10 // self.haste)
+        self.lives += 1
+        own = kind if kind in POINTS else None
+        life = Life(str(self.folder), self.lives, self.chance.randrange(1 << 30), own, hits, worker_kills)
+        log = self.folder / "logs" / f"{self.lives:04d}"
+        path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "tests.spark.killing", life.to_json()],
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                env={**os.environ, "PYTHONPATH": path},
+            )
+        killed = False
+        try:
+            if kind in (*OUTSIDE, *SURVIVED):
+                killed = self._kill_at_any_moment(process, kind)
+            self._change_until_it_ends(process)
+            if killed and kind == DRIVER:
+                self._change_until(lambda: not session(process.pid), process, "Java outlives its driver")
+        finally:
+            _end_session(process)
+        said = log.read_text(errors="replace")[-5_000:]
+        if killed and kind == JAVA:
+            assert process.returncode > 0, f"a driver without Java ended with {process.returncode}: {said}"
+        elif killed and kind in OUTSIDE:
+            assert process.returncode == -signal.SIGKILL, said
+        else:
+            died = process.returncode == -signal.SIGKILL
+            assert died or process.returncode == 0, f"life {self.lives} ended with {process.returncode}: {said}"
+            assert (self.folder / "marks" / f"{self.lives:04d} ended").exists() != died, said
+            killed = killed or died
+        log.unlink()
+        return killed
+
+    def supply(self, waiting: int, in_all: int = 0) -> None:
+        """See to it that so many files wait for each query, and that there are so many in all."""
+        while self._files < max(max(self._committed()) + waiting, in_all):
+            lines = [json.dumps(self._event(f"{self._files}-{number}")) for number in range(_EVENTS)]
+            aside = self.folder / "aside" / f"{self._files:06d}.jsonl"
+            aside.write_text("\n".join(lines) + "\n")
+            aside.rename(self.folder / "in" / aside.name)
+            self._files += 1
+
+    def killed(self) -> Counter[str]:
+        """What was killed, from inside and outside, and how often."""
+        names = [path.name.split(" ", 1)[1] for path in (self.folder / "marks").iterdir()]
+        inside = (WORKER if name.startswith("worker") else name.removeprefix("driver ") for name in names)
+        return self.kills + Counter(name for name in inside if name != "ended")
+
+    def _event(self, id: str) -> dict[str, object]:
+        chance = self.chance
+        text = chance.choice([None, str(chance.randrange(100))])
+        return {"id": id, "a": chance.randrange(100), "b": chance.choice("xyz"), "c": text}
+
+    def _committed(self) -> list[int]:
+        """How many batches of each query Spark has committed."""
+        folders = [self.folder / "checkpoints" / name / "commits" for name in QUERIES]
+        return [len(numbered(folder)) if folder.exists() else 0 for folder in folders]
+
+    def _kill_at_any_moment(self, process: subprocess.Popen[bytes], kind: str) -> bool:
+        """Wait for a batch to be committed, then some time, and kill; was there something to kill?"""
+        before = self._committed()
+        self._change_until(lambda: self._committed() != before, process, "no batch was committed")
+        self._change_for(process, self.chance.uniform(0, 3 / self.haste))
+        if process.poll() is not None:
+            return False
+        found = [each.pid for each in session(process.pid) if _is_meant(kind, each, process.pid)]
+        if kind in SURVIVED:
+            found = self.chance.sample(found, min(1, len(found)))
+        for pid in found:
+            kill(pid)
+        self.kills[kind] += bool(found)
+        return bool(found)
+
+    def _change_until_it_ends(self, process: subprocess.Popen[bytes]) -> None:
+        self._change_until(lambda: process.poll() is not None, process, "the driver does not come to an end")
+
+    def _change_until(self, is_so: Callable[[], bool], process: subprocess.Popen[bytes], why: str) -> None:
+        """Change subscriptions until something is so, or the driver has ended."""
+        deadline = time.monotonic() + _LIFE_SECONDS
+        while not is_so() and (process.poll() is None or why.startswith("Java")):
+            assert time.monotonic() < deadline, why
+            self._change_for(process, 0.1)
+
+    def _change_for(self, process: subprocess.Popen[bytes], seconds: float) -> None:
+        change(self.store, self.chance)
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return
+
+
+def _is_meant(kind: str, process: Process, driver: int) -> bool:
+    """Is a process of a driver's session what is to be killed?"""
+    if kind in (TREE, DRIVER):
+        return kind == TREE or process.pid == driver
+    if kind == JAVA:
+        return process.name == "java"
+    is_python = process.pid != driver and "pyspark.daemon" in process.command
+    return is_python and (process.parent_name == "java") == (kind == DAEMON)
+
+
+def _end_session(process: subprocess.Popen[bytes]) -> None:
+    """Kill what is left of the processes of a driver; its Python workers form groups of their own."""
+    deadline = time.monotonic() + 60
+    while living := session(process.pid):
+        assert time.monotonic() < deadline, f"processes {living} do not end"
+        for each in living:
+            kill(each.pid)
+        process.poll()
+    process.wait(60)
+
+
+def books(folder: Path, store: Store) -> Iterator[tuple[Path, Recorded, Accountant]]:
+    """Of each query: its checkpoint, what its sink has, and who knows what it should have."""
+    for name in QUERIES:
+        checkpoint = folder / "checkpoints" / name
+        query = query_id(checkpoint)
+        recorded = (
+            recorded_in_files(folder / "parquet", query)
+            if name == "parquet"
+            else recorded_in_database(folder / "sql.db", query)
+        )
+        yield checkpoint, recorded, Accountant(store, checkpoint / "tamis" / "snapshot")
+
+
+def run(outcome: Outcome, folder: Path, *, kills: int, batches: int = 200, haste: int = 1) -> None:
+    """Kill streams so many times, each kind at least once, and compare every pair.
+
+    Args:
+        outcome: What becomes of it.
+        folder: Empty.
+        kills: In all, about half of them of Python workers.
+        batches: At least so many in all.
+        haste: How many times earlier lives end.
+    """
+    kinds = [*POINTS, *OUTSIDE]
+    if kills > len(kinds):  # else the last life has them
+        kinds += SURVIVED
+    with Store.open(folder / "subscriptions.db") as store:
+        campaign = Campaign(folder, store, outcome.seed, haste=haste)
+        number = 0
+        while (number < len(kinds) or campaign.killed().total() < kills) and not outcome.stop.is_set():
+            kind = kinds[number % len(kinds)]
+            attempts = 0
+            while not campaign.live(kind, worker_kills=1 if haste > 1 else 2):
+                attempts += 1
+                assert attempts < _ATTEMPTS, f"the driver does not come to this: {kind}"
+            number += 1
+            outcome.say(f"life {campaign.lives}, {campaign.killed().total()} of {kills} kills: {kind}")
+        if not outcome.stop.is_set():
+            campaign.supply(0, batches // len(QUERIES))
+        last = None if DAEMON in campaign.killed() or outcome.stop.is_set() else DAEMON
+        while campaign.live(last, worker_kills=2) != (last is not None):
+            campaign.supply(10)  # it came to its end before it could be killed
+        outcome.figures |= {
+            "lives": campaign.lives,
+            "kills": campaign.killed().total(),
+            "kills by kind": dict(sorted(campaign.killed().items())),
+        }
+        figures: Counter[str] = Counter()
+        for checkpoint, recorded, accountant in books(folder, store):
+            figures += settle(checkpoint, recorded, accountant)
+            read = [path for files in files_of_batches(checkpoint).values() for path in files]
+            assert sorted(read) == sorted((folder / "in").iterdir()), "a file was not read, or read twice"
+            pins = [*Snapshots(checkpoint / "tamis" / "snapshot").pins()]
+            assert pins == [f"{query_id(checkpoint)}/{max(recorded.versions)}"], f"pins that are left: {pins}"
+        outcome.figures |= {**figures, "pairs lost": 0, "pairs twice": 0}

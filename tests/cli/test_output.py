@@ -1,0 +1,112 @@
+"""Output of commands: JSON lines, tables, and errors as messages."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+import typer
+
+from tamis.cli.output import (
+    JsonLines,
+    Screen,
+    as_json,
+    count_text,
+    fail,
+    needs_extra,
+    open_output,
+    print_table,
+    reported_errors,
+    steps,
+    visible,
+)
+from tamis.errors import TamisError
+
+
+def test_json_is_utf8_in_every_locale() -> None:
+    assert as_json({"a": "é\ud800"}) == b'{"a": "\xc3\xa9\\ud800"}'
+
+
+def test_json_lines_go_to_a_file_or_to_standard_output(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    file = tmp_path / "out.jsonl"
+    for path in (str(file), "-", None):
+        with open_output(path) as lines:
+            lines.write([1])
+    assert file.read_bytes() == b"[1]\n"
+    assert capfdbinary.readouterr().out == b"[1]\n[1]\n"
+
+
+def test_a_reader_that_closes_the_pipe_ends_the_output() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as file:
+        lines = JsonLines(file)
+        lines.write(1)
+        assert lines.closed
+        lines.write(2)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [("a\x1b[1m", "a\\x1b[1m"), ("\u202eb", "\\u202eb"), ("tab\t\n", "tab\t\n")]
+)
+def test_control_characters_are_escaped(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, "0 events"), (1, "1 event"), (2_000, "2,000 events")])
+def test_counts(number: int, text: str) -> None:
+    assert count_text(number, "event") == text
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (TamisError("wrong"), "tamis: error: wrong\n"),
+        (FileNotFoundError(2, "No such file or directory", "x"), "tamis: error: x: No such file or directory\n"),
+        (OSError("disk"), "tamis: error: disk\n"),
+    ],
+)
+def test_errors_that_a_user_can_cause_are_messages(
+    error: Exception, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(typer.Exit) as caught, reported_errors():
+        raise error
+    assert (caught.value.exit_code, capsys.readouterr().err) == (2, message)
+    with pytest.raises(typer.Exit):
+        fail("again")
+
+
+def test_tables_align_numbers_right(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("name", "count"), [("a", "5"), ("long name", "1,000")])
+    assert capsys.readouterr().out.splitlines() == [
+        "  name       count",
+        "  a              5",
+        "  long name  1,000",
+    ]
+
+
+def test_steps_draw_nothing_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with steps(shown=True) as step:
+        step("working")
+    assert capsys.readouterr().err == ""
+
+
+def test_lines_are_not_wrapped_in_a_pipe() -> None:
+    screen = Screen()
+    screen.file = io.StringIO()
+    screen.say("x" * 500)
+    assert screen.file.getvalue() == "x" * 500 + "\n"
+
+
+def test_a_package_that_is_not_installed_is_named_with_what_installs_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(typer.Exit) as ended, needs_extra("service"):
+        import no_such_package  # type: ignore[import-not-found]  # noqa: F401
+    assert ended.value.exit_code == 2
+    said = 'tamis: error: this needs no_such_package, which is not installed: pip install "tamis[service]"\n'
+    assert capsys.readouterr().err == said

@@ -1,0 +1,65 @@
+"""The filter of a broker finds local subscriptions and neighbours; entries are kept in three forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tamis.events import EventBatch
+from tamis.frames import BatchFrame
+from tamis.lab.bittner.network.filtering import BrokerFilter, NonLocalEntries
+from tamis.lab.bittner.network.settings import EngineName, NetworkSettings
+from tamis.lab.bittner.selectivity_table import SelectivityTable
+from tests.routing.drawing import EVENTS, formula_of
+
+FRAME = BatchFrame(EventBatch.of([{"a": 1, "b": 1}, {"a": 2}, {"b": 1}, {}], EVENTS))
+
+
+def settings(engine: EngineName = "hits", **others: Any) -> NetworkSettings:
+    return NetworkSettings(EVENTS, SelectivityTable(), None, engine=engine, **others)
+
+
+@pytest.mark.parametrize("shortcut", [True, False])
+@pytest.mark.parametrize("engine", ["hits", "counting"])
+def test_rows_of_local_subscriptions_and_of_neighbours(engine: EngineName, shortcut: bool) -> None:
+    filter_ = BrokerFilter(settings(engine, shortcut=shortcut), (4, 7))
+    filter_.insert("local", formula_of("a = 1 OR b = 1"), None)
+    filter_.insert("first", formula_of("a = 2"), 7)
+    filter_.insert("second", formula_of("a < 3"), 7)
+    result = filter_.match(FRAME)
+    assert (sorted(result.rows.tolist()), set(result.ids)) == ([0, 2], {"local"})
+    assert {neighbour: rows.tolist() for neighbour, rows in result.forwards.items()} == {7: [0, 1]}
+    filter_.replace({"first": formula_of("b = 1")})
+    filter_.delete("second")
+    assert filter_.match(FRAME).forwards[7].tolist() == [0, 2]
+    assert filter_.changes == 5
+
+
+def test_a_slot_is_used_again() -> None:
+    filter_ = BrokerFilter(settings(), (4,))
+    filter_.insert("old", formula_of("a = 1"), 4)
+    filter_.delete("old")
+    filter_.insert("new", formula_of("a = 2"), None)
+    result = filter_.match(FRAME)
+    assert (result.rows.tolist(), result.ids, result.forwards) == ([1], ["new"], {})
+
+
+@pytest.mark.parametrize(
+    ("form", "entries", "covered"),
+    [({}, 2, 0.0), ({"conjunctive": True}, 3, 0.0), ({"covering": True}, 2, 1 / 3)],
+    ids=["as received", "conjunctions", "uncovered conjunctions"],
+)
+def test_entries_in_three_forms(form: dict[str, Any], entries: int, covered: float) -> None:
+    given = settings(**form)
+    filter_ = BrokerFilter(given, (4,))
+    table = NonLocalEntries(given, filter_)
+    table.register("wide", formula_of("a < 3"), 4, 1)
+    table.register("either", formula_of("a = 1 AND b = 1 OR b = 2"), 4, 1)
+    assert len(table.pruner) == entries
+    assert table.covered_share == pytest.approx(covered)
+    assert filter_.match(FRAME).forwards[4].tolist() == [0, 1]
+    table.deregister("wide")
+    assert filter_.match(FRAME).forwards[4].tolist() == [0]
+    table.deregister("either")
+    assert len(table.pruner) == 0

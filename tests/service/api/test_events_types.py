@@ -1,0 +1,136 @@
+"""Event types, whose changes show what they refuse before they are made; and advertisements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.service.api.running import Running, Tenant, problem
+from tests.service.api.test_subscriptions import subscribe
+
+ORDER = {"attributes": {"price": "int", "brand": "string"}}
+CHANGED = {"attributes": {"price": "string", "brand": "string"}}
+
+
+def declare(client: httpx2.Client, described: dict[str, Any], **params: str) -> dict[str, Any]:
+    answer = client.put("/v1/event-types/order", json=described, params=params)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def test_a_declared_type_is_there(tenant: Tenant) -> None:
+    said = declare(tenant.admin, ORDER)
+    assert said["refused"] == []
+    assert said["event_type"]["name"] == "order"
+    assert tenant.subscribe.get("/v1/event-types/order").json() == said
+    names = [each["name"] for each in tenant.subscribe.get("/v1/event-types").json()["items"]]
+    assert names == ["event", "order"]
+
+
+def test_others_have_none_of_it(served: Running, tenant: Tenant) -> None:
+    declare(tenant.admin, ORDER)
+    other = served.tenant()
+    problem(other.subscribe.get("/v1/event-types/order"), 404, "not-found")
+    assert [each["name"] for each in other.subscribe.get("/v1/event-types").json()["items"]] == ["event"]
+
+
+def test_a_change_shows_what_it_would_refuse_and_then_refuses_it(tenant: Tenant) -> None:
+    declare(tenant.admin, ORDER)
+    subscribe(tenant.subscribe, "price < 300", id="broken", event_type="order")
+    subscribe(tenant.subscribe, "brand = 'x'", id="fine", event_type="order")
+    tried = declare(tenant.admin, CHANGED, dry_run="true")
+    assert [each["id"] for each in tried["refused"]] == ["broken"]
+    assert tried["refused"][0]["problems"][0]["line"] == 1
+    assert tenant.subscribe.get("/v1/event-types/order").json()["event_type"]["attributes"]["price"] == "int"
+    assert tenant.subscribe.get("/v1/subscriptions/broken").json()["refusal"] is None
+    assert declare(tenant.admin, CHANGED)["refused"] == tried["refused"]
+    assert tenant.subscribe.get("/v1/event-types/order").json()["refused"] == tried["refused"]
+    assert tenant.subscribe.get("/v1/subscriptions/broken").json()["refusal"]
+    assert tenant.subscribe.get("/v1/subscriptions/fine").json()["refusal"] is None
+    assert declare(tenant.admin, CHANGED)["refused"] == tried["refused"]
+    declare(tenant.admin, ORDER)
+    assert tenant.subscribe.get("/v1/subscriptions/broken").json()["refusal"] is None
+
+
+@pytest.mark.parametrize(
+    "described",
+    [
+        {"name": "other"},
+        {"attributes": {"price": "colour"}},
+        {"attributes": []},
+        {"attributes": {"price": None}},
+        {"attributes": {"": "int"}},
+        {"time_zone": "Mars/Olympus"},
+        {"colour": 1},
+        {"attributes": {"a": {"type": "int", "min": "x", "values": {}}}},
+        {"attributes": {"\ud800": "int"}},
+        {"attributes": {"a\0": "int"}},
+    ],
+)
+def test_what_is_no_event_type_is_refused(tenant: Tenant, described: dict[str, Any]) -> None:
+    import json
+
+    headers = {"Content-Type": "application/json"}
+    for dry_run in ("true", "false"):
+        answer = tenant.admin.put(
+            "/v1/event-types/order", content=json.dumps(described), headers=headers, params={"dry_run": dry_run}
+        )
+        assert tenant.name not in problem(answer, 422, "invalid")["detail"]
+    problem(tenant.admin.get("/v1/event-types/order"), 404, "not-found")
+
+
+def test_a_type_that_nothing_needs_is_dropped(served: Running, tenant: Tenant) -> None:
+    path, other = "/v1/event-types/order", served.tenant()
+    declare(tenant.admin, ORDER)
+    declare(other.admin, ORDER)
+    ticket = subscribe(tenant.subscribe, "price < 300", id="s", event_type="order")["ticket"]
+    said = problem(tenant.admin.delete(path), 409, "conflict")["detail"]
+    assert said == "event type 'order' has 1 living subscription; remove them first"
+    tenant.subscribe.delete("/v1/subscriptions/s", headers={"Tamis-Ticket": ticket})
+    tenant.publish.put("/v1/advertisements/shop", json={"condition": "price > 0", "event_type": "order"})
+    said = problem(tenant.admin.delete(path), 409, "conflict")["detail"]
+    assert said == "event type 'order' has the advertisement 'shop'; withdraw it first"
+    tenant.publish.delete("/v1/advertisements/shop")
+    assert tenant.admin.delete(path).status_code == 204
+    problem(tenant.publish.post("/v1/events", json={"price": 1}, params={"type": "order"}), 404, "not-found")
+    problem(tenant.subscribe.get(path), 404, "not-found")
+    said = problem(tenant.admin.delete(path), 404, "not-found")["detail"]
+    assert said == "there is no event type 'order'; declared are event"
+    assert other.subscribe.get(path).status_code == 200, "that of another tenant stays"
+    declare(tenant.admin, CHANGED)
+
+
+def test_the_schemaless_type_stays(tenant: Tenant) -> None:
+    said = problem(tenant.admin.delete("/v1/event-types/event"), 409, "conflict")["detail"]
+    assert said == "the schemaless event type 'event' is always there"
+    assert tenant.publish.post("/v1/events", json={"price": 1}).status_code == 202
+
+
+# --- advertisements ------------------------------------------------------------------------------------------
+
+
+def test_an_advertisement_says_how_many_events_are_as_it_says(tenant: Tenant) -> None:
+    given = {"condition": "price < 300"}
+    said = tenant.publish.put("/v1/advertisements/shop", json=given).json()
+    assert (said["id"], said["condition"], said["event_type"]) == ("shop", "price < 300", "event")
+    tenant.publish.post("/v1/events", json=[{"price": 1}, {"price": 2}, {"price": 900}])
+    found = tenant.publish.get("/v1/advertisements/shop").json()
+    assert (found["events"], found["conforming"]) == (3, 2)
+    assert [each["id"] for each in tenant.publish.get("/v1/advertisements").json()["items"]] == ["shop"]
+
+
+def test_an_advertisement_can_be_changed_and_taken_back(served: Running, tenant: Tenant) -> None:
+    for condition in ("a = 1", "a = 2"):
+        tenant.publish.put("/v1/advertisements/shop", json={"condition": condition})
+    assert tenant.publish.get("/v1/advertisements/shop").json()["condition"] == "a = 2"
+    problem(served.tenant().publish.delete("/v1/advertisements/shop"), 404, "not-found")
+    assert tenant.publish.delete("/v1/advertisements/shop").status_code == 204
+    problem(tenant.publish.get("/v1/advertisements/shop"), 404, "not-found")
+
+
+def test_an_advertisement_is_a_condition(tenant: Tenant) -> None:
+    answer = tenant.publish.put("/v1/advertisements/shop", json={"condition": "a ="})
+    assert problem(answer, 422, "condition")["problems"]

@@ -1,0 +1,37 @@
+"""Logs as JSON lines."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+
+from tamis.service.logs import JsonFormatter
+
+
+def record(message: str, *args: object, **more: object) -> logging.LogRecord:
+    made = logging.LogRecord("tamis.x", logging.WARNING, "x.py", 1, message, args, None)
+    made.__dict__.update(more)
+    return made
+
+
+def test_a_record_is_one_line_with_its_fields() -> None:
+    line = JsonFormatter().format(record("took %d\nlines", 3, fields={"path": "/ä", "seconds": 0.5}))
+    assert "\n" not in line
+    said = json.loads(line)
+    assert said.pop("at").endswith("+00:00")
+    assert said == {
+        "level": "warning",
+        "logger": "tamis.x",
+        "message": "took 3\nlines",
+        "path": "/ä",
+        "seconds": 0.5,
+    }
+
+
+def test_an_exception_comes_with_its_trace() -> None:
+    try:
+        _ = 1 // 0
+    except ZeroDivisionError:
+        made = record("failed", exc_info=sys.exc_info())
+    assert "ZeroDivisionError" in json.loads(JsonFormatter().format(made))["trace"]

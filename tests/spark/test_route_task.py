@@ -1,0 +1,113 @@
+"""Routing on Spark: the pairs are the same, events visit few shards, and bad events are told once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from tamis import EventType, Matcher
+from tamis.lab.workloads import generate
+from tamis.routing.shards import Routing
+from tamis.spark import Reading, match, prepare
+from tamis.spark.event_tables import COUNTED, SHARD, event_count, event_rows
+from tamis.spark.route_task import RouteTask
+from tamis.spark.snapshot_ref import SnapshotRef
+from tamis.store import Store
+from tests.spark.runs import Run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+DATA = generate("auction", subscriptions=600, events=400, seed=11)
+EVENTS = DATA.events.append_column("key", pa.array([f"e{number}" for number in range(400)]))
+WAYS = {"similar": Routing(), "small": Routing(budget=1_000), "by id": Routing(by_similarity=False)}
+
+
+@pytest.fixture(scope="module")
+def expected() -> list[tuple[str, str]]:
+    matcher = Matcher(DATA.event_type)
+    assert not matcher.add_many(pa.table({"id": DATA.ids, "condition": DATA.conditions}))
+    found = matcher.match_batch(EVENTS, event_id="key")
+    assert found.num_rows
+    return pairs_of(found)
+
+
+def pairs_of(table: pa.Table) -> list[tuple[str, str]]:
+    return sorted(zip(*(table[name].to_pylist() for name in ("event_id", "subscription_id")), strict=True))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_batch_finds_the_same(spark: SparkSession, expected: list[tuple[str, str]], way: str) -> None:
+    events = spark.createDataFrame(EVENTS).repartition(3)
+    subscriptions = spark.createDataFrame(pa.table({"id": DATA.ids, "condition": DATA.conditions}))
+    ready = prepare(subscriptions, DATA.event_type, spark=spark)
+    options: Any = {"event_id": "key", "shards": 6, "routing": WAYS[way]}
+    assert pairs_of(match(events, ready, **options).toArrow()) == expected
+    rows = match(events, ready, output="grouped", keep=["title"], **options).toArrow().to_pylist()
+    assert sorted(row["event_id"] for row in rows) == sorted(EVENTS["key"].to_pylist()), "all of them"
+    assert sorted((row["event_id"], id) for row in rows for id in row["subscription_id"]) == expected
+    titles = dict(zip(EVENTS["key"].to_pylist(), EVENTS["title"].to_pylist(), strict=True))
+    assert {row["event_id"]: row["title"] for row in rows} == titles
+
+
+def test_a_task_sends_events_where_entries_let_them_in(tmp_path: Path) -> None:
+    matcher = Matcher({"name": "n", "attributes": {"id": "string", "a": "int"}})
+    matcher.add_many([(f"{shard:05}-{number}", f"a = {number}") for shard, number in ((0, 1), (2, 1), (1, 2))])
+    routes = SnapshotRef(str(tmp_path), matcher.publish(tmp_path))
+    events = pa.table({"id": ["x", "y", None, "z"], "a": pa.array([1, 2, 1, 9], pa.int32())})
+    task = RouteTask(routes, Reading())
+    sent = pa.Table.from_batches(task(iter(events.to_batches())))
+    assert sent.select(["id", SHARD, COUNTED]).to_pylist() == [
+        {"id": "x", SHARD: 0, COUNTED: None},
+        {"id": "x", SHARD: 2, COUNTED: None},
+        {"id": "y", SHARD: 1, COUNTED: None},
+        {"id": None, SHARD: 0, COUNTED: None},  # it has no id: the first shard tells
+        {"id": None, SHARD: 0, COUNTED: 4},
+    ]
+    assert event_count(sent) == 4
+    assert event_rows(sent).num_rows == 4
+    every = RouteTask(routes, event_type="n", keeps_all=True)
+    sent = event_rows(pa.Table.from_batches(every(iter(events.to_batches()))))
+    assert sorted(zip(sent["a"].to_pylist(), sent[SHARD].to_pylist(), strict=True)) == [
+        *((1, 0), (1, 0), (1, 2), (1, 2), (2, 1), (9, 0)),
+    ]
+    assert list(task(iter([]))) == []
+
+
+@pytest.fixture
+def run(spark: SparkSession, tmp_path: Path) -> Run:
+    return Run(spark, tmp_path)
+
+
+def test_a_stream_finds_the_same_visits_few_shards_and_tells_bad_events_once(run: Run, tmp_path: Path) -> None:
+    camera = EventType.of({"name": "camera", "attributes": {"id": "string", "brand": "string", "price": "int"}})
+    with Store.open(tmp_path / "store.db") as store:
+        store.set_event_type(camera)
+        for number in range(60):
+            store.add(f"s{number}", text(number), event_type="camera")
+        events = [{"id": f"e{number}", "brand": f"b{number % 15}", "price": number} for number in range(60)]
+        run.feed(*events, b"{bad", {"brand": "b1"}, {"id": "e", "price": "much"})
+        (first,) = run.finish(store, shards=4, routing=Routing(slack=0.5))
+        matcher = Matcher(camera)
+        matcher.add_many([(f"s{number}", text(number)) for number in range(60)])
+        wanted = {(event["id"], id) for event in events for id in matcher.match(event)}
+        assert set(run.pairs()) == wanted
+        assert sorted(each["kind"] for each in run.dead()) == ["malformed", "missing id", "wrong type"]
+        assert (first.events, first.shards, first.dead) == (63, 4, 3)
+        assert first.useful_visits <= first.visits < 2 * 63
+        # Subscriptions that came later are dealt, too, and those that went are not found.
+        store.add("late", "brand = 'b14'", event_type="camera")
+        store.remove("s3")
+        run.feed({"id": "f1", "brand": "b14", "price": 1}, {"id": "f2", "brand": "b3", "price": 1})
+        run.finish(store, shards=4, routing=Routing(slack=0.5))
+        later = {pair for pair in run.pairs() if pair[0].startswith("f")}
+        assert later == {("f1", "late"), *(("f2", f"s{number}") for number in (15, 27, 39, 51))}
+
+
+def text(number: int) -> str:
+    return f"brand = 'b{number % 12}' AND price < {number}"

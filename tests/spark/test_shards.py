@@ -1,0 +1,43 @@
+"""Segments are assigned to shards by size, in every process alike."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tamis import Matcher
+from tamis.snapshot import Manifest, ManifestEntry
+from tamis.spark.shards import Sharding, assign_segments, shard_refs
+from tamis.spark.snapshot_ref import SnapshotRef
+
+
+def manifest(sizes: dict[str, int]) -> Manifest:
+    entries = tuple(ManifestEntry(name, 1, size) for name, size in sizes.items())
+    return Manifest(1, None, datetime.now(UTC), {}, entries, {})
+
+
+@pytest.mark.parametrize("shards", [1, 2, 3, 9])
+def test_every_segment_is_in_one_shard_and_shards_are_balanced(shards: int) -> None:
+    sizes = {f"{number:02}": 1 + number * number for number in range(12)}
+    assigned = assign_segments(manifest(sizes), shards)
+    assert sorted(name for names in assigned for name in names) == sorted(sizes)
+    loads = [sum(sizes[name] for name in names) for names in assigned]
+    assert max(loads) - min(loads) <= max(sizes.values())
+    backwards = dict(reversed(sizes.items()))
+    assert assign_segments(manifest(backwards), shards) == assigned, "the order of entries does not matter"
+
+
+def test_no_shard_is_empty(tmp_path: Path) -> None:
+    matcher = Matcher()
+    whole = SnapshotRef(str(tmp_path), matcher.publish(tmp_path))
+    assert shard_refs(whole, 3) == (whole,), "there are no segments"
+    matcher.add("a", "n = 1")
+    one = SnapshotRef(str(tmp_path), matcher.publish(tmp_path))
+    (only,) = shard_refs(one, 3)
+    assert only.segments is not None
+    assert len(only.segments) == 1
+    assert len(only.matchers()) == 1
+    plan = Sharding(3).plan(one, lambda rows: [])
+    assert (plan.shards, plan.routes) == ((only,), None)

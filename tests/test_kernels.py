@@ -1,0 +1,147 @@
+"""Kernels are compiled once; what a file holds is right, or the file is not used."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+SAMPLE = """
+from tamis.kernels import kernel
+from tamis.sample_constants import OFFSET
+
+@kernel
+def twice(number):
+    return 2 * number
+
+@kernel
+def twice_plus(number):
+    return twice(number) + OFFSET
+"""
+
+
+class Project:
+    """Modules with kernels, and a folder for what is compiled of them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.kernels = folder / "kernels"
+        self.offset = 2
+
+    def run(self, **environment: str) -> tuple[str, str]:
+        program = f"""
+import importlib.abc, importlib.util, logging, sys
+logging.basicConfig(level=logging.INFO, format="%(message)s")
+import tamis.kernels as kernels
+def module(name, source):
+    class Loader(importlib.abc.InspectLoader):
+        def create_module(self, spec): return None
+        def get_source(self, name): return source
+        def exec_module(self, module): exec(compile(source, name, "exec"), module.__dict__)
+    spec = importlib.util.spec_from_loader(name, Loader())
+    made = importlib.util.module_from_spec(spec)
+    sys.modules[name] = made
+    spec.loader.exec_module(made)
+    return made
+module("tamis.sample_constants", "OFFSET = {self.offset}")
+sample = module("tamis.sample", {SAMPLE!r})
+before = kernels.is_compiled('tamis.sample')
+print(before, sample.twice_plus(20), kernels.compilations.count)
+"""
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | {"TAMIS_KERNELS": str(self.kernels)} | environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip(), done.stderr
+
+    def files(self) -> list[Path]:
+        return sorted(self.kernels.glob("*.kernel"))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def test_a_second_process_compiles_nothing(project: Project) -> None:
+    assert project.run()[0] == "False 42 2"
+    assert len(project.files()) == 2
+    assert project.run()[0] == "True 42 0"
+
+
+def test_a_change_in_a_module_that_is_imported_is_noticed(project: Project) -> None:
+    project.run()
+    project.offset = 100
+    assert project.run()[0] == "False 140 2"
+    assert len(project.files()) == 2, "what nobody will read again is removed"
+
+
+@pytest.mark.parametrize("damage", [b"", b"no kernel", "cut", "changed"])
+def test_a_damaged_file_is_compiled_again(project: Project, damage: bytes | str) -> None:
+    project.run()
+    for path in project.files():
+        content = path.read_bytes()
+        if damage == "cut":
+            path.write_bytes(content[:-100])
+        elif damage == "changed":
+            path.write_bytes(content[:2_000] + bytes([content[2_000] ^ 1]) + content[2_001:])
+        else:
+            assert isinstance(damage, bytes)
+            path.write_bytes(damage)
+    out, err = project.run()
+    assert out.split()[1:] == ["42", "2"]
+    assert "is damaged and is compiled again" in err
+    assert project.run()[0] == "True 42 0"
+
+
+def test_what_another_processor_wrote_is_not_used(project: Project) -> None:
+    project.run(NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="")
+    assert project.run()[0] == "False 42 2"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the baseline is known for x86-64 on Linux")
+def test_what_the_baseline_processor_wrote_is_used(project: Project) -> None:
+    import platform
+
+    from tamis.kernels import BASELINE
+
+    baseline = BASELINE.get(platform.machine())
+    if baseline is None:
+        pytest.skip("no baseline for this machine")
+    project.run(NUMBA_CPU_NAME=baseline, NUMBA_CPU_FEATURES="")
+    assert project.run()[0] == "True 42 0"
+
+
+def test_without_a_folder_every_process_compiles(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    for _ in range(2):
+        out, err = project.run(TAMIS_KERNELS=str(tmp_path / "file"))
+        assert out == "False 42 2"
+        assert "compiled kernels cannot be kept in" in err
+
+
+def test_a_kernel_has_one_name_whatever_a_process_has_imported() -> None:
+    programs = {
+        "alone": "import tamis.engines.bitset",
+        "everything": "from tamis.spark.kernel_loading import product_kernels; product_kernels()\n"
+        "import tamis.cli.app, tamis.reference, tamis.lab.workloads, tamis.routing.shards",
+    }
+    asked = ["tamis.engines.bitset", "tamis.engines.forest.atoms", "tamis.engines.bitslice.kernels.search"]
+    stamps = {
+        each: subprocess.run(
+            [sys.executable, "-c", f"{each}\nfrom tamis import kernels\nprint([*map(kernels._stamp, {asked})])"],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for each in programs.values()
+    }
+    assert len(set(stamps.values())) == 1

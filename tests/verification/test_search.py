@@ -1,0 +1,147 @@
+"""The search that runs in production makes the calls that the strategies on plain arrays make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tamis import Statistics, compile_conditions
+from tamis.arrays import Bools
+from tamis.engines.forest import forest_of
+from tamis.formulas.expression import Constant
+from tamis.lab.liu import call_orders
+from tamis.lab.liu.chains import chains_of, score_order
+from tamis.lab.liu.strategies import greedy, greedy_start, naive, sequential, sub_order
+from tamis.lab.workloads import generate
+from tamis.lab.workloads.overlap import OverlapArrays, arrays, probe_operator
+from tamis.operators import install, uninstall
+from tamis.values.column import column_of
+from tamis.values.types import BOOLEAN
+from tamis.verification.plan import CallPlan
+from tamis.verification.search import (
+    FAILS,
+    GREEDY,
+    HOLDS,
+    VALUE,
+    empty_state,
+    known_orders,
+    start_order,
+    start_search,
+    update_search,
+)
+
+SIZES = {"subscriptions": 400, "events": 12, "seed": 3, "predicates": 150}
+MANY = 20_000
+
+
+@pytest.fixture(scope="module", params=["uniform", "zipf"])
+def numbers(request: pytest.FixtureRequest) -> Iterator[tuple[OverlapArrays, str]]:
+    found = arrays(**SIZES, popularity=request.param, matched=0.01)
+    install(probe_operator(found.selectivities))
+    yield found, request.param
+    uninstall("probe")
+
+
+@pytest.fixture(scope="module")
+def plan(numbers: tuple[OverlapArrays, str]) -> CallPlan:
+    """The plan of the conditions, with the true probabilities."""
+    found, popularity = numbers
+    data = generate("overlap", **SIZES, popularity=popularity, matched=0.01)
+    forest = forest_of(compile_conditions(data.conditions, data.event_type))
+    statistics = Statistics()
+    for axis in forest.axes:
+        share = found.selectivities[_predicate(axis.attribute)]
+        values = np.zeros(MANY, np.bool_)
+        values[: round(share * MANY)] = True
+        statistics.learn(axis.attribute, column_of(BOOLEAN, values.tolist()))
+    return CallPlan(forest, statistics)
+
+
+def _predicate(attribute: object) -> int:
+    argument = attribute.arguments[1]  # type: ignore[attr-defined]
+    assert isinstance(argument, Constant)
+    return int(argument.value)
+
+
+def search(plan: CallPlan, strategy: str, outcomes: Bools, spare: float = 0.0) -> tuple[int, Bools]:
+    """The number of calls, and the verdict on every formula."""
+    predicates = [_predicate(unit.attribute) for unit in plan.units]
+    state = empty_state(plan, 1)
+    largest, following = int(np.diff(plan.formulas.node_firsts).max()), start_order(strategy, plan, 1)
+    everyone = np.arange(len(plan), dtype=np.int32)
+    start_search(
+        plan.formulas, plan.probabilities, plan.costs, largest, np.zeros(len(plan), np.int32), everyone, state
+    )
+    rows, calls = np.zeros(1, np.int32), 0
+    while len(rows):
+        rows, units = following(rows, spare, state)
+        calls += len(units)
+        for unit in units.tolist():
+            axis = plan.units[unit].axis
+            assert axis is not None
+            state.status[0, axis[1]] = VALUE
+            state.coordinates[0, axis[1]] = outcomes[predicates[unit]]
+        update_search(plan.formulas, plan.probabilities, plan.costs, largest, rows, units, state)
+        rows = np.unique(rows)
+    assert set(np.unique(state.verdicts)) <= {HOLDS, FAILS}
+    return calls, state.verdicts[0] == HOLDS
+
+
+def outcomes_of(found: OverlapArrays) -> Iterator[Bools]:
+    operator = probe_operator(found.selectivities)
+    everyone = np.arange(len(found.selectivities))
+    for seed in found.seeds.tolist():
+        answers = operator.function(pa.array([seed] * len(everyone)), pa.array(everyone, pa.int32()))
+        yield np.asarray(answers, np.bool_)
+
+
+def test_orders_are_the_own_and_those_of_the_laboratory() -> None:
+    assert known_orders() == (GREEDY, "sub-order", "sequential", "naive")
+
+
+@pytest.mark.slow
+def test_naive_and_sequential_make_the_same_calls(
+    numbers: tuple[OverlapArrays, str], plan: CallPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, _ = numbers
+    drawn = chains_of(found.starts, found.members, found.selectivities, sort=False)
+    everyone = np.arange(len(plan), dtype=np.int32)
+    monkeypatch.setitem(call_orders._ranks, plan, call_orders.ranks_of(plan)._replace(formulas=everyone))
+    for outcomes in outcomes_of(found):
+        for name, expected in (("naive", naive(drawn, outcomes)), ("sequential", sequential(drawn, outcomes))):
+            calls, verdicts = search(plan, name, outcomes)
+            assert calls == expected.calls
+            assert (verdicts == expected.matched).all()
+
+
+@pytest.mark.slow
+def test_sub_order_and_greedy_make_about_as_many_calls(numbers: tuple[OverlapArrays, str], plan: CallPlan) -> None:
+    """Probabilities here are learned from samples, so that orders differ a little."""
+    found, _ = numbers
+    chains = chains_of(found.starts, found.members, found.selectivities)
+    order, start = score_order(chains), greedy_start(chains)
+    totals = np.zeros(4)
+    for outcomes in outcomes_of(found):
+        ordered, best = sub_order(chains, order, outcomes), greedy(chains, start, outcomes)
+        ours, verdicts = search(plan, "greedy", outcomes)
+        theirs, same = search(plan, "sub-order", outcomes)
+        assert (verdicts == best.matched).all()
+        assert (same == best.matched).all()
+        totals += (ordered.calls, theirs, best.calls, ours)
+    assert totals[1] == pytest.approx(totals[0], rel=0.05)
+    assert totals[3] == pytest.approx(totals[2], rel=0.05)
+    assert totals[3] < totals[1]
+
+
+@pytest.mark.slow
+def test_spare_time_makes_for_more_calls_and_the_same_verdicts(
+    numbers: tuple[OverlapArrays, str], plan: CallPlan
+) -> None:
+    outcomes = next(outcomes_of(numbers[0]))
+    calls, verdicts = search(plan, "greedy", outcomes)
+    more, same = search(plan, "greedy", outcomes, spare=float(plan.costs[0]) * 20)
+    assert (verdicts == same).all()
+    assert calls < more <= len(plan.units)

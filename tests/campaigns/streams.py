@@ -104,7 +104,8 @@ class Campaign:
             _end_session(process)
         said = log.read_text(errors="replace")[-5_000:]
         if killed and kind == JAVA:
-            assert process.returncode > 0, f"a driver without Java ended with {process.returncode}: {said}"
+            # An error of any kind: Python 3.11 aborts if a thread is inside of C++ while the interpreter ends.
+            assert process.returncode, f"a driver without Java ended as if all were well: {said}"
         elif killed and kind in OUTSIDE:
             assert process.returncode == -signal.SIGKILL, said
         else:

@@ -137,6 +137,12 @@ def _parse(given: argparse.Namespace) -> Report:
     return parse.run(size_of(given))
 
 
+def _read(given: argparse.Namespace) -> Report:
+    from benchmarks import read
+
+    return read.run(size_of(given))
+
+
 def _match(given: argparse.Namespace) -> Report:
     from benchmarks import match
 
@@ -220,6 +226,7 @@ def _compare(given: argparse.Namespace) -> Report:
 # A benchmark is imported when it runs: a revision that is compared may lack what another one measures.
 COMMANDS: dict[str, Command] = {
     "parse": Command("from text to formula", _parse_arguments, _parse),
+    "read": Command("from JSON to columns", _parse_arguments, _read),
     "match": Command("engines against each other", _match_arguments, _match),
     "engines": Command("engines on the workloads of the papers they come from", _engines_arguments, _engines),
     "buckets": Command("PUBSUB against BE-Tree and counting, as in its paper", _buckets_arguments, _buckets),

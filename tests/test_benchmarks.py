@@ -37,7 +37,9 @@ from tamis.lab.workloads import generate
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["match", "parse", "engines", "batchsearch", "buckets", "operators", "start"])
+@pytest.mark.parametrize(
+    "name", ["match", "parse", "read", "engines", "batchsearch", "buckets", "operators", "start"]
+)
 def test_runs_at_its_smallest(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     _runs([name, "--smallest"], capsys, tmp_path)
 

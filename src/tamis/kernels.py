@@ -223,7 +223,7 @@ def shipped_folder() -> Path:
 
 
 _used_modules: set[str] = set()
-"""Modules of which a kernel was compiled or loaded in this process."""
+"""Modules of which a kernel was compiled, loaded or found to be compiled in this process."""
 
 
 def is_compiled(module: str) -> bool:
@@ -235,11 +235,14 @@ def is_compiled(module: str) -> bool:
         return True
     magic = cpu_target.target_context.codegen().magic_tuple()
     ends = tuple(f"@{_stamp(module)}-{_digest(repr(each))[:8]}" for each in _usable_processors(magic))
-    return any(
+    found = any(
         beginning.startswith(f"{_file_stem(module)}.") and beginning.endswith(ends)
         for place in folders()
         for beginning in _files_by_beginning(place, _changed_at(place))
     )
+    if found:  # small work asks again and again
+        _used_modules.add(module)
+    return found
 
 
 class CompilationLog(numba_events.Listener):

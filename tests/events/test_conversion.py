@@ -22,7 +22,7 @@ from tamis.events.conversion import (
     iso_timestamp,
     plain,
 )
-from tamis.events.json_text import json_parser
+from tamis.events.json_text import json_decoder, json_parser
 from tamis.values.types import parse_type
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ def test_json_values_mean_what_from_json_makes_of_them(spark: SparkSession, zone
     for at, type_ in enumerate(TYPES):
         event_type = EventType.from_dict({"time_zone": zone, "attributes": {"a": type_}})
         theirs = EventBatch.of(table.select([f"c{at}"]).rename_columns(["a"]), event_type)
-        parse = json_parser(event_type)
+        parse = json_parser(json_decoder(event_type))
         ours = EventBatch.of([parse(line.encode()) for line in lines], event_type)
         pairs = zip(TOKENS, ours.column(("a",)).to_list(), theirs.column(("a",)).to_list(), strict=True)
         differences += [

@@ -11,7 +11,10 @@ from tamis.events.json_text import json_decoder, json_parser, loose_integer
 
 
 def test_an_object_is_an_event() -> None:
-    assert json_parser(EventType())(b' {"a": [1, 2.5, null], "b": "\xc3\xa9"} ') == {"a": [1, 2.5, None], "b": "é"}
+    assert json_parser(json_decoder(EventType()))(b' {"a": [1, 2.5, null], "b": "\xc3\xa9"} ') == {
+        "a": [1, 2.5, None],
+        "b": "é",
+    }
 
 
 @pytest.mark.parametrize(
@@ -26,7 +29,7 @@ def test_an_object_is_an_event() -> None:
     ],
 )
 def test_a_mistake_is_a_sentence(text: bytes, reason: str) -> None:
-    found = json_parser(EventType())(text)
+    found = json_parser(json_decoder(EventType()))(text)
     assert isinstance(found, str)
     assert found.startswith(reason)
 

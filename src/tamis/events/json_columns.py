@@ -27,7 +27,6 @@ from tamis.events.json_scan import (
     INTEGER,
     LARGE,
     LIST,
-    NULL,
     OBJECT,
     TEXT,
     TRUE,
@@ -99,11 +98,7 @@ class JsonSource:
     def present(self, path: tuple[str, ...]) -> Mask:
         """In which rows there is a value at a path that is not null."""
         objects, name = self._parent_and_name(path)
-        spans = objects.spans(name)
-        found = np.zeros(objects.rows, np.bool_)
-        found[spans.rows[spans.kinds != NULL]] = True
-        found[objects.other_values(name)[0]] = True
-        return found
+        return objects.rows_with(name)
 
     def column(self, path: tuple[str, ...], type_: Type, zone: str) -> Column:
         """The values at a path in a declared type."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from tamis.arrays import I64
 from tamis.events.json_columns import JsonSource
-from tamis.events.json_objects import JsonObjects, scan
+from tamis.events.json_objects import JsonObjects, scan, select_objects
 from tamis.events.json_scan import BLANK, LEFT, ObjectScan
 from tamis.events.line_buffer import LineBuffer
 
@@ -72,7 +72,7 @@ def scanned_batches(
             taken += new
             kept = np.flatnonzero(scanned.states[:done] != BLANK)
             starts, ends, numbers = starts[kept], ends[kept], numbers[kept]
-            scanned = _select_objects(scanned, kept)
+            scanned = select_objects(scanned, kept)
             if len(kept) == 0:  # no event needs these bytes
                 lines.take(position, taken)
                 first += taken
@@ -86,13 +86,3 @@ def scanned_batches(
         rows_of = dict(zip(numbers.tolist(), range(count), strict=True)) if others else {}
         by_row = {rows_of[number]: event for number, event in others.items()}
         yield JsonSource(JsonObjects(block, count, scanned, np.arange(count), by_row, decode)), numbers
-
-
-def _select_objects(scanned: ObjectScan, kept: I64) -> ObjectScan:
-    """The scan of some of its objects; the others must have no cells."""
-    done = int(scanned.counts[0])
-    if len(kept) == done == len(scanned.states):
-        return scanned
-    scanned.counts[0] = len(kept)
-    firsts = np.append(scanned.firsts[kept], scanned.firsts[done])
-    return scanned._replace(states=scanned.states[kept], firsts=firsts)

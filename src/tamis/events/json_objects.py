@@ -111,16 +111,30 @@ class JsonObjects:
         return found
 
     def spans(self, name: str) -> ValueSpans:
-        """The scanned values of a key."""
+        """The scanned values of a key, without nulls."""
+        part = self._part(name)
+        if part is None:
+            return _NO_SPANS
+        _, starts, lengths, kinds = self._scan.cells
+        return ValueSpans(self._order_rows[part], *take_cells(self._order[part], starts, lengths, kinds))
+
+    def rows_with(self, name: str) -> Bools:
+        """In which rows a key has a value that is not null."""
+        found = np.zeros(self.rows, np.bool_)
+        part = self._part(name)
+        if part is not None:
+            found[self._order_rows[part]] = True
+        if self.others:
+            found[self.other_values(name)[0]] = True
+        return found
+
+    def _part(self, name: str) -> slice | None:
+        """Where the values of a key are among those in the order of keys; None if there is no such key."""
         if self._names is None:
             self._bounds, self._order, self._order_rows = _by_name(self._scan, self._rows)
             self._names = {name: number for number, name in enumerate(self._key_names())}
         number = self._names.get(name)
-        if number is None:
-            return _NO_SPANS
-        part = slice(self._bounds[number], self._bounds[number + 1])
-        _, starts, lengths, kinds = self._scan.cells
-        return ValueSpans(self._order_rows[part], *take_cells(self._order[part], starts, lengths, kinds))
+        return None if number is None else slice(self._bounds[number], self._bounds[number + 1])
 
     def other_values(self, name: str) -> tuple[list[int], list[Any]]:
         """Rows and values of a key in the objects that were not scanned, without nulls."""
@@ -201,6 +215,16 @@ def scan(block: U8, starts: I64, ends: I64, most: int, before: ObjectScan | None
             size = max(2 * len(out.cells.names), expected)
             out = out._replace(cells=ValueCells(*(_extend(each, size) for each in out.cells)))
     return out
+
+
+def select_objects(scanned: ObjectScan, kept: I64) -> ObjectScan:
+    """The scan of some of its objects; the others must have no cells."""
+    done = int(scanned.counts[0])
+    if len(kept) == done == len(scanned.states):
+        return scanned
+    scanned.counts[0] = len(kept)
+    firsts = np.append(scanned.firsts[kept], scanned.firsts[done])
+    return scanned._replace(states=scanned.states[kept], firsts=firsts)
 
 
 def _allocate(objects: int, before: ObjectScan | None) -> ObjectScan:

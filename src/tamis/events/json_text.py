@@ -14,10 +14,16 @@ from tamis.events.conversion import MAX_DEPTH
 from tamis.events.event_type import EventType
 from tamis.values.types import FLOAT, Type
 
+_BOM = b"\xef\xbb\xbf"
 
-def json_parser(event_type: EventType) -> Callable[[bytes], dict[str, Any] | str]:
-    """The function from the text of an event to the event, or to what is wrong with it."""
-    decode = json_decoder(event_type)
+
+def strip_text(text: bytes) -> bytes:
+    """A text without the mark of UTF-8 before it and the blanks around it; empty if it holds no event."""
+    return text.removeprefix(_BOM).strip(b" \t\r\n")
+
+
+def json_parser(decode: Callable[[str], Any]) -> Callable[[bytes], dict[str, Any] | str]:
+    """The function from the text of an event to the event, or to what is wrong with it; `decode` reads JSON."""
 
     def parse(text: bytes) -> dict[str, Any] | str:
         try:

@@ -36,7 +36,7 @@ from tamis.errors import EventError
 from tamis.events.batch import EventBatch
 from tamis.events.dead_letters import DeadLetter, DeadLetterKind
 from tamis.events.event_type import EventType
-from tamis.events.json_text import json_decoder, json_parser, loose_integer
+from tamis.events.json_text import json_decoder, json_parser, loose_integer, strip_text
 from tamis.events.line_buffer import LineBuffer
 from tamis.values.casts import caster
 from tamis.values.column import Value
@@ -47,10 +47,9 @@ EventSource: TypeAlias = "str | os.PathLike[str] | bytes | IO[bytes]"
 BATCH_ROWS = 65_536
 MAX_LINE_BYTES = 16 << 20
 _LEAST_ROWS_TO_SCAN = 256
-_LEAST_BYTES_TO_SCAN = 1 << 20
-"""Shorter batches and inputs are read line by line: loading the kernels of the scan would take longer."""
+LEAST_BYTES_TO_COMPILE = 1 << 20
+"""Shorter batches and inputs are read line by line: loading the kernels, or compiling them, would take longer."""
 _KEPT_BYTES = 1 << 10
-_BOM = b"\xef\xbb\xbf"
 _SUFFIXES = {".jsonl": "json", ".ndjson": "json", ".json": "json", ".csv": "csv", ".parquet": "parquet"}
 
 
@@ -146,26 +145,26 @@ def read_json_lines(
     batch_rows: int = BATCH_ROWS,
     max_line_bytes: int = MAX_LINE_BYTES,
     _scan: bool | None = None,
-    _unit: str = "line",
 ) -> EventReader:
     """Events from JSON lines; see `read_events`.
 
     Long inputs are scanned in blocks, short ones are read line by line; the events are the same. Tests choose
-    between the two by `_scan`. `_unit` is the word for one text in the reasons of dead letters.
+    between the two by `_scan`.
     """
     type_ = EventType.of(event_type)
-    parse = json_parser(type_)
+    decode = json_decoder(type_)
+    parse = json_parser(decode)
 
     def read_line(
         number: int, line: bytes, too_long: bool, dead_letters: list[DeadLetter]
     ) -> dict[str, Any] | None:
         if too_long:
             kept = line[: min(_KEPT_BYTES, max_line_bytes + 1)].rstrip(b"\r\n")
-            reason = f"the {_unit} is longer than {max_line_bytes} bytes"
+            reason = f"the line is longer than {max_line_bytes} bytes"
             dead_letters.append(DeadLetter(DeadLetterKind.OVERSIZED, reason, kept, line_number=number + 1))
             return None
         line = line.rstrip(b"\r\n")
-        text = line.removeprefix(_BOM).strip(b" \t\r\n")
+        text = strip_text(line)
         if not text:
             return None
         event = parse(text)
@@ -185,9 +184,7 @@ def read_json_lines(
     def scan_lines(lines: LineBuffer, dead_letters: list[DeadLetter]) -> Iterator[EventBatch]:
         from tamis.events.json_lines import scanned_batches
 
-        found = scanned_batches(
-            lines, batch_rows, partial(read_line, dead_letters=dead_letters), json_decoder(type_)
-        )
+        found = scanned_batches(lines, batch_rows, partial(read_line, dead_letters=dead_letters), decode)
         return (EventBatch(type_, len(numbers), part, event_id, numbers) for part, numbers in found)
 
     def batches(dead_letters: list[DeadLetter]) -> Iterator[EventBatch]:
@@ -196,8 +193,8 @@ def read_json_lines(
                 yield from line_by_line(file, dead_letters)
                 return
             lines = LineBuffer(file, max_line_bytes)
-            lines.fill(batch_rows, _LEAST_BYTES_TO_SCAN)
-            if _scan or not (lines.ended and lines.used < _LEAST_BYTES_TO_SCAN):
+            lines.fill(batch_rows, LEAST_BYTES_TO_COMPILE)
+            if _scan or not (lines.ended and lines.used < LEAST_BYTES_TO_COMPILE):
                 yield from scan_lines(lines, dead_letters)
             else:
                 yield from line_by_line(io.BytesIO(lines.block[: lines.used].tobytes()), dead_letters)
@@ -293,7 +290,7 @@ def _unscaled_decimal(unscaled: Value, scale: int) -> Decimal | None:
 
 
 def _parse_cell(cell: str) -> Any:
-    parsed = json_parser(EventType())(b'{"cell":' + cell.encode() + b"}")
+    parsed = json_parser(json_decoder(EventType()))(b'{"cell":' + cell.encode() + b"}")
     return None if isinstance(parsed, str) else parsed["cell"]
 
 

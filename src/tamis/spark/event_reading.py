@@ -121,7 +121,7 @@ class Reading:
             yield TypedEvents(matcher, EventBatch.of(table.take(pa.array(rows)), matcher.event_type), rows)
 
     def _read_json(self, matchers: Matchers, table: pa.Table, dead: list[DeadLetter]) -> Iterator[TypedEvents]:
-        values = table[self.json].combine_chunks()
+        values = table[self.json]
         ids = None if self.id_column is None else table[self.id_column].cast(pa.string()).combine_chunks()
         called: NameOf = _no_name if ids is None else lambda row: ids[row].as_py()
         groups: Iterator[tuple[Matcher, I64]]

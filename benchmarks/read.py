@@ -19,7 +19,7 @@ from benchmarks.report import Bar, Figures, Report, Size, print_bars, spread
 from benchmarks.timing import timed
 from tamis.events import EventBatch, EventType
 from tamis.events.json_values import read_json_values
-from tamis.events.validation import invalid_rows
+from tamis.events.misfits import misfit_rows
 
 _BATCHES = (64, 1_024, 8_192)
 _EVENTS: dict[Size, int] = {"smallest": 8_192, "quick": 65_536, "full": 262_144}
@@ -110,7 +110,7 @@ def _plain(texts: list[bytes], event_type: EventType) -> EventBatch:
 
 
 def _use(batch: EventBatch) -> list[object]:
-    return [*(batch.column((each.name,)) for each in batch.event_type.attributes or ()), invalid_rows(batch)]
+    return [*(batch.column((each.name,)) for each in batch.event_type.attributes or ()), misfit_rows(batch)]
 
 
 def _check(column: pa.Array, texts: list[bytes], event_type: EventType) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         ConditionError,
         EventError,
         EventTypeError,
+        MisfitError,
         Problem,
         SnapshotError,
         SubscriptionError,
@@ -46,6 +47,7 @@ __all__ = [
     "Formula",
     "Limits",
     "Matcher",
+    "MisfitError",
     "Operator",
     "OperatorError",
     "Problem",
@@ -68,8 +70,8 @@ __all__ = [
 
 _HOMES = {
     "tamis.errors": (
-        *("ConditionError", "EventError", "EventTypeError", "Problem", "SnapshotError"),
-        *("SubscriptionError", "TamisError"),
+        *("ConditionError", "EventError", "EventTypeError", "MisfitError", "Problem"),
+        *("SnapshotError", "SubscriptionError", "TamisError"),
     ),
     "tamis.events": ("EventBatch", "EventType"),
     "tamis.explain": ("Explanation",),

@@ -26,6 +26,28 @@ class EventError(TamisError):
     """Events could not be read: the message names the file, the line or the row."""
 
 
+class MisfitError(EventError):
+    """An event does not fit its type, where such events are refused.
+
+    Attributes:
+        event: The name of the event.
+        attribute: The name, or the path within a struct: `author.born`.
+        expected: The declared type.
+        found: The value as a short text; None if there is none, and one is required.
+    """
+
+    def __init__(self, event: str, attribute: str, expected: str, found: str | None) -> None:
+        super().__init__(event, attribute, expected, found)  # all parts survive pickling
+        self.event = event
+        self.attribute = attribute
+        self.expected = expected
+        self.found = found
+
+    def __str__(self) -> str:
+        found = "nothing, and it is required" if self.found is None else self.found
+        return f"event {self.event!r}: {self.attribute}: expected {self.expected}, found {found}"
+
+
 SubscriptionProblem: TypeAlias = Literal["unknown", "exists", "unknown event type", "event type in use", "invalid"]
 
 

@@ -11,6 +11,7 @@ label `query`.
 | `tamis_repeated_total` | counter | matches left out because the event had been notified before |
 | `tamis_overflow_total` | counter | matches left out by quotas and cool-downs |
 | `tamis_dead_letters_total` | counter | dead letters |
+| `tamis_misfits_total` | counter | events with a value that does not fit their type, which is NULL |
 | `tamis_visits_total` | counter | how often an event visited a shard |
 | `tamis_useful_visits_total` | counter | how often it matched something there |
 | `tamis_batch_seconds` | histogram | time of a micro-batch |
@@ -98,6 +99,7 @@ class Metrics:
         self._repeated = counter("repeated", "Matches left out because the event had been notified before")
         self._overflow = counter("overflow", "Matches left out by quotas and cool-downs")
         self._dead = counter("dead_letters", "Dead letters")
+        self._misfits = counter("misfits", "Events with a value that does not fit their type, matched with NULL")
         self._visits = counter("visits", "How often an event visited a shard")
         self._useful = counter("useful_visits", "How often an event matched something in a shard")
         self._seconds = Histogram(
@@ -147,6 +149,7 @@ class Metrics:
             self._repeated.labels(query).inc(report.repeated)
             self._overflow.labels(query).inc(report.overflow)
             self._dead.labels(query).inc(report.dead)
+            self._misfits.labels(query).inc(report.misfits)
             self._visits.labels(query).inc(report.visits)
             self._useful.labels(query).inc(report.useful_visits)
             self._seconds.labels(query).observe(report.seconds)

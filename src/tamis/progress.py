@@ -63,6 +63,7 @@ class BatchReport:
         set_aside: Subscriptions that are not matched: to another event type than that of the events, or refused.
         overflow_by_group: The part of `overflow` of each group of subscriptions that has a quota of its own.
         dead_by_kind: The part of `dead` of each kind, the most first.
+        misfits: Events with a value that does not fit their type, matched with NULL in its place.
     """
 
     query: str
@@ -89,6 +90,7 @@ class BatchReport:
     set_aside: int = 0
     overflow_by_group: tuple[tuple[str, int], ...] = ()
     dead_by_kind: tuple[tuple[str, int], ...] = ()
+    misfits: int = 0
 
     def __post_init__(self) -> None:
         """A time without a zone would mean another moment on another machine."""
@@ -130,10 +132,10 @@ class BatchReport:
         if not isinstance(values, dict):
             msg = f"expected a JSON object, found {type(values).__name__}"
             raise ProgressError(msg)
-        # Older reports lack the fields for operators, routing, the quotas of groups, kinds of dead letters, and
-        # what is set aside.
+        # Older reports lack the fields for operators, routing, the quotas of groups, kinds of dead letters, what
+        # is set aside, and misfits.
         older: dict[str, Any] = {"operators": [], "shards": 1, "visits": 0, "useful_visits": 0, "set_aside": 0}
-        values = {**older, "overflow_by_group": [], "dead_by_kind": [], **values}
+        values = {**older, "overflow_by_group": [], "dead_by_kind": [], "misfits": 0, **values}
         read = {field.name: _field(values, field.name, str(field.type)) for field in fields(cls)}
         try:
             return cls(**read)
@@ -311,6 +313,7 @@ class Summary:
         lag_seconds: The longest that a batch lagged behind the store, or None if no batch knew.
         operators: What each operator did.
         set_aside: Subscriptions that the last batch did not match.
+        misfits: Events with a value that does not fit their type, matched with NULL in its place.
         median_events_per_second: The median of the rates of batches that had events: unlike the rate of all
             together, one slow batch does not change it.
     """
@@ -331,6 +334,7 @@ class Summary:
     dead_by_kind: tuple[tuple[str, int], ...] = ()
     set_aside: int = 0
     median_events_per_second: float = 0.0
+    misfits: int = 0
 
     @property
     def events_per_second(self) -> float:
@@ -374,6 +378,7 @@ class Summary:
             dead_by_kind=busiest(dead, len(dead)),
             set_aside=reports[-1].set_aside if reports else 0,
             median_events_per_second=median(rates) if rates else 0.0,
+            misfits=sum(report.misfits for report in reports),
         )
 
 

@@ -137,8 +137,41 @@ def test_json_makes_standard_error_readable_by_programs(match: Any) -> None:
         "subscriptions": 2,
         "refused": 1,
         "bad_events": 1,
+        "misfits": 0,
         "seconds": 0,
     }
+
+
+PRICED = {"name": "priced", "attributes": {"id": "string", "price": "int"}}
+UNFIT = [{"id": "a", "price": 5}, {"id": "b", "price": "dear"}, {"id": "c"}]
+OPEN = [{"id": "all", "condition": "price < 10 OR price IS NULL"}]
+
+
+def test_a_value_that_does_not_fit_is_null_and_counted(match: Any, write: Write) -> None:
+    type_ = ("--event-type", write("priced.json", json.dumps(PRICED)))
+    outcome = match(OPEN, UNFIT, *type_)
+    assert pairs(outcome) == [("a", "all"), ("b", "all"), ("c", "all")]
+    assert "3 events (1 with a value that does not fit)" in outcome.err
+    outcome = match(OPEN, UNFIT, *type_, "--json")
+    assert json.loads(outcome.err.splitlines()[-1])["misfits"] == 1
+
+
+@pytest.mark.parametrize("schedule", ["arrival", "shortest-first"])
+@pytest.mark.parametrize("spelling", ["dead-letter", "dead letter"])
+def test_misfits_may_be_set_aside(match: Any, write: Write, schedule: str, spelling: str) -> None:
+    type_ = ("--event-type", write("priced.json", json.dumps(PRICED)))
+    outcome = match(OPEN, UNFIT, *type_, "--on-misfit", spelling, "--schedule", schedule)
+    assert sorted(pairs(outcome)) == [("a", "all"), ("c", "all")]
+    assert "event b: bad event: price expected int, found 'dear'" in outcome.err
+    assert "3 events (1 bad)" in outcome.err
+
+
+def test_misfits_may_be_refused(match: Any, write: Write) -> None:
+    type_ = ("--event-type", write("priced.json", json.dumps(PRICED)))
+    outcome = match(OPEN, UNFIT, *type_, "--on-misfit", "refuse")
+    assert outcome.code == 2
+    assert "event 'b': price: expected int, found 'dear'" in outcome.err
+    assert match(OPEN, UNFIT, *type_, "--on-misfit", "ignore").code == 2
 
 
 def test_output_goes_into_a_file(match: Any, tmp_path: Path) -> None:

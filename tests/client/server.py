@@ -39,7 +39,14 @@ from tests.service.webhooks.receiver import until
 
 STREAM = "/v1/notifications/stream"
 ROLES = ("publish", "subscribe", "admin")
-_READING = Reading(json="value", id_column="id", type_column="event_type", event_time="time", keep=("kept",))
+_READING = Reading(
+    json="value",
+    id_column="id",
+    type_column="event_type",
+    event_time="time",
+    keep=("kept",),
+    on_misfit="dead letter",
+)
 _numbers = count()
 
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis.events import EventBatch, EventType, validate
+from tamis.events.misfits import misfit_rows
 from tamis.events.reading import read_json_lines
-from tamis.events.validation import invalid_rows
 
 TYPE = EventType.from_dict(
     {
@@ -119,7 +119,7 @@ def test_invalid_rows_are_those_that_validation_finds(events: list[dict[str, Any
     text = "".join(json.dumps(event) + "\n" for event in events).encode()
     for batch in read_json_lines(text, STRUCTS, _scan=scanned):
         expected = {problem.row for problem in validate(batch)}
-        assert set(np.flatnonzero(invalid_rows(batch)).tolist()) == expected
+        assert set(np.flatnonzero(misfit_rows(batch)).tolist()) == expected
         for path in (("a",), ("n",), ("s",), ("s", "b")):
             raw = batch.raw(path)
             there = raw.to_pylist() if isinstance(raw, pa.Array) else list(raw)
@@ -128,15 +128,15 @@ def test_invalid_rows_are_those_that_validation_finds(events: list[dict[str, Any
 
 def test_what_is_required_must_be_there() -> None:
     event_type = EventType.of({"name": "e", "attributes": {"a": {"type": "int", "required": True}}})
-    assert invalid_rows(EventBatch.of([{"a": 1}, {}, {"a": None}, {"a": "x"}], event_type)).tolist() == [
+    assert misfit_rows(EventBatch.of([{"a": 1}, {}, {"a": None}, {"a": "x"}], event_type)).tolist() == [
         False,
         True,
         True,
         True,
     ]
     table = pa.table({"a": pa.array([1, None], pa.int32())})
-    assert invalid_rows(EventBatch.of(table, event_type)).tolist() == [False, True]
+    assert misfit_rows(EventBatch.of(table, event_type)).tolist() == [False, True]
 
 
 def test_no_row_is_invalid_without_declarations() -> None:
-    assert invalid_rows(EventBatch.of([{"a": 1}, {"a": "x"}])).tolist() == [False, False]
+    assert misfit_rows(EventBatch.of([{"a": 1}, {"a": "x"}])).tolist() == [False, False]

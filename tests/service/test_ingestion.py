@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tamis.events.event_type import EventType
 from tamis.service.ingestion import (
     CLOUD_EVENT,
     CLOUD_EVENTS,
@@ -18,6 +19,7 @@ from tamis.service.ingestion import (
     PublishError,
     arrivals,
     read_events,
+    refuse_misfits,
 )
 
 LINES = JSON_LINES[0]
@@ -223,3 +225,26 @@ def test_an_event_has_the_declared_type_that_it_names_or_the_default() -> None:
         ("t/2", "t/event"),
         ("t/3", "t/event"),
     ]
+
+
+# --- misfits -----------------------------------------------------------------------------------------------------
+
+SALE = EventType.of(
+    {"name": "sale", "attributes": {"price": {"type": "int", "required": True}, "brand": "string"}}
+)
+
+
+def test_events_that_do_not_fit_are_refused_with_what_was_expected() -> None:
+    events = read('[{"price": 1}, {"price": "dear"}, {"brand": "x"}, {"price": 2, "colour": 3}]')
+    refuse_misfits(events[:1], {"sale": SALE}, "sale")
+    refuse_misfits(events, {"sale": SALE}, "event")  # which is schemaless
+    with pytest.raises(PublishError) as caught:
+        refuse_misfits(events, {"sale": SALE}, "sale")
+    assert caught.value.problems == [(2, "price expected int, found 'dear'"), (3, "price is required")]
+
+
+def test_an_event_that_names_its_type_is_held_against_that_one() -> None:
+    events = read(json.dumps([CLOUD, {**CLOUD, "type": "other"}]), CLOUD_EVENTS)
+    with pytest.raises(PublishError) as caught:
+        refuse_misfits(events, {"sale": SALE}, "event")
+    assert caught.value.problems == [(1, "price is required")]

@@ -60,13 +60,30 @@ def test_a_dry_run_tells_the_plan_and_matches_a_sample(sales: Path) -> None:
     assert found.resumed == ResumePoint(None, 0, False)
     sample = found.sample
     assert sample is not None
-    assert (sample.events, sample.matched_events, sample.matches, sample.overflow) == (24, 20, 30, 0)
-    assert {kind: count for kind, (count, _) in sample.dead.items()} == {
-        "malformed": 1,
-        "missing id": 1,
-        "wrong type": 1,
-    }
+    assert (sample.events, sample.matched_events, sample.matches, sample.overflow) == (24, 21, 31, 0)
+    assert {kind: count for kind, (count, _) in sample.dead.items()} == {"malformed": 1, "missing id": 1}
+    assert (found.on_misfit, sample.misfits) == ("null", 1)
     assert found.doubts == []
+
+
+def on_misfit(what: str) -> str:
+    return f'format = "json"\npath = "in"\non_misfit = "{what}"'
+
+
+def test_a_dry_run_tells_what_becomes_of_misfits(sales: Path) -> None:
+    found = rehearsed(sales, events=on_misfit("dead letter"))
+    assert found.on_misfit == "dead letter"
+    assert found.sample is not None
+    assert (found.sample.dead["wrong type"][0], found.sample.misfits) == (1, 0)
+    found = rehearsed(sales, events=on_misfit("refuse"))
+    assert found.problems == ["sample: event 'x': price: expected double, found 'dear'"]
+
+
+def test_a_sample_that_mostly_does_not_fit_is_doubted(sales: Path) -> None:
+    put_events(sales / "in", "2.jsonl", *({"id": f"m{number}", "price": "dear"} for number in range(40)))
+    found = rehearsed(sales)
+    assert kinds(found) == ["misfits"]
+    assert "41 of 64 events" in found.doubts[0].message
 
 
 def kinds(found: DryRun) -> list[str]:
@@ -76,7 +93,7 @@ def kinds(found: DryRun) -> list[str]:
 
 def test_a_sample_of_which_nearly_all_is_dead_is_doubted(sales: Path) -> None:
     put_events(sales / "in", "2.jsonl", *([b"nonsense"] * 974), {"id": 1, "price": 2}, {"id": 2, "price": "dear"})
-    found = rehearsed(sales)
+    found = rehearsed(sales, events=on_misfit("dead letter"))
     assert kinds(found) == ["dead letters"]
     assert "978 of 1,000 events" in found.doubts[0].message
     assert "975 malformed" in found.doubts[0].message
@@ -130,7 +147,7 @@ def test_it_writes_nothing_whatever_the_sink(sales: Path, sink: str) -> None:
 def test_a_quota_is_applied_to_the_sample_as_to_one_batch(sales: Path) -> None:
     found = rehearsed(sales, quota="matches = 4")
     assert found.sample is not None
-    assert (found.sample.matches, found.sample.overflow) == (8, 22)
+    assert (found.sample.matches, found.sample.overflow) == (8, 23)
 
 
 def test_event_types_that_the_store_lacks_would_be_declared(sales: Path) -> None:

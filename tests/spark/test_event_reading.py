@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
+from tamis.errors import MisfitError
 from tamis.events.dead_letters import DeadLetter
 from tamis.events.event_type import EventType
 from tamis.matchers import Matchers
@@ -27,7 +29,7 @@ def read(
     dead: list[DeadLetter] = []
     found: dict[str, Any] = {}
     for each in reading.read(Matchers([SALE, EventType("any")]), table, dead):
-        ids, good = reading.check_events(each, reading.originals(table), dead)
+        ids, good, _ = reading.check_events(each, reading.originals(table), dead)
         found.setdefault(each.matcher.event_type.name, []).extend(ids.filter(pa.array(good)).to_pylist())
     return found, dead
 
@@ -42,12 +44,36 @@ def test_columns_beside_an_event_name_it_and_its_type() -> None:
     assert dead == []
 
 
+def test_a_value_that_does_not_fit_is_null_and_counted() -> None:
+    rows = pa.table({"id": ["a", "b", None], "price": ["1", "2", "3"]})
+    (events,) = Reading(event_type="sale").read(Matchers([SALE]), rows, [])
+    dead: list[DeadLetter] = []
+    checked = Reading().check_events(events, Reading().originals(rows), dead)
+    assert (checked.good.tolist(), checked.misfits) == ([True, True, False], 2)
+    assert [each.kind for each in dead] == ["missing id"]
+    assert read(("e1", "sale", b'{"price": "dear"}')) == ({"sale": ["e1"]}, [])
+
+
+def test_a_misfit_may_be_refused() -> None:
+    with pytest.raises(MisfitError) as caught:
+        read(
+            ("e1", "sale", b'{"price": 1}'),
+            ("e2", "sale", b'{"price": "dear"}'),
+            reading=replace(READING, on_misfit="refuse"),
+        )
+    error = caught.value
+    assert (error.event, error.attribute, error.expected, error.found) == ("e2", "price", "double", "'dear'")
+    with pytest.raises(ValueError, match="on_misfit: expected 'null', 'dead letter' or 'refuse', found 'drop'"):
+        Reading(on_misfit="drop")  # type: ignore[arg-type]
+
+
 def test_dead_letters_keep_the_names_of_their_columns() -> None:
     found, dead = read(
         ("e1", "sale", b'{"price": "dear"}'),
         ("e2", "sale", b"nonsense"),
         ("e3", "any", b'{"long": "' + b"x" * 50 + b'"}'),
         ("e4", "sale", b'{"price": 1}'),
+        reading=replace(READING, on_misfit="dead letter"),
     )
     assert found["sale"] == ["e4"]
     assert {(each.event_id, each.kind) for each in dead} == {

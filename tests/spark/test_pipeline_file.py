@@ -221,7 +221,7 @@ host = "0.0.0.0"
         f"line 7: events.path: expected a folder, or a pattern such as 'folder/*.jsonl'; "
         f"{tmp_path / 'events.jsonl'} is a file",
         "line 8: events.topic: is unknown; expected one of format, path, max_files_per_trigger, id, "
-        "type_attribute, event_type, time, keep, max_event_bytes",
+        "type_attribute, event_type, time, keep, on_misfit, max_event_bytes",
         "line 10: subscriptions: expected one of store, changes, snapshot, found both store and changes",
         "line 15: sink.type: expected one of parquet, jsonl, sql, webhook, kafka, callback, found 'parquett'; "
         "did you mean 'parquet'?",

@@ -54,7 +54,7 @@ def test_a_folder_of_json_lines_is_matched_and_a_second_run_goes_on(tmp_path: Pa
     bad = [b"\xff\xfe", {"price": 1}, {"id": "x", "price": "dear"}, {"id": "long", "text": "." * 300}]
     put_events(tmp_path / "in", "1.jsonl", *good, *bad)
     events = 'format = "json"\npath = "in"\ntime = "at"\nmax_event_bytes = 200\nmax_files_per_trigger = 1'
-    planned = pipeline(tmp_path, events=events)
+    planned = pipeline(tmp_path, events=f'{events}\non_misfit = "dead letter"')
 
     (report,) = finished(spark, planned)
     everybody = {(f"e{price}", "all") for price in range(5)}

@@ -12,7 +12,7 @@ from tamis import EventType, Matcher
 from tamis.lab.workloads import generate
 from tamis.routing.shards import Routing
 from tamis.spark import Reading, match, prepare
-from tamis.spark.event_tables import COUNTED, SHARD, event_count, event_rows
+from tamis.spark.event_tables import COUNTED, SHARD, event_count, event_rows, misfit_count
 from tamis.spark.route_task import RouteTask
 from tamis.spark.snapshot_ref import SnapshotRef
 from tamis.store import Store
@@ -71,6 +71,7 @@ def test_a_task_sends_events_where_entries_let_them_in(tmp_path: Path) -> None:
     ]
     assert event_count(sent) == 4
     assert event_rows(sent).num_rows == 4
+    assert misfit_count(sent) == 0
     every = RouteTask(routes, event_type="n", keeps_all=True)
     sent = event_rows(pa.Table.from_batches(every(iter(events.to_batches()))))
     assert sorted(zip(sent["a"].to_pylist(), sent[SHARD].to_pylist(), strict=True)) == [
@@ -92,7 +93,8 @@ def test_a_stream_finds_the_same_visits_few_shards_and_tells_bad_events_once(run
             store.add(f"s{number}", text(number), event_type="camera")
         events = [{"id": f"e{number}", "brand": f"b{number % 15}", "price": number} for number in range(60)]
         run.feed(*events, b"{bad", {"brand": "b1"}, {"id": "e", "price": "much"})
-        (first,) = run.finish(store, shards=4, routing=Routing(slack=0.5))
+        reading = Reading(json="value", on_misfit="dead letter")
+        (first,) = run.finish(store, shards=4, routing=Routing(slack=0.5), reading=reading)
         matcher = Matcher(camera)
         matcher.add_many([(f"s{number}", text(number)) for number in range(60)])
         wanted = {(event["id"], id) for event in events for id in matcher.match(event)}
@@ -104,7 +106,9 @@ def test_a_stream_finds_the_same_visits_few_shards_and_tells_bad_events_once(run
         store.add("late", "brand = 'b14'", event_type="camera")
         store.remove("s3")
         run.feed({"id": "f1", "brand": "b14", "price": 1}, {"id": "f2", "brand": "b3", "price": 1})
-        run.finish(store, shards=4, routing=Routing(slack=0.5))
+        run.feed({"id": "m1", "brand": "b3", "price": "much"}, {"id": "m2", "brand": 7, "price": []})
+        *_, last = run.finish(store, shards=4, routing=Routing(slack=0.5))
+        assert (last.events, last.misfits, last.dead) == (2, 2, 0), "each once, whatever it visits"
         later = {pair for pair in run.pairs() if pair[0].startswith("f")}
         assert later == {("f1", "late"), *(("f2", f"s{number}") for number in (15, 27, 39, 51))}
 

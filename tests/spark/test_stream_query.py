@@ -7,13 +7,14 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tamis.errors import EventError, SnapshotError, TamisError
+from tamis.errors import EventError, MisfitError, SnapshotError, TamisError
 from tamis.events import EventType
 from tamis.notifications import notification_ids
 from tamis.quotas import Quota
@@ -73,7 +74,7 @@ def test_bad_events_are_set_aside_with_their_bytes(run: Run, store: Store) -> No
     ]
     run.feed(*bad, *good)
     run.feed({"id": "g3", "kind": "sale", "price": 7}, *bad)
-    reading = Reading(json="value", type_attribute="kind", most_bytes=300)
+    reading = Reading(json="value", type_attribute="kind", most_bytes=300, on_misfit="dead letter")
     reports = run.finish(store, reading=reading)
 
     assert run.pairs() == [("g1", "cheap"), ("g3", "cheap")]
@@ -94,13 +95,39 @@ def test_bytes_that_came_as_binary_are_kept_as_they_are(run: Run, store: Store) 
     assert sorted(each["original"] for each in run.dead()) == [b"\x00\xff nonsense", b'{"id": 2']
 
 
-def test_columns_of_the_wrong_type_are_dead_letters(run: Run, store: Store) -> None:
+def test_values_that_do_not_fit_are_null_and_counted(run: Run, store: Store) -> None:
+    store.set_event_type(SALE)
+    store.add("cheap", "price < 10 OR price IS NULL", event_type="sale")
+    run.feed({"id": "e1", "price": 5}, {"id": "e2", "price": "dear"}, {"id": "e3", "price": 50})
+    (report,) = run.finish(store)
+    assert run.pairs() == [("e1", "cheap"), ("e2", "cheap")]
+    assert (report.events, report.misfits, report.dead) == (3, 1, 0)
+
+
+def test_the_first_misfit_ends_a_stream_that_refuses_them(run: Run, store: Store) -> None:
+    store.set_event_type(SALE)
+    store.add("cheap", "price < 10", event_type="sale")
+    run.feed({"id": "e1", "price": 5}, {"id": "e2", "price": "dear"})
+    failures: list[tuple[str, int, BaseException]] = []
+    reading = Reading(json="value", on_misfit="refuse")
+    with pytest.raises(Exception, match="e2"):
+        run.finish(store, reading=reading, on_failure=lambda *told: failures.append(told))
+    ((stage, batch, error),) = failures
+    assert (stage, batch) == ("matching", 0)
+    assert isinstance(error, MisfitError)
+    assert (error.event, error.attribute, error.expected, error.found) == ("e2", "price", "double", "'dear'")
+    # With another setting it goes on where it stopped.
+    (report,) = run.finish(store, reading=replace(reading, on_misfit="dead letter"))
+    assert (run.pairs(), report.dead_by_kind) == ([("e1", "cheap")], (("wrong type", 1),))
+
+
+def test_columns_of_the_wrong_type_are_dead_letters_if_asked_for(run: Run, store: Store) -> None:
     store.set_event_type(SALE)
     store.add("cheap", "price < 10", event_type="sale")
     run.feed({"id": "e1", "price": 5}, {"id": None, "price": 5}, {"id": "e3", "price": "cheap"})
     events = run.spark.readStream.schema("id string, price string, kind string").json(str(run.input))
     events = events.selectExpr("id", "if(price = 'cheap', named_struct('a', 1), NULL) AS price", "kind")
-    run.finish(store, events=events, reading=Reading())
+    run.finish(store, events=events, reading=Reading(on_misfit="dead letter"))
     dead = {each["kind"]: each for each in run.dead()}
     assert dead.keys() == {"missing id", "wrong type"}
     assert dead["wrong type"]["event_id"] == "e3"

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,12 +19,13 @@ from tamis.cli.options import EventId, EventsFile, EventsFormat, EventTypeFile, 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tamis.cli.inputs import EventNames
+    from tamis.arrays import Mask
     from tamis.cli.output import JsonLines
     from tamis.cli.subscriptions import SubscriptionEntry
     from tamis.errors import TamisError
     from tamis.events.batch import EventBatch
     from tamis.events.dead_letters import DeadLetter
+    from tamis.events.misfits import OnMisfit
     from tamis.matcher import Matcher
 
 _SHOWN_BAD_EVENTS = 100
@@ -66,6 +67,15 @@ def match(
             help="The order of events in a batch: arrival, or shortest-first, by estimated work.",
         ),
     ] = "arrival",
+    on_misfit: Annotated[
+        str,
+        typer.Option(
+            "--on-misfit",
+            metavar="WHAT",
+            help="Of an event that does not fit its type: null, matched with NULL there and counted; dead-letter, "
+            "reported and not matched; refuse, an error.",
+        ),
+    ] = "null",
     json: Annotated[
         bool, typer.Option("--json", help="Write the reports on standard error as JSON, too.")
     ] = False,
@@ -82,11 +92,12 @@ def match(
       tamis match --subscriptions s.parquet --events e.parquet --event-id order -o pairs.jsonl
 
     Exit code 0 if all subscriptions are valid, 1 if some were refused (the others are matched), 2 if nothing could
-    be matched. Bad events are reported and counted; they do not change the exit code.
+    be matched, or an event was refused. Bad events and misfits are counted; they do not change the exit code.
     """
     from tamis.cli.inputs import EventNames, check_sources, load_event_type, open_events, source_name
     from tamis.cli.output import JsonLines, fail, note, open_output, reported_errors, steps
     from tamis.cli.subscriptions import read_subscriptions
+    from tamis.events.misfits import check_on_misfit
     from tamis.matcher import Matcher
     from tamis.schedule.scheduler import check_schedule
     from tamis.urls import is_store
@@ -98,6 +109,7 @@ def match(
         try:
             matcher = Matcher(type_, engine)
             check_schedule(schedule)
+            misfits = check_on_misfit(on_misfit.replace("-", " "))
         except ValueError as error:
             fail(str(error))
         reading = open_events(events, type_, format, batch_rows=batch_rows)
@@ -113,7 +125,9 @@ def match(
             for batch in reading:
                 report.dead_letters(reading.dead_letters)
                 report.totals.events += batch.rows
-                report.totals.pairs += _answer(out, matcher, batch, names, schedule)
+                event_names = names.of_rows(batch)
+                good = report.misfits(batch, event_names, misfits)
+                report.totals.pairs += _answer(out, matcher, batch, event_names, good, schedule)
                 step(f"{report.totals.events:,} events, {report.totals.pairs:,} pairs")
                 if out.closed:
                     break
@@ -142,27 +156,39 @@ def _register(
             yield entry, errors[entry.id]
 
 
-def _answer(out: JsonLines, matcher: Matcher, batch: EventBatch, names: EventNames, schedule: str) -> int:
-    """Write the pairs of a batch, in the order of events or as they are found; returns their number."""
-    event_names = names.of_rows(batch)
+def _answer(
+    out: JsonLines,
+    matcher: Matcher,
+    batch: EventBatch,
+    event_names: list[int | str],
+    good: Mask,
+    schedule: str,
+) -> int:
+    """Write the pairs of the good events of a batch, in their order or as they are found; returns their number."""
     if schedule == "arrival":
-        return _write_pairs(out, matcher.match_batch(batch), batch, event_names)
+        return _write_pairs(out, matcher.match_batch(batch), batch, event_names, good)
     written = 0
     for ready in matcher.match_parts(batch):
-        written += _write_pairs(out, ready.pairs, batch, event_names)
+        written += _write_pairs(out, ready.pairs, batch, event_names, good)
         if out.closed:
             break
     return written
 
 
-def _write_pairs(out: JsonLines, pairs: pa.Table, batch: EventBatch, event_names: list[int | str]) -> int:
+def _write_pairs(
+    out: JsonLines, pairs: pa.Table, batch: EventBatch, event_names: list[int | str], good: Mask
+) -> int:
     """Write some pairs of a batch; returns their number."""
     import numpy as np
+    import pyarrow as pa
 
     from tamis.cli.output import as_json
 
     # The ids of a batch are its ascending row numbers, so a binary search finds the rows.
     rows = np.searchsorted(batch.ids.to_numpy(), pairs["event_id"].to_numpy())
+    if not good.all():
+        kept = good[rows]
+        rows, pairs = rows[kept], pairs.filter(pa.array(kept))
     encoded = pairs["subscription_id"].combine_chunks().dictionary_encode()
     ends = [b', "subscription_id": ' + as_json(id) + b"}\n" for id in encoded.dictionary.to_pylist()]
     starts = {int(row): b'{"event_id": ' + as_json(event_names[row]) for row in np.unique(rows)}
@@ -182,6 +208,7 @@ class _MatchTotals:
     subscriptions: int = 0
     refused: int = 0
     bad_events: int = 0
+    misfits: int = 0
     seconds: float = 0.0
 
 
@@ -204,18 +231,40 @@ class _MatchReport:
 
     def dead_letters(self, letters: list[DeadLetter]) -> None:
         """Report the bad events, and clear the list."""
+        for each in letters:
+            where = {"file": self.events, "line": each.line_number}
+            self._bad_event(where, f"{self.events}:{each.line_number}", each.reason)
+        letters.clear()
+
+    def misfits(self, batch: EventBatch, names: list[int | str], on_misfit: OnMisfit) -> Mask:
+        """Count or report the events that do not fit their type; gives those that are matched.
+
+        Raises:
+            MisfitError: There is one, and such events are refused.
+        """
+        from tamis.events.misfits import misfit_rows, reasons_of, refuse_misfits
+
+        found = misfit_rows(batch)
+        if on_misfit == "null":
+            self.totals.misfits += int(found.sum())
+            return found | True
+        if on_misfit == "refuse":
+            refuse_misfits(batch, names, found)
+        for row, reason in reasons_of(batch, found):
+            where = {"file": self.events, "event_id": names[row]}
+            self._bad_event(where, f"{self.events}: event {names[row]}", reason)
+        return ~found
+
+    def _bad_event(self, where: dict[str, Any], place: str, reason: str) -> None:
         from tamis.cli.output import note
 
-        for each in letters:
-            self.totals.bad_events += 1
-            if self.json is not None:
-                where = {"file": self.events, "line": each.line_number}
-                self.json.write({"kind": "bad-event", **where, "reason": each.reason})
-            elif self.totals.bad_events <= _SHOWN_BAD_EVENTS:
-                note(f"{self.events}:{each.line_number}: bad event: {each.reason}")
-            elif self.totals.bad_events == _SHOWN_BAD_EVENTS + 1:
-                note("tamis: further bad events are only counted")
-        letters.clear()
+        self.totals.bad_events += 1
+        if self.json is not None:
+            self.json.write({"kind": "bad-event", **where, "reason": reason})
+        elif self.totals.bad_events <= _SHOWN_BAD_EVENTS:
+            note(f"{place}: bad event: {reason}")
+        elif self.totals.bad_events == _SHOWN_BAD_EVENTS + 1:
+            note("tamis: further bad events are only counted")
 
     def summary(self) -> None:
         """Write one line, or one JSON record, with the totals."""
@@ -226,7 +275,9 @@ class _MatchReport:
             self.json.write({"kind": "summary", **asdict(totals)})
             return
         refused = f" ({totals.refused} refused)" if totals.refused else ""
-        bad = f" ({totals.bad_events} bad)" if totals.bad_events else ""
+        asides = {"bad": totals.bad_events, "with a value that does not fit": totals.misfits}
+        told = ", ".join(f"{count} {what}" for what, count in asides.items() if count)
+        bad = f" ({told})" if told else ""
         note(
             f"tamis: {count_text(totals.events, 'event')}{bad}, "
             f"{count_text(totals.subscriptions, 'subscription')}{refused}, "

@@ -148,6 +148,7 @@ def batch_line(report: BatchReport) -> str:
         f"version {report.version}" + (f" ({lag})" if (lag := _lag(report)) else ""),
         *([] if report.shards == 1 else [_visits(report)]),
         *_set_aside(report),
+        *([count_text(report.misfits, "misfit")] if report.misfits else []),
         *([_not_matched(report.set_aside)] if report.set_aside else []),
         *(f"{visible(each.operator)}: {_failures(each)}" for each in report.operators if each.failures),
     ]
@@ -212,6 +213,9 @@ def summary_text(
     table.add_row("matched", f"{share_text(summary.matched_share)} of events ({summary.matched_events:,})")
     if aside := _set_aside(summary):
         table.add_row("set aside", Text(", ".join(aside), style="yellow"))
+    if summary.misfits:
+        text = f"{count_text(summary.misfits, 'event')} with a value that does not fit, NULL to conditions"
+        table.add_row("misfits", Text(text, style="yellow"))
     latency = summary.latency
     shown = {"p50": latency.p50, "p90": latency.p90, "p99": latency.p99, "most": latency.most}
     table.add_row("batch latency", ", ".join(f"{name} {duration_text(value)}" for name, value in shown.items()))

@@ -15,6 +15,7 @@ import typer
 from tamis.cli.options import Json
 
 if TYPE_CHECKING:
+    from tamis.events.misfits import OnMisfit
     from tamis.metrics import Metrics
     from tamis.progress import BatchReport, RunFailure
     from tamis.spark.dry_run import DryRun
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
     from tamis.spark.pipeline_run import PipelineRun
 
 _WAIT_SECONDS = 1
+_MISFITS: dict[OnMisfit, str] = {
+    "null": "matched, with NULL for what does not fit, and counted",
+    "dead letter": "dead letters",
+    "refuse": "refused: the first one ends the query",
+}
 
 
 def run(
@@ -265,6 +271,7 @@ def _plan(pipeline: Pipeline, found: DryRun) -> Iterator[tuple[str, str]]:
     yield "events", found.source
     types = [f"{name} (to be declared)" if new else name for name, new in found.event_types.items()]
     yield "event types", ", ".join(types) or "none yet"
+    yield "misfits", _MISFITS[pipeline.reading.on_misfit]
     yield "subscriptions", _subscriptions(pipeline, found)
     operators = [*pipeline.operators.modules, *pipeline.operators.library]
     if operators:
@@ -326,5 +333,7 @@ def _sample(found: DryRun) -> Iterator[tuple[str, str]]:
     pairs = "1 match" if sample.matches == 1 else f"{sample.matches:,} matches"
     over = f", {sample.overflow:,} more beyond the quota" if sample.overflow else ""
     yield "sample", f"{count_text(sample.events, 'event')}, {sample.matched_events:,} matched, {pairs}{over}"
+    if sample.misfits:
+        yield "", f"{count_text(sample.misfits, 'event')} with a value that does not fit, NULL to conditions"
     for kind, (count, why) in sample.dead.items():
         yield "", f"{count_text(count, 'dead letter')}, {kind}: {why}"

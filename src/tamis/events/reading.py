@@ -261,7 +261,16 @@ def _csv_events(
         if row:
             number += 1
             pairs = zip(header, cells, row, strict=False)
-            yield number, {name: read(cell) if cell else None for name, read, cell in pairs}
+            yield number, {name: _value(read, cell) if cell else None for name, read, cell in pairs}
+
+
+def _value(read: Callable[[str], Any], cell: str) -> Any:
+    """The value of a cell; of one that does not fit, its bytes, so that it is known that there was something.
+
+    Not its text: an attribute of another type might take that for a value.
+    """
+    value = read(cell)
+    return cell.encode() if value is None else value
 
 
 def _cell_reader(event_type: EventType, name: str) -> Callable[[str], Any]:

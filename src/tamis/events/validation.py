@@ -1,26 +1,23 @@
 """Validation of events against their type, on request only.
 
-It reports what matching ignores: matching treats a value of another kind as NULL, knows no domains and skips
-attributes that are not declared. Nothing here changes a batch or its matches.
+It reports what matching passes over: a value of another kind is NULL to it (see `misfits`), it knows no domains,
+and it skips attributes that are not declared. Nothing here changes a batch or its matches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from tamis.arrays import Mask
 from tamis.events.arrow import python_values
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import Attribute
+from tamis.events.misfits import misfits_of
 from tamis.events.schemas import show_value, suggestion
-from tamis.events.sources import Path
 from tamis.values.column import Value
-from tamis.values.types import Type, is_fractional
+from tamis.values.types import is_fractional
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +46,6 @@ def validate(batch: EventBatch) -> list[EventProblem]:
     return sorted(problems, key=lambda problem: -1 if problem.row is None else problem.row)
 
 
-def invalid_rows(batch: EventBatch) -> Mask:
-    """The events with a value of another type than declared, or without one that is required.
-
-    Quick, for streams: it compares whole columns. `validate` reports what is wrong with the few rows that it
-    finds.
-    """
-    found = np.zeros(batch.rows, np.bool_)
-    for attribute in batch.event_type.attributes or ():
-        path = (attribute.name,)
-        if attribute.required:
-            found |= ~batch.source.present(path)
-        found |= _invalid_rows(batch, path, attribute.type)
-    return found
-
-
-def _invalid_rows(batch: EventBatch, path: Path, type_: Type) -> Mask:
-    found = batch.source.present(path) & ~batch.column(path).valid
-    for name, inner in type_.fields:
-        found |= _invalid_rows(batch, (*path, name), inner)
-    return found
-
-
 def _unknown_attributes(batch: EventBatch, known: list[str]) -> Iterator[EventProblem]:
     declared = set(known)
     for row, name in batch.names():
@@ -79,33 +54,17 @@ def _unknown_attributes(batch: EventBatch, known: list[str]) -> Iterator[EventPr
 
 
 def _attribute_problems(batch: EventBatch, attribute: Attribute) -> Iterator[EventProblem]:
-    path = (attribute.name,)
-    found = _values(batch, path)
-    if attribute.required:
-        for row, value in enumerate(found):
-            if value is None:
-                yield EventProblem(row, attribute.name, "is required")
-    yield from _kind_problems(batch, path, attribute.type, found)
+    for misfit in misfits_of(batch, attribute):
+        yield EventProblem(misfit.row, misfit.attribute, misfit.message)
     expected = _domain(attribute)
     if expected is not None:
+        path = (attribute.name,)
+        values = batch.raw(path)
+        found = python_values(values) if isinstance(values, pa.Array) else list(values)
         for row, value in enumerate(batch.column(path).to_list()):
             message = None if value is None else expected(value)
             if message is not None:
                 yield EventProblem(row, attribute.name, f"{message}, found {show_value(found[row])}")
-
-
-def _values(batch: EventBatch, path: Path) -> list[Any]:
-    values = batch.raw(path)
-    return python_values(values) if isinstance(values, pa.Array) else list(values)
-
-
-def _kind_problems(batch: EventBatch, path: Path, type_: Type, found: list[Any]) -> Iterator[EventProblem]:
-    valid = batch.column(path).valid.tolist()
-    for row, (value, ok) in enumerate(zip(found, valid, strict=True)):
-        if value is not None and not ok:
-            yield EventProblem(row, ".".join(path), f"expected {type_}, found {show_value(value)}")
-    for name, inner in type_.fields:
-        yield from _kind_problems(batch, (*path, name), inner, _values(batch, (*path, name)))
 
 
 def _domain(attribute: Attribute) -> Callable[[Value], str | None] | None:

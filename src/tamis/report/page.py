@@ -208,6 +208,9 @@ def _figures(summary: Summary, more: Sequence[Figure]) -> str:
     ]
     if summary.dead:
         tiles.append(Figure("dead letters", f"{summary.dead:,}", "events set aside", "alert"))
+    if summary.misfits:
+        note = "events with a value that does not fit, NULL to conditions"
+        tiles.append(Figure("misfits", f"{summary.misfits:,}", note, "alert"))
     if summary.set_aside:
         tiles.append(Figure("subscriptions set aside", f"{summary.set_aside:,}", "not matched", "alert"))
     if summary.overflow:
@@ -334,6 +337,7 @@ def _set_aside(reports: Sequence[BatchReport], summary: Summary) -> list[str]:
     return [
         over_time("Dead letters", "events", lambda report: report.dead) if summary.dead else "",
         _ranks(summary.dead_by_kind, "", "Dead letters by reason"),
+        over_time("Misfits", "events", lambda report: report.misfits) if summary.misfits else "",
         over_time("Over quota", "matches left out", lambda report: report.overflow) if summary.overflow else "",
         over_time("Repeated", "matches left out", lambda report: report.repeated) if summary.repeated else "",
     ]

@@ -9,12 +9,14 @@ import asyncio
 import logging
 import os
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
+from tamis.events.event_type import EventType
 from tamis.operators.discovery import OperatorSettings
 from tamis.service.accounts import DEFAULT_TENANT, Accounts
 from tamis.service.backup import Backup
@@ -136,7 +138,7 @@ class Service:
         self.metrics = ServiceMetrics(self)
         self.started = time.time()
         self.stopping = asyncio.Event()
-        self._types: dict[str, tuple[float, frozenset[str]]] = {}
+        self._types: dict[str, tuple[float, Mapping[str, EventType]]] = {}
         self._backlog = (0.0, 0)
         for tenant in self.accounts.tenants():
             self.subscriptions.prepare(tenant)
@@ -177,13 +179,13 @@ class Service:
             self._backlog = time.monotonic(), waiting
         return waiting
 
-    async def types_of(self, tenant: str) -> frozenset[str]:
-        """The event types that a tenant has declared, as of a moment ago; see `forget_types`."""
-        at, names = self._types.get(tenant, (0.0, frozenset()))
+    async def types_of(self, tenant: str) -> Mapping[str, EventType]:
+        """The event types that a tenant has declared, as of a moment ago, by name; see `forget_types`."""
+        at, types = self._types.get(tenant, (0.0, {}))
         if time.monotonic() - at > _FRESH_SECONDS:
-            names = frozenset(await asyncio.to_thread(self.subscriptions.event_types, tenant))
-            self._types[tenant] = time.monotonic(), names
-        return names
+            types = await asyncio.to_thread(self.subscriptions.event_types, tenant)
+            self._types[tenant] = time.monotonic(), types
+        return types
 
     def forget_types(self) -> None:
         """Drop the cached event types, after one was declared or dropped."""

@@ -10,12 +10,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
+import pyarrow as pa
+
 from tamis.errors import EventError
+from tamis.events.event_type import EventType
+from tamis.events.json_values import read_json_values, rows_of
+from tamis.events.misfits import find_misfits
 from tamis.service.inbox import Arrival
 from tamis.service.names import qualified_name
 from tamis.store.records import is_storable
@@ -247,6 +252,34 @@ def _id(value: Any) -> str:
 def _one_line(text: str) -> bytes:
     """The event on one line: a line end between its parts is a blank, and there is none within them."""
     return text.replace("\r", " ").replace("\n", " ").encode()
+
+
+def refuse_misfits(events: Sequence[PublishedEvent], types: Mapping[str, EventType], default: str) -> None:
+    """Refuse events that do not fit their types.
+
+    Args:
+        events: Of a request.
+        types: The event types that the tenant has declared.
+        default: The type of an event that names none of them.
+
+    Raises:
+        PublishError: Some do not fit; it says what was expected of which attribute.
+    """
+    places: dict[str, list[int]] = {}
+    for place, each in enumerate(events):
+        named = each.event_type if each.event_type is not None and each.event_type in types else default
+        places.setdefault(named, []).append(place)
+    problems: dict[int, list[str]] = {}
+    for name, some in places.items():
+        if name in types:
+            read = read_json_values(pa.array([events[place].value for place in some], pa.binary()), types[name])
+            for batch in read.batches:
+                rows = rows_of(batch)
+                for misfit in find_misfits(batch):
+                    said = f"{misfit.attribute} {misfit.message}"
+                    problems.setdefault(some[rows[misfit.row]], []).append(said)
+    if problems:
+        raise PublishError([(place + 1, "; ".join(problems[place])) for place in sorted(problems)])
 
 
 def arrivals(tenant: str, events: Iterable[PublishedEvent], types: Iterable[str], default: str) -> list[Arrival]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from tamis.errors import TamisError
+from tamis.events.misfits import check_on_misfit
 from tamis.service.kafka import KafkaError, Topic
 from tamis.spark.kafka_security import KafkaSecurity, KafkaSecurityError
 
@@ -81,6 +82,11 @@ class ServiceSettings:
     request_seconds: float = _setting(
         30.0, "How long a request may take to arrive; a second more for each 16 KiB."
     )
+    on_misfit: str = _setting(
+        "null",
+        "Of an event that does not fit its type: null, matched with NULL there and counted; dead letter; or "
+        "refuse, publishing it answers 422.",
+    )
     keep_attributes: tuple[str, ...] = _setting(
         [], "Attributes of events that notifications carry along, in feed and webhooks."
     )
@@ -118,6 +124,10 @@ class ServiceSettings:
                 problems.append(f"kafka: {error}")
         if not 0 <= self.port <= 65_535:
             problems.append(f"port: expected 0 to 65535, found {self.port}")
+        try:
+            check_on_misfit(self.on_misfit)
+        except ValueError as error:
+            problems.append(str(error))
         if self.log_level not in ("debug", "info", "warning", "error"):
             problems.append(f"log_level: expected debug, info, warning or error, found {self.log_level!r}")
         if problems:

@@ -20,6 +20,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tamis.events.misfits import OnMisfit, check_on_misfit
 from tamis.operators.discovery import OperatorSettings
 from tamis.quotas import Quota
 from tamis.service.accounts import Accounts
@@ -88,6 +89,7 @@ def start(
         event_time="time",
         shown_type=local_name,
         keep=settings.keep_attributes,
+        on_misfit=on_misfit(settings),
     )
     return stream(
         open_events(settings, spark) if events is None else events,
@@ -107,6 +109,15 @@ def start(
         name=name,
         operators=operators,
     )
+
+
+def on_misfit(settings: ServiceSettings) -> OnMisfit:
+    """What becomes of misfits in the stream; what was accepted cannot be refused any more, and is a dead letter.
+
+    Such an event was accepted before its type was declared, or reached Kafka without the service.
+    """
+    chosen = check_on_misfit(settings.on_misfit)
+    return "dead letter" if chosen == "refuse" else chosen
 
 
 def quota_of(accounts: Accounts) -> Quota:

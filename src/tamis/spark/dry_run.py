@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.errors import TamisError
+from tamis.events.misfits import OnMisfit
 from tamis.events.names import event_names
 from tamis.matchers import Matchers
 from tamis.snapshot import Snapshots
@@ -32,7 +33,17 @@ from tamis.spark.pipeline_run import CHANGES, check_types, load_operators, snaps
 from tamis.spark.preparation import reachable
 from tamis.spark.snapshot_ref import SnapshotRef
 from tamis.spark.sources import check, describe, sample
-from tamis.spark.stream_task import DEAD, EVENTS, FOUND, OVERFLOW, PAIR, StreamTask
+from tamis.spark.stream_task import (
+    DEAD,
+    EVENTS,
+    FOUND,
+    MISFITS,
+    OVERFLOW,
+    PAIR,
+    REFUSED,
+    StreamTask,
+    raise_refused,
+)
 from tamis.spark.stream_type import TYPE_FILE, StreamType, living_types
 from tamis.store import Store
 from tamis.store.view import MATCHABLE_SCHEMA
@@ -41,7 +52,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SAMPLE_ROWS = 1_000
-DoubtKind: TypeAlias = Literal["no id", "no time", "dead letters"]
+DoubtKind: TypeAlias = Literal["no id", "no time", "dead letters", "misfits"]
 _COLUMNS = ("id", "condition", "priority", "owner", "revision", "label")
 
 
@@ -70,6 +81,7 @@ class SampleResult:
         matches: How many pairs there were.
         overflow: How many more there were beyond the quota, all taken as one batch.
         dead: The number of dead letters by kind, with one reason each.
+        misfits: How many events have a value that does not fit their type, and are matched with NULL there.
     """
 
     events: int
@@ -77,6 +89,7 @@ class SampleResult:
     matches: int
     overflow: int
     dead: dict[str, tuple[int, str]]
+    misfits: int = 0
 
     @property
     def dead_events(self) -> int:
@@ -90,7 +103,7 @@ class Doubt:
 
     Attributes:
         kind: "no id", "no time": no event of the sample has one where the pipeline looks for it; "dead letters":
-            most events of the sample would be dead letters.
+            most events of the sample would be dead letters; "misfits": most do not fit their type.
         message: The same, for people.
         key: The key of the pipeline's file that it is about, if it is about one.
         attribute: The attribute that the key names.
@@ -109,6 +122,7 @@ class DryRun:
     Attributes:
         source: Where events come from.
         sink: Where notifications would go.
+        on_misfit: What would become of events that do not fit their type.
         event_types: Those that there would be, by name, and whether each is new.
         subscriptions: How many there are; None if they cannot be had.
         set_aside: How many of them are to another event type than that of the events.
@@ -122,6 +136,7 @@ class DryRun:
 
     source: str
     sink: str
+    on_misfit: OnMisfit = "null"
     event_types: dict[str, bool] = field(default_factory=dict)
     subscriptions: int | None = None
     set_aside: int = 0
@@ -149,7 +164,7 @@ def try_pipeline(pipeline: Pipeline, spark: Callable[[], SparkSession]) -> DryRu
         spark: Gives the session; called only if Kafka is involved.
     """
     sink = pipeline.make_sink()
-    found = DryRun(describe(pipeline.source), sink.describe())
+    found = DryRun(describe(pipeline.source), sink.describe(), pipeline.reading.on_misfit)
     with ExitStack() as stack:
         stack.callback(sink.close)
         temporary = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tamis-")))
@@ -261,20 +276,25 @@ def _reading(pipeline: Pipeline, ref: SnapshotRef, found: DryRun) -> Reading:
 
 
 def _match_sample(pipeline: Pipeline, reading: Reading, ref: SnapshotRef, events: pa.Table) -> SampleResult:
-    """What a batch of these events would give."""
+    """What a batch of these events would give.
+
+    Raises:
+        MisfitError: One of them does not fit its type, and the pipeline refuses such events.
+    """
     task = StreamTask((ref,), reading, pipeline.quota)
     found = pa.Table.from_batches(task(iter(events.to_batches())), FOUND)
     kinds = found["row_kind"].combine_chunks()
-    pairs, dead = (found.filter(pc.equal(kinds, kind)) for kind in (PAIR, DEAD))
-    events_count, overflow = (
-        pc.sum(found.filter(pc.equal(kinds, kind))["count"]).as_py() or 0 for kind in (EVENTS, OVERFLOW)
+    pairs, dead, refused = (found.filter(pc.equal(kinds, kind)) for kind in (PAIR, DEAD, REFUSED))
+    raise_refused(refused)
+    events_count, overflow, misfits = (
+        pc.sum(found.filter(pc.equal(kinds, kind))["count"]).as_py() or 0 for kind in (EVENTS, OVERFLOW, MISFITS)
     )
     reasons: dict[str, tuple[int, str]] = {}
     for kind, why in zip(dead["kind"].to_pylist(), dead["reason"].to_pylist(), strict=True):
         count, first = reasons.get(kind, (0, why))
         reasons[kind] = (count + 1, first)
     matched = pc.count_distinct(pairs["event_id"]).as_py()
-    return SampleResult(events_count, matched, pairs.num_rows, overflow, reasons)
+    return SampleResult(events_count, matched, pairs.num_rows, overflow, reasons, misfits)
 
 
 def _columns(pipeline: Pipeline, events: pa.Table) -> list[str]:
@@ -300,10 +320,13 @@ def _missing(reading: Reading, ref: SnapshotRef, events: pa.Table) -> Iterator[D
 
 
 def _deadly(sample: SampleResult) -> Iterator[Doubt]:
-    """Would most events be dead letters?"""
+    """Would most events be dead letters, or do most not fit their type?"""
     if 2 * sample.dead_events > sample.events:
         kinds = ", ".join(f"{count:,} {kind}" for kind, (count, _) in sample.dead.items())
         message = (
             f"{sample.dead_events:,} of {sample.events:,} events in the sample would be dead letters ({kinds})"
         )
         yield Doubt("dead letters", message)
+    if 2 * sample.misfits > sample.events:
+        message = f"{sample.misfits:,} of {sample.events:,} events in the sample do not fit their type"
+        yield Doubt("misfits", message)

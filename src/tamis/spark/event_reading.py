@@ -15,19 +15,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.arrays import I64, Bools, Mask
+from tamis.arrays import I64, Mask
 from tamis.events.batch import EventBatch
 from tamis.events.dead_letters import DeadLetter, DeadLetterKind
 from tamis.events.event_type import EventType
 from tamis.events.json_values import read_json_values, rows_of
+from tamis.events.misfits import OnMisfit, check_on_misfit, misfit_rows, reasons_of, refuse_misfits
 from tamis.events.names import event_names
-from tamis.events.validation import invalid_rows, validate
 from tamis.matcher import Matcher
 from tamis.matchers import Matchers
 
 MOST_BYTES = 1 << 20
 """The most bytes of an event that is a JSON text, by default."""
-_SHOWN_PROBLEMS = 3
 
 OriginalOf: TypeAlias = Callable[[int], bytes]
 """The bytes of the event in a row."""
@@ -43,6 +42,17 @@ class TypedEvents(NamedTuple):
     rows: I64
     names: pa.Array | None = None
     """The names of the events, if a column beside them has these."""
+
+
+class CheckedEvents(NamedTuple):
+    """What was found out about events before they are matched."""
+
+    names: pa.Array
+    """Their names."""
+    good: Mask
+    """Which can be matched."""
+    misfits: int
+    """How many of these have a value that does not fit their type, and is NULL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +71,8 @@ class Reading:
         event_type: The name of the event type, if nothing in an event or beside it names it.
         shown_type: What a dead letter calls an event type that is not known; it must pickle.
         keep: Attributes of an event that its notifications carry along.
+        on_misfit: What becomes of an event with a value of another kind than declared, or without one that is
+            required: "null", it is matched, with NULL there, and counted; "dead letter"; or "refuse", an error.
     """
 
     event_id: str = "id"
@@ -73,6 +85,10 @@ class Reading:
     shown_type: Callable[[str], str] = str
     keep: tuple[str, ...] = ()
     event_type: str | None = None
+    on_misfit: OnMisfit = "null"
+
+    def __post_init__(self) -> None:
+        check_on_misfit(self.on_misfit)
 
     @property
     def names_types(self) -> bool:
@@ -96,20 +112,26 @@ class Reading:
             return lambda row: _bytes(table[self.json][row])
         return lambda row: json.dumps(table.slice(row, 1).to_pylist()[0], default=str, ensure_ascii=False).encode()
 
-    def check_events(
-        self, read: TypedEvents, original: OriginalOf, dead: list[DeadLetter]
-    ) -> tuple[pa.Array, Mask]:
-        """The ids of events, and which can be matched; the others are added to `dead`."""
+    def check_events(self, read: TypedEvents, original: OriginalOf, dead: list[DeadLetter]) -> CheckedEvents:
+        """The ids of events, and which can be matched; the others are added to `dead`.
+
+        Raises:
+            MisfitError: An event does not fit its type, and such events are refused.
+        """
         batch, rows = read.batch, read.rows
         names = event_names(batch, self.event_id) if read.names is None else read.names
         nameless = names.is_null().to_numpy(zero_copy_only=False)
-        strange = invalid_rows(batch) & ~nameless
+        misfits = misfit_rows(batch) & ~nameless
         for row in np.flatnonzero(nameless).tolist():
             reason = f"expected an id in {self.event_id}"
             dead.append(DeadLetter(DeadLetterKind.MISSING_ID, reason, original(rows[row])))
-        for row, reason in _problems(batch, strange):
+        if self.on_misfit == "null":
+            return CheckedEvents(names, ~nameless, int(np.count_nonzero(misfits)))
+        if self.on_misfit == "refuse":
+            refuse_misfits(batch, names, misfits)
+        for row, reason in reasons_of(batch, misfits):
             dead.append(DeadLetter(DeadLetterKind.WRONG_TYPE, reason, original(rows[row]), names[row].as_py()))
-        return names, ~(nameless | strange)
+        return CheckedEvents(names, ~(nameless | misfits), 0)
 
     def _read_columns(self, matchers: Matchers, table: pa.Table, dead: list[DeadLetter]) -> Iterator[TypedEvents]:
         if self.type_attribute is None:
@@ -182,17 +204,6 @@ class Reading:
                     reason += f"; known are {', '.join(sorted(matchers)) or 'none'}"
                 kind = DeadLetterKind.UNKNOWN_EVENT_TYPE
                 dead.extend(DeadLetter(kind, reason, original(row), called(row)) for row in rows.tolist())
-
-
-def _problems(batch: EventBatch, strange: Bools) -> Iterator[tuple[int, str]]:
-    if not strange.any():
-        return
-    reasons: dict[int, list[str]] = {}
-    for problem in validate(batch):
-        if problem.row is not None and strange[problem.row]:
-            reasons.setdefault(problem.row, []).append(f"{problem.attribute} {problem.message}")
-    for row in np.flatnonzero(strange).tolist():
-        yield row, "; ".join(reasons.get(row, ["not of its type"])[:_SHOWN_PROBLEMS])
 
 
 def _no_name(_: int) -> None:

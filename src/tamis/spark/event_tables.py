@@ -19,6 +19,8 @@ SHARD = "tamis shard"
 """The column with the shard that this copy of an event is sent to."""
 COUNTED = "tamis counted"
 """The column that is NULL for an event; in a row that is not an event, it counts events."""
+MISFITS = "tamis misfits"
+"""The column that counts, beside them, events with a value that does not fit their type, and is NULL."""
 
 
 def regroup(batches: Iterable[pa.RecordBatch], rows: int = BATCH_ROWS) -> Iterator[pa.Table]:
@@ -50,6 +52,11 @@ def event_count(table: pa.Table) -> int:
     return int(pc.sum(table[COUNTED]).as_py() or 0)
 
 
+def misfit_count(table: pa.Table) -> int:
+    """How many of them have a value that does not fit their type, and is NULL."""
+    return int(pc.sum(table[MISFITS]).as_py() or 0)
+
+
 def event_rows(table: pa.Table) -> pa.Table:
     """The events among the rows of a `RouteTask`."""
-    return table.filter(pc.is_null(table[COUNTED])).drop_columns([COUNTED])
+    return table.filter(pc.is_null(table[COUNTED])).drop_columns([COUNTED, MISFITS])

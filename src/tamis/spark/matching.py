@@ -10,10 +10,12 @@ from tamis.engines import AUTO
 from tamis.errors import EventError, SubscriptionError
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import EventType
+from tamis.events.misfits import OnMisfit, check_on_misfit
 from tamis.operators.discovery import OperatorSettings
 from tamis.routing.shards import Routing
 from tamis.schedule.scheduler import Schedule, check_schedule
 from tamis.snapshot import Snapshots
+from tamis.spark.misfit_tasks import FitTask, MisfitsTask
 from tamis.spark.pairs_task import PairsTask
 from tamis.spark.preparation import prepare
 from tamis.spark.route_task import RouteTask
@@ -43,6 +45,7 @@ def match(
     routing: Routing | None = None,
     schedule: Schedule = "arrival",
     operators: OperatorSettings | Sequence[str] | None = None,
+    on_misfit: OnMisfit = "null",
 ) -> DataFrame:
     """All pairs of an event and a subscription that it satisfies.
 
@@ -63,10 +66,15 @@ def match(
             "shortest-first", and then pairs leave it part by part.
         operators: Where the operators come from that conditions call: the names of modules that driver and workers
             can import, or settings. Those of installed packages are found without.
+        on_misfit: What becomes of an event with a value of another kind than its event type declares, or without
+            one that is required: "null", it is matched with NULL there; "dead letter", it has no pairs; "refuse",
+            whoever computes the DataFrame gets Spark's error, with our `MisfitError` as its cause in words.
 
     Returns:
         A lazy DataFrame with columns `event_id`, `subscription_id` and those of `keep`. Its attribute `refused` is
-        a DataFrame with `id` and `reason` of the subscriptions that were refused. It is of the version of the
+        a DataFrame with `id` and `reason` of the subscriptions that were refused, its attribute `misfits` a lazy
+        one of the values that do not fit: `event_id`, `attribute`, `expected` and `found`, which is NULL where a
+        required value is missing. It is of the version of the
         subscriptions that was the newest when it was made, whenever it is computed.
 
     Raises:
@@ -77,6 +85,7 @@ def match(
     kept = tuple(keep or ())
     check_columns(events.columns, (event_id, *kept))
     check_schedule(schedule)
+    check_on_misfit(on_misfit)
     if output not in ("pairs", "grouped"):
         msg = f"expected output 'pairs' or 'grouped', found {output!r}"
         raise ValueError(msg)
@@ -97,8 +106,11 @@ def match(
         msg = f"{ready.url}: there is no event type {event_type!r}; there are {', '.join(sorted(matchers))}"
         raise SubscriptionError(msg)
     matcher = matchers.only if name is None else matchers[name]
-    needed = {event_id, *kept, *matcher.attributes()}
-    read = events.select(*(quote_name(name) for name in events.columns if name in needed))
+    declared = {event_id, *(each.name for each in matcher.event_type.attributes or ())}
+    needed = {event_id, *kept, *matcher.attributes(), *(() if on_misfit == "null" else declared)}
+    read = _select(events, needed)
+    if on_misfit != "null":
+        read = map_in_workers(read, FitTask(matcher.event_type, event_id, on_misfit), read.schema)
     plan = Sharding(shards, routing).plan(ref, lambda rows: _sample(read, matcher.event_type, rows))
     name, is_grouped = matcher.event_type.name, output == "grouped"
     route = None if plan.routes is None else RouteTask(plan.routes, event_type=name, keeps_all=is_grouped)
@@ -112,6 +124,10 @@ def match(
         sent = send_to_shards(read, len(plan.shards), event_id, route)
         found = map_in_workers(sent, task, schema)
     found.refused = ready.refused  # type: ignore[attr-defined]
+    misfits = MisfitsTask(matcher.event_type, event_id)
+    found.misfits = map_in_workers(  # type: ignore[attr-defined]
+        _select(events, declared), misfits, _misfits_schema(events, event_id)
+    )
     return found
 
 
@@ -145,6 +161,17 @@ def check_columns(columns: Sequence[str], names: Sequence[str]) -> None:
     if missing:
         msg = f"events have no column {', '.join(missing)}; there are {', '.join(columns)}"
         raise EventError(msg)
+
+
+def _select(events: DataFrame, names: set[str]) -> DataFrame:
+    return events.select(*(quote_name(name) for name in events.columns if name in names))
+
+
+def _misfits_schema(events: DataFrame, event_id: str) -> Any:
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    texts = [StructField(name, StringType()) for name in ("attribute", "expected", "found")]
+    return StructType([StructField("event_id", events.schema[event_id].dataType), *texts])
 
 
 def _schema(events: DataFrame, event_id: str, keep: Sequence[str], output: str) -> Any:

@@ -21,6 +21,7 @@ from typing import Any
 from tamis.engines import AUTO, engine_of
 from tamis.errors import EngineError, TamisError
 from tamis.events.event_type import EventType
+from tamis.events.misfits import ON_MISFIT, OnMisfit
 from tamis.events.schemas import Problems, show_value
 from tamis.progress import HISTORY_BYTES
 from tamis.quotas import Quota, QuotaError
@@ -171,6 +172,7 @@ def _events(top: TomlTable) -> tuple[Source, Reading]:
         event_type=table.text("event_type"),
         event_time=table.text("time"),
         keep=table.texts("keep"),
+        on_misfit=_on_misfit(table),
         most_bytes=table.number("max_event_bytes", MOST_BYTES) or MOST_BYTES
         if format in _WITH_TEXTS
         else MOST_BYTES,
@@ -180,6 +182,11 @@ def _events(top: TomlTable) -> tuple[Source, Reading]:
     if format in _FORMATS:
         table.end()
     return source, reading
+
+
+def _on_misfit(table: TomlTable) -> OnMisfit:
+    given = table.text("on_misfit", choices=ON_MISFIT)
+    return next((each for each in ON_MISFIT if each == given), "null")  # another one is a problem already
 
 
 def _subscriptions(top: TomlTable) -> SubscriptionSource:

@@ -1,14 +1,15 @@
 """Routing of events to shards: an event goes only where an entry of the routing table matches it.
 
 A task reads events exactly as the task that matches them, looks them up in the routing table, and gives a row for
-each visit. Dead letters go to the first shard, which reports them. A row of its own counts the events of each
-table, since an event without a visit leaves no other trace.
+each visit. Dead letters, and events that are refused, go to the first shard, which reports them. A row of its own
+counts the events of each table, since an event without a visit leaves no other trace, and the misfits among them,
+since an event may visit several shards.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,7 @@ from tamis.events.dead_letters import DeadLetter
 from tamis.routing.entries import shards_of
 from tamis.segments.pairs import Pairs
 from tamis.spark.event_reading import Reading
-from tamis.spark.event_tables import COUNTED, SHARD, regroup
+from tamis.spark.event_tables import COUNTED, MISFITS, SHARD, regroup
 from tamis.spark.snapshot_ref import SnapshotRef
 
 
@@ -42,21 +43,23 @@ class RouteTask:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """What Spark calls for a partition."""
         for table in regroup(batches):
-            rows, shards = self._visits(table)
+            rows, shards, misfits = self._visits(table)
             visits = table.take(pa.array(rows))
             visits = visits.append_column(SHARD, pa.array(shards.astype(np.int32)))
-            visits = visits.append_column(COUNTED, pa.nulls(len(rows), pa.int64()))
-            counted = pa.concat_tables([visits, _count_row(visits.schema, table.num_rows)])
+            for name in (COUNTED, MISFITS):
+                visits = visits.append_column(name, pa.nulls(len(rows), pa.int64()))
+            counted = pa.concat_tables([visits, _count_row(visits.schema, table.num_rows, misfits)])
             yield from counted.combine_chunks().to_batches()
 
-    def _visits(self, table: pa.Table) -> tuple[I64, I64]:
-        """Rows and the shards that they visit, each pair once, in the order of the rows.
+    def _visits(self, table: pa.Table) -> tuple[I64, I64, int]:
+        """Rows and the shards that they visit, each pair once, in the order of the rows; and how many are misfits.
 
         A pair is one number meanwhile, the row above 32 bits of the shard, so that one sort finds duplicates.
         """
         matchers = self.routes.matchers()
         first = np.ones(table.num_rows, np.bool_)
         visits = [np.empty(0, np.int64)]
+        misfits = 0
         if self.reading is None:
             matcher = matchers[self.event_type]
             found = matcher.match_pairs(EventBatch.of(table, matcher.event_type))
@@ -64,14 +67,17 @@ class RouteTask:
             first &= self.keeps_all
         else:
             dead: list[DeadLetter] = []
-            for read in self.reading.read(matchers, table, dead):
-                _, good = self.reading.check_events(read, self.reading.originals(table), dead)
+            refuses = self.reading.on_misfit == "refuse"  # which is for the task that reports it
+            reading = replace(self.reading, on_misfit="dead letter") if refuses else self.reading
+            for read in reading.read(matchers, table, dead):
+                _, good, count = reading.check_events(read, reading.originals(table), dead)
+                misfits += count
                 first[read.rows[good]] = self.keeps_all
                 visits.append(_pairs(read.matcher.match_pairs(read.batch), read.rows, ~good))
         both = np.unique(np.concatenate(visits))
         first[both >> 32] = False
         every = np.sort(np.concatenate([both, np.flatnonzero(first) << 32]))
-        return every >> 32, every & 0xFFFFFFFF
+        return every >> 32, every & 0xFFFFFFFF, misfits
 
 
 def _pairs(found: Pairs, rows: I64, left_out: Bools) -> I64:
@@ -81,8 +87,9 @@ def _pairs(found: Pairs, rows: I64, left_out: Bools) -> I64:
     return rows[at[kept]] << 32 | shards_of(ids)[kept]
 
 
-def _count_row(schema: pa.Schema, events: int) -> pa.Table:
-    """A row that counts events."""
+def _count_row(schema: pa.Schema, events: int, misfits: int) -> pa.Table:
+    """A row that counts events, and misfits among them."""
     values = {name: pa.nulls(1, schema.field(name).type) for name in schema.names}
     values[SHARD], values[COUNTED] = pa.array([0], pa.int32()), pa.array([events], pa.int64())
+    values[MISFITS] = pa.array([misfits], pa.int64())
     return pa.table([values[name] for name in schema.names], schema=schema)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tamis.events.batch import EventBatch
 from tamis.routing.shards import Routing, ShardAssignment, ShardAssignments
 from tamis.snapshot import Manifest, Snapshots
-from tamis.spark.event_tables import COUNTED, SHARD
+from tamis.spark.event_tables import COUNTED, MISFITS, SHARD
 from tamis.spark.route_task import RouteTask
 from tamis.spark.snapshot_ref import SnapshotRef
 from tamis.spark.workers import map_in_workers
@@ -118,11 +118,12 @@ def send_to_shards(events: DataFrame, shards: int, event_id: str, route: RouteTa
 
 
 def _routed_schema(events: DataFrame) -> Any:
-    """The columns of events, which may all be NULL, and two more."""
+    """The columns of events, which may all be NULL, and three more."""
     from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
     columns = [StructField(field.name, field.dataType) for field in events.schema]
-    return StructType([*columns, StructField(SHARD, IntegerType()), StructField(COUNTED, LongType())])
+    counts = [StructField(name, LongType()) for name in (COUNTED, MISFITS)]
+    return StructType([*columns, StructField(SHARD, IntegerType()), *counts])
 
 
 def _parallelism(events: DataFrame) -> int:

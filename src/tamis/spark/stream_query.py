@@ -51,12 +51,15 @@ from tamis.spark.stream_task import (
     EVENTS,
     FOUND_SQL,
     LEARNED,
+    MISFITS,
     OVERFLOW,
     PAIR,
+    REFUSED,
     USEFUL,
     VISITS,
     StreamTask,
     learned_in,
+    raise_refused,
     reports_in,
 )
 from tamis.spark.stream_type import TYPE_FILE, StreamType, living_types
@@ -276,6 +279,7 @@ class MicroBatches:
         plan = self._plan(events, manifest, reading)
         quota = None if self.quotas is None else self.quotas.quota(query, batch)
         found = self._match(events, plan, reading, quota)
+        raise_refused(_of_kind(found, REFUSED))
         matched = time.perf_counter()
         made = _of_kind(found, PAIR)
         now = max(at, datetime.now(UTC))
@@ -320,6 +324,7 @@ class MicroBatches:
             set_aside=self._count_set_aside(manifest, reading),
             overflow_by_group=() if quota is None else tuple(sorted(by_group(overflow, quota).items())),
             dead_by_kind=_counts(dead, "kind"),
+            misfits=_sum_of_kind(found, MISFITS),
         )
         if self.ledger is not None:
             self.ledger.add(called, learned_in(_of_kind(found, LEARNED)))

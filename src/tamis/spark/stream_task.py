@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from tamis.errors import MisfitError
 from tamis.events.batch import EventBatch
 from tamis.events.conversion import converter
 from tamis.events.dead_letters import DeadLetter
@@ -23,16 +24,17 @@ from tamis.notifications import json_object
 from tamis.operators.reports import OperatorReport, OperatorTally
 from tamis.quotas import Quota, first_per_subscription
 from tamis.spark.event_reading import Reading, TypedEvents
-from tamis.spark.event_tables import event_count, event_rows, regroup, tables_by_shard
+from tamis.spark.event_tables import event_count, event_rows, misfit_count, regroup, tables_by_shard
 from tamis.spark.snapshot_ref import SnapshotRef
 from tamis.statistics import Statistics
 from tamis.values.types import TIMESTAMP
 
-PAIR, DEAD, EVENTS, OVERFLOW, CALLED, LEARNED, VISITS, USEFUL = range(8)
+PAIR, DEAD, EVENTS, OVERFLOW, CALLED, LEARNED, VISITS, USEFUL, MISFITS, REFUSED = range(10)
 """Kinds of rows of a result: a match, a dead letter, a number of events, a number of matches beyond the quota, a
 report of what an operator did (its name in `kind`, the report as JSON in `reason`), statistics of the values
-of calls (the event type in `kind`, statistics as JSON in `reason`), how often an event visited a shard, and how
-often it found something there."""
+of calls (the event type in `kind`, statistics as JSON in `reason`), how often an event visited a shard, how often
+it found something there, a number of events that do not fit their type, and an event that is refused as it does
+not (the attribute in `kind`, what was expected and found as JSON in `reason`)."""
 _MOST_LEARNED = 256
 """The most attributes with calls whose statistics a task sends, for each event type."""
 
@@ -86,19 +88,26 @@ class StreamTask:
         """What Spark calls for a partition."""
         tally = OperatorTally()
         before: dict[int, tuple[str, Statistics, int]] = {}
-        events = visits = useful = 0
+        events = visits = useful = misfits = 0
         overflow: dict[str, int] = {}
         waiting: list[pa.Table] = []
         for several in regroup(batches):
             for ref, given in tables_by_shard(self.shards, several):
                 counted = event_count(given) if self.is_routed else given.num_rows
                 table = event_rows(given) if self.is_routed else given
-                pairs, dead, found = self._match(self._with_prior_statistics(ref.matchers(), before), table)
+                try:
+                    pairs, dead, found, unfit = self._match(
+                        self._with_prior_statistics(ref.matchers(), before), table
+                    )
+                except MisfitError as error:  # as a row, since Spark would leave a text of it
+                    yield from _rows(REFUSED, _refused_columns(error))
+                    return
                 visits, useful = visits + table.num_rows, useful + found
                 if (
                     self.is_routed or ref is self.shards[0]
                 ):  # without routing every shard has all events: count them once
                     events += counted
+                    misfits += misfit_count(given) if self.is_routed else unfit
                     yield from _rows(DEAD, _dead_columns(dead))
                 waiting.append(pairs)
                 if self.quota is None or sum(map(len, waiting)) >= _CUT_ROWS:
@@ -110,7 +119,7 @@ class StreamTask:
         if overflow:
             over = {"subscription_id": list(overflow), "count": list(overflow.values())}
             yield from _rows(OVERFLOW, pa.table(over))
-        for kind, count in ((EVENTS, events), (VISITS, visits), (USEFUL, useful)):
+        for kind, count in ((EVENTS, events), (VISITS, visits), (USEFUL, useful), (MISFITS, misfits)):
             yield from _rows(kind, pa.table({"count": [count]}))
         yield from _rows(CALLED, _report_columns(tally.reports()))
         yield from _rows(LEARNED, _learned_columns(before.values()))
@@ -137,18 +146,18 @@ class StreamTask:
             overflow[subscription] = overflow.get(subscription, 0) + count
         return kept
 
-    def _match(self, matchers: Matchers, table: pa.Table) -> tuple[pa.Table, list[DeadLetter], int]:
-        """Pairs, dead letters, and how many events found something."""
+    def _match(self, matchers: Matchers, table: pa.Table) -> tuple[pa.Table, list[DeadLetter], int, int]:
+        """Pairs, dead letters, how many events found something, and how many do not fit their type."""
         dead: list[DeadLetter] = []
         original = self.reading.originals(table)
         found = [self._pairs(each, original, dead) for each in self.reading.read(matchers, table, dead)]
-        useful = sum(count for _, count in found)
-        return pa.concat_tables([_NO_PAIRS, *(pairs for pairs, _ in found)]), dead, useful
+        useful, misfits = sum(count for _, count, _ in found), sum(count for *_, count in found)
+        return pa.concat_tables([_NO_PAIRS, *(pairs for pairs, *_ in found)]), dead, useful, misfits
 
-    def _pairs(self, read: TypedEvents, original: Any, dead: list[DeadLetter]) -> tuple[pa.Table, int]:
-        """The pairs of some events, and how many of these have one."""
+    def _pairs(self, read: TypedEvents, original: Any, dead: list[DeadLetter]) -> tuple[pa.Table, int, int]:
+        """The pairs of some events, how many of these have one, and how many do not fit their type."""
         matcher, batch = read.matcher, read.batch
-        names, good = self.reading.check_events(read, original, dead)
+        names, good, misfits = self.reading.check_events(read, original, dead)
         found = matcher.match_pairs(batch)
         at, ids, revisions = found.columns()
         owners, labels = found.owners_and_labels()
@@ -170,7 +179,7 @@ class StreamTask:
             },
             schema=_NO_PAIRS.schema,
         )
-        return pairs, len(np.unique(at))
+        return pairs, len(np.unique(at)), misfits
 
     def _attributes(self, batch: EventBatch, rows: list[int]) -> pa.Array:
         """What notifications carry along of the events in these rows; NULL for the others and for nothing."""
@@ -205,6 +214,21 @@ def _dead_columns(dead: list[DeadLetter]) -> pa.Table:
     names = ("kind", "reason", "original", "event_id")
     columns = {name: [getattr(each, name) for each in dead] for name in names}
     return pa.table(columns, schema=pa.schema([FOUND.field(name) for name in names]))
+
+
+def _refused_columns(error: MisfitError) -> pa.Table:
+    found = json.dumps([error.expected, error.found])
+    return pa.table({"event_id": [error.event], "kind": [error.attribute], "reason": [found]})
+
+
+def raise_refused(found: pa.Table) -> None:
+    """Raise the error of the first event that was refused, from rows of the kind `REFUSED`.
+
+    Raises:
+        MisfitError: There is one.
+    """
+    for row in found.slice(0, 1).to_pylist():
+        raise MisfitError(row["event_id"], row["kind"], *json.loads(row["reason"]))
 
 
 def _report_columns(reports: list[OperatorReport]) -> pa.Table:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
 from tamis.service.accounts import TenantRights
-from tests.service.api.running import Running, Tenant, problem
+from tests.service.api.running import Running, Tenant, problem, running
 
 
 def publish(
@@ -227,3 +228,23 @@ def test_anybody_may_publish_where_the_setting_says_so_and_nothing_else(
     for path in ("/v1/events", "/v1/subscriptions", "/v1/tokens", "/v1/advertisements"):
         problem(nobody.get(path), 401, "unauthorized")
     problem(publish(opened.client("tamis_wrong_token"), '{"id": "b"}'), 401, "unauthorized")
+
+
+# --- misfits -------------------------------------------------------------------------------------------------
+
+
+def test_an_event_that_does_not_fit_its_type_is_taken(tenant: Tenant) -> None:
+    tenant.admin.put("/v1/event-types/order", json={"attributes": {"price": "int"}}).raise_for_status()
+    assert accepted(publish(tenant.publish, '{"id": "a", "price": "dear"}', type="order")) == (1, 0, ["a"])
+
+
+def test_an_event_that_does_not_fit_its_type_may_be_refused(tmp_path: Path) -> None:
+    with running(tmp_path, on_misfit="refuse") as service:
+        tenant = service.tenant()
+        tenant.admin.put("/v1/event-types/order", json={"attributes": {"price": "int"}}).raise_for_status()
+        events = '[{"id": "a", "price": 1}, {"id": "b", "price": "dear"}]'
+        answer = publish(tenant.publish, events, type="order")
+        said = problem(answer, 422, "invalid")
+        assert "event 2: price expected int, found 'dear'" in said["detail"]
+        assert texts(tenant) == []
+        assert accepted(publish(tenant.publish, events))[0] == 2, "of no declared type"

@@ -27,6 +27,7 @@ from tamis.service.ingestion import (
     MEDIA_TYPES,
     arrivals,
     read_events,
+    refuse_misfits,
 )
 from tamis.service.names import local_name, qualified_name
 from tamis.store.records import DEFAULT_TYPE, is_storable
@@ -71,7 +72,8 @@ async def publish(
     """Publish events: one or many as JSON, JSON lines or CloudEvents. They are on disk when this answers.
 
     An event's id is its attribute `id`; one that comes again under the same id is not taken a second time. All
-    events of a request are taken, or none.
+    events of a request are taken, or none. Where the service is set to refuse events that do not fit their type,
+    such a one is an error, with what was expected of each attribute.
     """
     media_type = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
     if media_type not in MEDIA_TYPES:
@@ -90,6 +92,8 @@ async def publish(
     if type and type not in types and type != DEFAULT_TYPE:
         msg = f"there is no event type {type!r}; declared are {', '.join(sorted({*types, DEFAULT_TYPE}))}"
         raise NotFound(msg)
+    if settings.on_misfit == "refuse":
+        await in_thread(refuse_misfits, events, types, type or DEFAULT_TYPE)
     await keeper.take_events(caller, len(events))
     is_new = await service.inbox_commits.submit(arrivals(caller.tenant, events, types, type or DEFAULT_TYPE))
     accepted = sum(is_new)

@@ -53,6 +53,7 @@ def _service(request: PageRequest) -> dict[str, Any]:
             "events": summary.events,
             "notifications": summary.notifications,
             "dead": summary.dead,
+            "misfits": summary.misfits,
             "events_per_second": summary.events_per_second,
             "latency": asdict(summary.latency),
             "last": [batch(each) for each in reports[-_BATCHES:]],

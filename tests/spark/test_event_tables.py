@@ -5,7 +5,16 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from tamis.spark.event_tables import COUNTED, SHARD, event_count, event_rows, regroup, tables_by_shard
+from tamis.spark.event_tables import (
+    COUNTED,
+    MISFITS,
+    SHARD,
+    event_count,
+    event_rows,
+    misfit_count,
+    regroup,
+    tables_by_shard,
+)
 from tamis.spark.snapshot_ref import SnapshotRef
 
 
@@ -31,7 +40,10 @@ def test_events_go_to_the_shards_that_they_name() -> None:
 
 
 def test_rows_that_count_events_are_no_events() -> None:
-    table = pa.table({"n": [1, None, 2, None], COUNTED: pa.array([None, 5, None, 2], pa.int64())})
+    counts = {COUNTED: [None, 5, None, 2], MISFITS: [None, 3, None, 0]}
+    columns = {name: pa.array(values, pa.int64()) for name, values in counts.items()}
+    table = pa.table({"n": [1, None, 2, None], **columns})
+    assert misfit_count(table) == 3
     assert event_count(table) == 7
     assert event_rows(table).to_pydict() == {"n": [1, 2]}
     assert event_count(table.slice(0, 1)) == 0

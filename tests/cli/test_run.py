@@ -53,6 +53,7 @@ def test_a_dry_run_tells_the_plan(run: Run, prepared: str, tmp_path: Path) -> No
     assert outcome.out.splitlines() == [
         f"events         JSON lines in {tmp_path}/in",
         "event types    event",
+        "misfits        matched, with NULL for what does not fit, and counted",
         f"subscriptions  1 in the store {tmp_path}/subs.db, store version 1",
         f"sink           JSON lines in {tmp_path}/out, exactly once",
         "quota          none",

@@ -56,7 +56,7 @@ test: $(STAMP) ## Everything: lint, all tests with Spark, documentation examples
 	@$(STAGE) --begin
 	@$(STAGE) style $(MAKE) --no-print-directory style
 	@$(STAGE) types $(PY) -m mypy
-	@$(WITH_JAVA) TAMIS_REQUIRE_JAVA=1 $(STAGE) tests $(PYTEST) -n 3 --dist loadgroup --durations 20 $(ARGS)
+	@$(WITH_JAVA) TAMIS_REQUIRE_JAVA=1 $(STAGE) tests scripts/tests.sh $(PY) -n 3 --dist loadgroup --durations 20 $(ARGS)
 	@$(STAGE) --end
 
 .PHONY: check

@@ -204,6 +204,12 @@ def _start(given: argparse.Namespace) -> Report:
     return start.run(size_of(given))
 
 
+def _stream(given: argparse.Namespace) -> Report:
+    from benchmarks import stream
+
+    return stream.run(size_of(given))
+
+
 def _compare(given: argparse.Namespace) -> Report:
     size = "--smallest" if given.smallest else None if given.full else "--quick"
     options = [size] if size else []
@@ -234,6 +240,7 @@ COMMANDS: dict[str, Command] = {
     "operators": Command("calls of costly predicates that conditions share", _operators_arguments, _operators),
     "routing": Command("broker networks: pruned, covered, with advertisements", _routing_arguments, _routing),
     "spark": Command("Spark against the engine alone and against plain Spark", _spark_arguments, _spark),
+    "stream": Command("notifications written by workers and by the driver", _parse_arguments, _stream),
     "service": Command("the service under load: rate, latency, nothing lost", _service_arguments, _service),
     "start": Command("from nothing to the first answer", _parse_arguments, _start),
     "coefficients": Command("what features of subscriptions cost each engine", _parse_arguments, _coefficients),

@@ -19,7 +19,18 @@ PAGE = ROOT / "docs" / "architecture.md"
 BEGIN, END = "<!-- map: written by `make map ARGS=--write` -->", "<!-- end of map -->"
 
 LAYERS = {
-    "foundation": ("errors", "limits", "_version", "urls", "numerals", "sql", "arrays", "kernels", "values"),
+    "foundation": (
+        "errors",
+        "limits",
+        "_version",
+        "urls",
+        "numerals",
+        "sql",
+        "arrays",
+        "kernels",
+        "hashing",
+        "values",
+    ),
     "language": (
         *("syntax", "functions", "patterns", "formulas", "statistics", "selectivity"),
         *("events", "operators", "language"),

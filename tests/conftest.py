@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from scripts import java_home
-from tests.servers import NoServerError, postgresql, spark_variables
+from tests.servers import S3_KEYS, NoServerError, postgresql, s3, spark_variables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 _LABORATORY = ROOT / "tests" / "lab"
 # Whoever asks for one of these talks to a running service, a receiver of webhooks or a database server.
-_SERVERS = {"running", "served", "serving", "world", "shared", "receiver", "postgresql_url"}
+_SERVERS = {"running", "served", "serving", "world", "shared", "receiver", "postgresql_url", "s3_address"}
 _schema_numbers = count()
 
 # The default repeats itself, `quick` does so on fewer examples; `campaign` looks for something new.
@@ -118,6 +118,28 @@ def postgresql_url() -> Iterator[str]:
                 raise
             pytest.skip(str(error))
         yield url
+
+
+@pytest.fixture(scope="session")
+def s3_address() -> Iterator[str]:
+    """Host and port of an S3 of the whole run, with an empty bucket `bucket`; the environment has its keys."""
+    from pyarrow.fs import S3FileSystem
+
+    with ExitStack() as stack:
+        try:
+            address = stack.enter_context(s3())
+        except NoServerError as error:
+            if os.environ.get("TAMIS_REQUIRE_SERVERS"):
+                raise
+            pytest.skip(str(error))
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        for name, value in S3_KEYS.items():
+            patch.setenv(name, value)
+        made = S3FileSystem(
+            endpoint_override=address, scheme="http", region="us-east-1", allow_bucket_creation=True
+        )
+        made.create_dir("bucket")
+        yield address
 
 
 @pytest.fixture(scope="session")

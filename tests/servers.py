@@ -7,12 +7,14 @@ import os
 import pwd
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +75,49 @@ def postgresql() -> Iterator[str]:
         finally:
             server.send_signal(signal.SIGQUIT)  # at once: nobody needs the data
             server.wait(_START_SECONDS)
+
+
+S3_KEYS = {"AWS_ACCESS_KEY_ID": "tests", "AWS_SECRET_ACCESS_KEY": "no secret"}
+
+
+@contextmanager
+def s3() -> Iterator[str]:
+    """An S3 of its own on this machine, which keeps everything in memory; gives host and port.
+
+    Raises:
+        NoServerError: moto is not installed.
+    """
+    if importlib.util.find_spec("moto") is None or importlib.util.find_spec("flask") is None:
+        msg = "moto is not installed (moto[server])"
+        raise NoServerError(msg)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    with tempfile.TemporaryDirectory(prefix="tamis-s3-") as name:
+        log = Path(name) / "log"
+        with log.open("wb") as out:
+            command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+            server = subprocess.Popen(command, stdout=out, stderr=out)
+        try:
+            _wait_until_it_answers(server, port, log)
+            yield f"127.0.0.1:{port}"
+        finally:
+            server.terminate()
+            server.wait(_START_SECONDS)
+
+
+def _wait_until_it_answers(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    while True:
+        connection = HTTPConnection("127.0.0.1", port, timeout=_START_SECONDS)
+        with suppress(OSError):
+            connection.request("GET", "/moto-api/")
+            connection.getresponse().read()
+            connection.close()
+            return
+        if server.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError(log.read_text())
+        time.sleep(0.05)
 
 
 def _program(name: str) -> str:

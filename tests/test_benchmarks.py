@@ -64,6 +64,14 @@ def test_spark_runs_at_its_smallest(capsys: pytest.CaptureFixture[str], tmp_path
 
 @pytest.mark.slow
 @pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_stream_runs_at_its_smallest(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    outcome = _runs(["stream", "--smallest"], capsys, tmp_path)
+    assert {"driver: events/s", "workers: events/s", "commit, s"} <= outcome["figures"].keys()
+
+
+@pytest.mark.slow
+@pytest.mark.spark
 def test_service_runs_at_its_smallest(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     outcome = _runs(["service", "--smallest"], capsys, tmp_path)
     figures = outcome["figures"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 import tempfile
 from collections import Counter
@@ -15,8 +16,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tamis.notifications import NOTIFICATIONS
-from tamis.quotas import KEPT_STATES, Quota, QuotaError, Quotas, by_group, first_per_subscription
+from tamis.notifications import NOTIFICATIONS, distinct
+from tamis.quotas import (
+    KEPT_STATES,
+    Quota,
+    QuotaError,
+    Quotas,
+    QuotaState,
+    by_group,
+    first_per_subscription,
+)
 from tests.sinks.deliveries import START, notifications
 
 Pairs = list[tuple[int, int]]
@@ -112,6 +121,137 @@ def test_cutting_in_the_workers_changes_nothing(pairs: Pairs, most: int, tasks: 
         expected, _ = Quotas(quota, Path(folder) / "whole").apply("q", 0, START, table)
         found, _ = Quotas(quota, Path(folder) / "cut").apply("q", 0, START, pa.concat_tables(parts))
     assert found["id"].to_pylist() == expected["id"].to_pylist()
+
+
+# --- tasks that write --------------------------------------------------------------------------------------------
+
+
+def spread(table: pa.Table, chance: random.Random) -> list[list[pa.Table]]:
+    """The rows of a batch in any order, over one to four tasks with one to three chunks each."""
+    order = list(range(table.num_rows))
+    chance.shuffle(order)
+    shape = [chance.randrange(1, 4) for _ in range(chance.randrange(1, 5))]
+    chunks: list[list[list[int]]] = [[[] for _ in range(chunks)] for chunks in shape]
+    for row in order:
+        chance.choice(chance.choice(chunks)).append(row)
+    return [[table.take(pa.array(rows, pa.int64())) for rows in task] for task in chunks]
+
+
+def write_by_tasks(
+    state: QuotaState, tasks: list[list[pa.Table]], chance: random.Random
+) -> tuple[list[str], Counter[str], Counter[str]]:
+    """What tasks write of a batch: the ids; how many of each limited subscription; how many are beyond the quota.
+
+    Tasks cut what they have. What is left of a subscription with a limit comes to one task, which decides.
+    """
+    written, overflow, ids = Counter[str](), Counter[str](), list[str]()
+    by_task: dict[int, list[pa.Table]] = {}
+    place: dict[str, int] = {}
+    for chunks in tasks:
+        copy: QuotaState = pickle.loads(pickle.dumps(state))
+        for chunk in chunks:
+            limited = copy.is_limited(chunk["subscription_id"])
+            ids += chunk.filter(pa.array(~limited))["id"].to_pylist()
+            left, beyond = first_per_subscription(chunk.filter(pa.array(limited)), copy.quota)
+            overflow.update(beyond)
+            for row, name in enumerate(left["subscription_id"].to_pylist()):
+                task = place.setdefault(name, chance.randrange(3))
+                by_task.setdefault(task, []).append(left.slice(row, 1))
+    for rows in by_task.values():
+        every = distinct(pa.concat_tables(rows))
+        keep, some, beyond = pickle.loads(pickle.dumps(state)).decide(every["subscription_id"])
+        ids += every.filter(pa.array(keep))["id"].to_pylist()
+        written.update(some)
+        overflow.update(beyond)
+    return sorted({*ids}), written, overflow
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(quotas, batches, st.booleans(), st.randoms(use_true_random=False))
+def test_tasks_write_what_a_loop_keeps_however_events_are_spread(
+    quota: Quota, steps: list[tuple[int, Pairs]], are_repeated: bool, chance: random.Random
+) -> None:
+    if not are_repeated:
+        steps = [(later, [*dict.fromkeys(pairs)]) for later, pairs in steps]
+    naive = Naive(quota)
+    with tempfile.TemporaryDirectory() as folder:
+        living = Quotas(quota, folder)
+        for batch, (when, table) in enumerate(made(steps)):
+            kept, beyond = naive.apply(when, table)
+            for _ in range(chance.randrange(1, 3)):  # a replay is spread otherwise, often by a new process
+                if chance.random() < 0.5:
+                    living = Quotas(quota, folder)
+                state = living.state("q", batch, when)
+                ids, written, overflow = write_by_tasks(state, spread(table, chance), chance)
+                assert ids == sorted(kept)
+                if are_repeated:  # what is cut in two chunks is counted in both
+                    assert overflow >= Counter(beyond)
+                    assert overflow.keys() == beyond.keys()
+                else:
+                    assert overflow == beyond
+                nothing, more = living.apply("q", batch, when, NOTIFICATIONS.empty_table(), written)
+                assert (nothing.num_rows, more) == (0, {})
+
+
+@pytest.mark.slow
+@settings(max_examples=20)
+@given(quotas, batches, st.randoms(use_true_random=False))
+def test_tasks_and_the_driver_may_take_turns(
+    quota: Quota, steps: list[tuple[int, Pairs]], chance: random.Random
+) -> None:
+    naive = Naive(quota)
+    with tempfile.TemporaryDirectory() as folder:
+        living = Quotas(quota, folder)
+        for batch, (when, table) in enumerate(made(steps)):
+            kept, beyond = naive.apply(when, table)
+            if chance.random() < 0.5:  # a sink that only the driver writes to
+                found, overflow = living.apply("q", batch, when, table)
+                assert (found["id"].to_pylist(), overflow) == (kept, beyond)
+            else:
+                ids, written, _ = write_by_tasks(living.state("q", batch, when), spread(table, chance), chance)
+                assert ids == sorted(kept)
+                living.apply("q", batch, when, NOTIFICATIONS.empty_table(), written)
+
+
+@pytest.mark.slow
+@settings(max_examples=20)
+@given(
+    st.integers(1, 6),
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2)), max_size=20),
+    st.dictionaries(st.sampled_from(["s0", "s1", "s2", "s3"]), st.integers(1, 6)),
+)
+def test_what_was_written_before_leaves_less(most: int, pairs: Pairs, written: dict[str, int]) -> None:
+    written = {name: min(count, most) for name, count in written.items()}
+    table = notifications([*dict.fromkeys(pairs)], START)
+    asked = Counter(table["subscription_id"].to_pylist())
+    with tempfile.TemporaryDirectory() as folder:
+        quotas = Quotas(Quota(most, timedelta(hours=1)), folder)
+        kept, overflow = quotas.apply("q", 0, START, table, written)
+        counts = Counter(kept["subscription_id"].to_pylist())
+        for name in {*asked, *written}:
+            assert counts[name] == min(asked[name], most - written.get(name, 0))
+            assert counts[name] + overflow.get(name, 0) == asked[name]
+        rest, _ = quotas.apply("q", 1, START, named(*["s0"] * 9, *["s3"] * 9))
+        left = Counter(rest["subscription_id"].to_pylist())
+        for name in ("s0", "s3"):
+            assert left[name] == most - counts[name] - written.get(name, 0)
+
+
+def test_a_subscription_that_was_only_written_by_tasks_cools_down(tmp_path: Path) -> None:
+    quotas = Quotas(Quota(cool_down=timedelta(seconds=10)), tmp_path)
+    quotas.apply("q", 0, START, NOTIFICATIONS.empty_table(), {"s1": 1})
+    soon, later = START + timedelta(seconds=9), START + timedelta(seconds=10)
+    assert quotas.apply("q", 1, soon, notifications([(1, 1), (1, 2)], soon))[1] == {"s1": 1}
+    assert quotas.apply("q", 2, later, notifications([(2, 1)], later))[1] == {}
+
+
+def test_a_state_says_which_subscriptions_have_a_limit(tmp_path: Path) -> None:
+    names = pa.chunked_array([["t/a", "u/a"], ["t/b"]])
+    state = Quotas(Quota(groups={"t": 2}), tmp_path).state("q", 0, START)
+    assert state.is_limited(names).tolist() == [True, False, True]
+    cool = Quotas(Quota(cool_down=timedelta(seconds=1)), tmp_path).state("q", 0, START)
+    assert cool.is_limited(names).tolist() == [True, True, True]
 
 
 def test_cutting_keeps_the_order_and_other_columns() -> None:

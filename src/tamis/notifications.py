@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from tamis.arrays import I64, U64, Bools
 from tamis.events.conversion import clean
+from tamis.hashing import hash_rows
 
 Keys: TypeAlias = U64
 """Ids as numbers, uint64[2, n]: the first and the last 8 bytes, so that numbers sort as texts do."""
@@ -81,6 +82,8 @@ def json_object(values: Mapping[str, Any]) -> str:
         return json_object(json.loads(json.dumps(values, default=str), parse_constant=str))
 
 
+_DIGITS = np.array([f"{byte:02x}".encode() for byte in range(256)], dtype="S2").view(np.uint16)
+"""The two digits of each byte, as one number."""
 _ROWS = 1 << 18
 """How many ids are made at a time, so that the bytes to hash stay small."""
 
@@ -92,13 +95,34 @@ def notification_ids(event_ids: pa.Array, subscription_ids: pa.Array, revisions:
         >>> notification_ids(pa.array(["e1"]), pa.array(["cheap"]), pa.array([1])).to_pylist()
         ['a301d29d3f2728dc28b0f984eea76d3d']
     """
+    return ids_of(notification_keys(event_ids, subscription_ids, revisions))
+
+
+def notification_keys(event_ids: pa.Array, subscription_ids: pa.Array, revisions: pa.Array) -> Keys:
+    """The id of each notification as a number."""
     revision = _fixed(_one_array(revisions).cast(pa.int64()).to_numpy(zero_copy_only=False).astype("<i8"))
-    return _ids([*_prefixed(event_ids), *_prefixed(subscription_ids), revision])
+    return _keys([*_prefixed(event_ids), *_prefixed(subscription_ids), revision])
 
 
 def dead_letter_ids(kinds: pa.Array, originals: pa.Array) -> pa.Array:
     """The id of each dead letter; the module says how it is computed."""
-    return _ids([*_prefixed(kinds), *_prefixed(originals)])
+    return ids_of(_keys([*_prefixed(kinds), *_prefixed(originals)]))
+
+
+def event_keys(event_ids: pa.Array) -> U64:
+    """A number for each event id, the same everywhere: equal ids have equal numbers, others hardly ever."""
+    digests = [
+        blake2b(each, digest_size=8).digest() for each in _one_array(event_ids).cast(pa.binary()).to_pylist()
+    ]
+    return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64)
+
+
+def ids_of(keys: Keys) -> pa.Array:
+    """Ids as texts."""
+    digits = _DIGITS[np.ascontiguousarray(keys.T).astype(">u8").view(np.uint8)]
+    offsets = np.arange(0, 32 * (keys.shape[1] + 1), 32, dtype=np.int64)
+    whole = pa.LargeStringArray.from_buffers(keys.shape[1], pa.py_buffer(offsets), pa.py_buffer(digits))
+    return whole.cast(pa.string())
 
 
 def id_keys(ids: pa.Array) -> Keys:
@@ -122,18 +146,22 @@ def id_keys(ids: pa.Array) -> Keys:
 
 def distinct(table: pa.Table) -> pa.Table:
     """The rows by id, one of each; of notifications with the same id the one whose event is the earliest."""
-    keys = id_keys(table["id"])
+    return table.take(pa.array(distinct_order(id_keys(table["id"]), table)))
+
+
+def distinct_order(keys: Keys, table: pa.Table) -> I64:
+    """The rows of `distinct`, whose ids are `keys`."""
     times = np.zeros(table.num_rows, dtype=np.int64)
     if "event_time" in table.column_names:
         times = table["event_time"].cast(pa.int64()).fill_null(np.iinfo(np.int64).max).to_numpy()
     order = order_of(keys, times)
-    return table.take(pa.array(order[is_first(keys[:, order])]))
+    return order[is_first(keys[:, order])]
 
 
 def order_of(keys: Keys, then: I64) -> I64:
     """The order of ids, and of `then` where they are equal."""
     # By the first halves, which hardly ever are equal unless ids are; what is equal is put in order by itself.
-    order = np.argsort(keys[0], kind="stable")
+    order = np.argsort(keys[0])
     halves = keys[0][order]
     is_equal = halves[1:] == halves[:-1]
     tied = np.flatnonzero(np.append(False, is_equal) | np.append(is_equal, False)) if is_equal.any() else order[:0]
@@ -149,20 +177,17 @@ def is_first(keys: Keys) -> Bools:
     return first
 
 
-def _ids(parts: list[pa.Array]) -> pa.Array:
+def _keys(parts: list[pa.Array]) -> Keys:
     """The hash of what the parts of each row are together."""
     rows = len(parts[0])
-    digests = []
+    pieces = [np.empty((0, 2), dtype=">u8")]
     for start in range(0, rows, _ROWS):
         joined = pc.binary_join_element_wise(*(part.slice(start, _ROWS) for part in parts), b"")
         if joined.null_count:
             msg = "an id cannot be made of NULL"
             raise ValueError(msg)
-        digests.extend([blake2b(each, digest_size=16).digest() for each in joined.to_pylist()])
-    text = b"".join(digests).hex().encode("ascii")
-    offsets = np.arange(0, 32 * (rows + 1), 32, dtype=np.int64)
-    whole = pa.LargeStringArray.from_buffers(rows, pa.py_buffer(offsets), pa.py_buffer(text))
-    return whole.cast(pa.string())
+        pieces.append(hash_rows(joined).view(">u8"))
+    return np.ascontiguousarray(np.concatenate(pieces).T, dtype=np.uint64)
 
 
 def _prefixed(values: pa.Array) -> tuple[pa.Array, pa.Array]:

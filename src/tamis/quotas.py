@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -127,8 +128,18 @@ class Quotas:
             self._asked = query, batch, found
         return self._asked[2]
 
+    def state(self, query: str, batch: int, at: datetime) -> QuotaState:
+        """What tasks need to know to apply the quota to a batch."""
+        _, before = self._before(query, batch)
+        return QuotaState(self.quota(query, batch), _file(before), (at - _EPOCH) // _MICROSECOND)
+
     def apply(
-        self, query: str, batch: int, at: datetime, notifications: pa.Table
+        self,
+        query: str,
+        batch: int,
+        at: datetime,
+        notifications: pa.Table,
+        written: Mapping[str, int] = MappingProxyType({}),
     ) -> tuple[pa.Table, Mapping[str, int]]:
         """Keep what the quota allows, and write the state after the batch.
 
@@ -137,6 +148,7 @@ class Quotas:
             batch: The number of the batch.
             at: The recorded time of the batch, with a time zone.
             notifications: With the columns of `NOTIFICATIONS`, in any order.
+            written: How many more of each subscription tasks have written, by `QuotaState.decide`.
 
         Returns:
             The notifications that are kept, by id, each id once; how many are not, by subscription.
@@ -148,13 +160,10 @@ class Quotas:
         quota = self.quota(query, batch)
         after, before = self._before(query, batch)
         table = distinct(notifications)
-        keep, overflow, state = _decide(quota, before, at_us, table["subscription_id"])
+        keep, overflow, state = _decide(quota, before, at_us, table["subscription_id"], written)
         facts = {"after": str(after), "window_us": str(_window(quota, at_us)), "quota": quota.to_json()}
         state = state.replace_schema_metadata(facts)
-        with pa.BufferOutputStream() as stream:
-            with pa.ipc.new_file(stream, state.schema) as writer:
-                writer.write_table(state)
-            self._storage.write(f"{batch_name(query, batch)}.arrow", [memoryview(stream.getvalue())])
+        self._storage.write(f"{batch_name(query, batch)}.arrow", [_file(state)])
         for old in self._batches(query)[:-KEPT_STATES]:
             self._storage.remove(f"{batch_name(query, old)}.arrow")
         self._last = (query, batch, state)
@@ -181,6 +190,37 @@ class Quotas:
 
     def _read(self, query: str, batch: int) -> pa.Table:
         return pa.ipc.open_file(self._storage.read(f"{batch_name(query, batch)}.arrow")).read_all()
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaState:
+    """A quota and what was used of it before a batch, as tasks get it.
+
+    Attributes:
+        quota: Of the batch.
+        before: What was used before it, in Arrow's file format.
+        at_us: The time of the batch.
+    """
+
+    quota: Quota
+    before: bytes
+    at_us: int
+
+    def is_limited(self, subscriptions: pa.ChunkedArray) -> Bools:
+        """Which rows are of a subscription that has a limit."""
+        codes, names = _codes(subscriptions)
+        return np.asarray(self.quota.most(names) < _ANY_NUMBER)[codes]
+
+    def decide(self, subscriptions: pa.ChunkedArray) -> tuple[Bools, dict[str, int], dict[str, int]]:
+        """Which of all notifications of some subscriptions are within the quota, in the order of their ids.
+
+        Returns:
+            Which are; how many are, and how many are not, by subscription.
+        """
+        codes, names = _codes(subscriptions)
+        before = pa.ipc.open_file(self.before).read_all()
+        keep = _rank(codes) < _left(self.quota, before, self.at_us, names)[codes]
+        return keep, _counts(codes[keep], names), _counts(codes[~keep], names)
 
 
 def first_per_subscription(pairs: pa.Table, quota: Quota) -> tuple[pa.Table, Mapping[str, int]]:
@@ -215,27 +255,21 @@ def first_per_subscription(pairs: pa.Table, quota: Quota) -> tuple[pa.Table, Map
 
 
 def _decide(
-    quota: Quota, before: pa.Table, at_us: int, subscriptions: pa.ChunkedArray
+    quota: Quota, before: pa.Table, at_us: int, subscriptions: pa.ChunkedArray, written: Mapping[str, int]
 ) -> tuple[Bools, dict[str, int], pa.Table]:
-    """Which notifications to keep, how many not, and the state after it."""
-    codes, names = _codes(subscriptions)
-    if int(before.schema.metadata[b"window_us"]) == _window(quota, at_us):
-        counts = before["count"].to_numpy()
-    else:
-        counts = np.zeros(before.num_rows, dtype=np.int64)
-    lasts = before["last_us"].to_numpy()
-    found = pc.index_in(names, value_set=before["subscription_id"].combine_chunks())
-    is_known = found.is_valid().to_numpy(zero_copy_only=False)
-    place = found.fill_null(0).to_numpy(zero_copy_only=False)[is_known]
+    """Which notifications to keep beside those that are written, how many not, and the state after it."""
+    both = pa.concat_arrays([subscriptions.combine_chunks().cast(pa.string()), pa.array([*written], pa.string())])
+    every, names = _codes(pa.chunked_array([both]))
+    codes = every[: len(subscriptions)]
+    given = np.zeros(len(names), np.int64)
+    given[every[len(subscriptions) :]] = np.fromiter(written.values(), np.int64, len(written))
+    counts, lasts, place, is_known = _used(quota, before, at_us, names)
     count = np.zeros(len(names), dtype=np.int64)
     last = np.full(len(names), _never(quota, at_us), dtype=np.int64)
     count[is_known], last[is_known] = counts[place], lasts[place]
-
-    allowed = np.maximum(quota.allowance(names) - count, 0)
-    if quota.cool_down is not None:
-        allowed = np.where(at_us - last < quota.cool_down // _MICROSECOND, 0, np.minimum(allowed, 1))
+    allowed = np.maximum(_left(quota, before, at_us, names) - given, 0)
     keep = _rank(codes) < allowed[codes]
-    sent = np.bincount(codes[keep], minlength=len(names))
+    sent = given + np.bincount(codes[keep], minlength=len(names))
 
     # The state after the batch: subscriptions without a notification in it as they were, then those with one.
     others = np.ones(before.num_rows, dtype=np.bool_)
@@ -253,6 +287,40 @@ def _decide(
         matters |= at_us - columns["last_us"] < quota.cool_down // _MICROSECOND
     state = pa.table(columns, schema=_STATE).filter(pa.array(matters)).combine_chunks()
     return keep, _counts(codes[~keep], names), state
+
+
+def _used(quota: Quota, before: pa.Table, at_us: int, names: pa.Array) -> tuple[I64, I64, I64, Bools]:
+    """Counts and last times of the state, where subscriptions stand in it, and which of them do."""
+    counts = before["count"].to_numpy()
+    if int(before.schema.metadata[b"window_us"]) != _window(quota, at_us):
+        counts = np.zeros(before.num_rows, dtype=np.int64)
+    found = pc.index_in(names, value_set=before["subscription_id"].combine_chunks())
+    is_known = found.is_valid().to_numpy(zero_copy_only=False)
+    place = found.fill_null(0).to_numpy(zero_copy_only=False)[is_known]
+    return counts, before["last_us"].to_numpy(), place, is_known
+
+
+def _left(quota: Quota, before: pa.Table, at_us: int, names: pa.Array) -> I64:
+    """How many notifications each of some subscriptions may still give, after the state; a huge number for any."""
+    counts, lasts, place, is_known = _used(quota, before, at_us, names)
+    left = quota.allowance(names)
+    limited = left < _ANY_NUMBER
+    used = np.zeros(len(names), np.int64)
+    used[is_known] = counts[place]
+    left = np.where(limited, np.maximum(left - used, 0), left)
+    if quota.cool_down is not None:
+        last = np.full(len(names), _never(quota, at_us), dtype=np.int64)
+        last[is_known] = lasts[place]
+        left = np.where(at_us - last < quota.cool_down // _MICROSECOND, 0, np.minimum(left, 1))
+    return left
+
+
+def _file(table: pa.Table) -> bytes:
+    with pa.BufferOutputStream() as stream:
+        with pa.ipc.new_file(stream, table.schema) as writer:
+            writer.write_table(table)
+        content: bytes = stream.getvalue().to_pybytes()
+        return content
 
 
 def by_group(counts: Mapping[str, int], quota: Quota) -> dict[str, int]:

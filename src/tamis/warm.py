@@ -28,6 +28,7 @@ from tamis.engines.forest import forest_of
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import EventType
 from tamis.events.reading import read_json_lines
+from tamis.hashing import hash_rows
 from tamis.language.bulk import compile_conditions
 from tamis.language.condition import compile_condition
 from tamis.matcher import Matcher
@@ -243,6 +244,11 @@ def _operators() -> None:
         uninstall("tamis_warm")
 
 
+def _notification_ids() -> None:
+    """Make the ids of notifications, as tasks do."""
+    hash_rows(pa.array([b"event", b"subscription"], pa.binary()), compiles=True)
+
+
 def _routing() -> None:
     """Generalise conditions, as is done to send events only to shards that may have a match."""
     event_type = EventType.of(EVENT_TYPE)
@@ -261,6 +267,6 @@ def _large_groups() -> None:
 
 _FIRST = (_index_and_match, _bulk_conditions, _json_events)
 """Steps that share few kernels, the longest first."""
-_SECOND = (_matchers_and_snapshots,)
+_SECOND = (_matchers_and_snapshots, _notification_ids)
 _RARE = (_operators, _routing, _large_groups)
 """Steps of what not every process does: compiled with the second ones, loaded when they are needed."""

@@ -201,8 +201,8 @@ def books(folder: Path, store: Store) -> Iterator[tuple[Path, Recorded, Accounta
         checkpoint = folder / "checkpoints" / name
         query = query_id(checkpoint)
         recorded = (
-            recorded_in_files(folder / "parquet", query)
-            if name == "parquet"
+            recorded_in_files(folder / "delta", query)
+            if name == "delta"
             else recorded_in_database(folder / "sql.db", query)
         )
         yield checkpoint, recorded, Accountant(store, checkpoint / "tamis" / "snapshot")

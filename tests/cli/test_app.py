@@ -29,6 +29,7 @@ COMMANDS = (
     "demo",
     "warm",
     "client",
+    "notifications",
     "route",
     "snapshot",
     "subs",

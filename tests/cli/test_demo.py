@@ -14,7 +14,7 @@ import pytest
 from tamis.cli.demo import Changes, Stages
 from tamis.cli.output import Screen
 from tamis.lab.workloads import generate
-from tamis.sinks.files import read_commits, read_notifications
+from tamis.sinks.reading import read_commits, read_notifications
 from tamis.store import Store
 from tests.reports import report
 

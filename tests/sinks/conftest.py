@@ -34,7 +34,7 @@ class World:
         return self.opened[-1]
 
 
-KINDS = ["parquet", "jsonl", "callback", "sqlite", "webhook", "postgresql"]
+KINDS = ["delta", "parquet", "jsonl", "callback", "sqlite", "webhook", "postgresql"]
 
 
 @pytest.fixture(params=KINDS)
@@ -46,7 +46,7 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
 
 
 def make_world(kind: str, request: pytest.FixtureRequest, folder: Path) -> World:
-    if kind in ("parquet", "jsonl"):
+    if kind in ("delta", "parquet", "jsonl"):
         found = folder / "found"
         return World(
             kind,

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, dead_letter_ids, json_object, notification_ids
 from tamis.sinks import (
     Delivery,
+    DeltaSink,
     JsonLinesSink,
     ParquetSink,
     Sink,
@@ -85,6 +86,8 @@ def delivery(
 
 
 def file_sink(kind: str, folder: Path) -> Sink:
+    if kind == "delta":
+        return DeltaSink(folder=folder / "found", retention=RETENTION)
     if kind == "parquet":
         return ParquetSink(folder=folder / "found", retention=RETENTION)
     if kind == "jsonl":

@@ -21,7 +21,7 @@ from tamis.events import EventBatch, EventType
 from tamis.language.condition import Condition, compile_condition
 from tamis.matchers import Matchers
 from tamis.reference import matches
-from tamis.sinks.files import read_commits, read_notifications
+from tamis.sinks.reading import read_commits, read_notifications
 from tamis.snapshot import Snapshots
 from tamis.store import Store
 

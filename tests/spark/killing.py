@@ -1,6 +1,6 @@
 """The program that the kill tests kill: two streams over the same files, while subscriptions change.
 
-Run as a process of its own, in a session of its own, with the JSON of a `Life`. One query writes Parquet files,
+Run as a process of its own, in a session of its own, with the JSON of a `Life`. One query writes Delta tables,
 the other one a SQLite database; each has a checkpoint and a snapshot of its own, and both follow one store. A
 thread goes on changing the store. The process dies by SIGKILL, Java included, at the point that its life names;
 the code that is killed is wrapped here and knows nothing of it.
@@ -15,7 +15,7 @@ import random
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,29 +24,33 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from tamis.errors import SubscriptionError
-from tamis.sinks.base import Delivery, Sink
+from tamis.sinks.base import BatchKey, Delivery, Part, Sink, TaskWriter
+from tamis.sinks.delta import DeltaSink, DeltaTables
 from tamis.sinks.folder_commits import FolderCommits
-from tamis.sinks.parquet import ParquetSink
+from tamis.sinks.part_files import FolderPartWriter
 from tamis.sinks.sql import SqlSink
 from tamis.snapshot import Snapshots
 from tamis.spark import stream_query as streaming
 from tamis.spark.event_reading import Reading
-from tamis.spark.stream_task import StreamTask
+from tamis.spark.stream_task import Matched, StreamTask, TaskCounts
 from tamis.store import Store
 from tamis.store.change_set import ChangeSet
 
 MATCHING = "while matching"
+WRITING = "while a worker writes"
 POINTS = (
     "before the pin",
     "after the pin",
     MATCHING,
+    WRITING,
     "within the sink's commit",
+    "between files and log",
     "between the commits",
     "while publishing",
     "while the store commits",
 )
 """Where the driver can be told to die."""
-QUERIES = ("parquet", "sql")
+QUERIES = ("delta", "sql")
 RETENTION = timedelta(days=1)
 """No version of the subscriptions goes while a test lasts."""
 
@@ -99,21 +103,42 @@ class DyingTask(StreamTask):
         life: Whose task it is.
         driver: The process group of the driver, if that is to die.
         worker: The name of the kill of a worker, if one is to die; the attempt after it lives.
+        writes: Is it killed when its files are written, and nobody knows of them yet? Else when all is matched.
     """
 
     life: Life | None = None
     driver: int | None = None
     worker: str | None = None
+    writes: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        found = [*StreamTask.__call__(self, batches)]
-        assert self.life is not None
+        """For a sink that only the driver writes to."""
+        yield from StreamTask.__call__(self, batches)
+        if self.writes:
+            self._die()
+
+    def matched(self, batches: Iterator[pa.RecordBatch], counts: TaskCounts) -> Iterator[Matched]:
+        if self.writes:
+            finish = FolderPartWriter.finish
+
+            def dying(part: FolderPartWriter) -> Part:
+                made = finish(part)
+                self._die()
+                return made
+
+            setattr(FolderPartWriter, "finish", dying)  # noqa: B010
+        found = [*StreamTask.matched(self, batches, counts)]
         yield from found[:1]  # some rows may leave before the end
+        if not self.writes:
+            self._die()
+        yield from found[1:]
+
+    def _die(self) -> None:
+        assert self.life is not None
         if self.driver is not None:
             die(self.life, self.driver)
         if self.worker is not None and self.life.mark(self.worker):
             os.kill(os.getpid(), signal.SIGKILL)
-        yield from found[1:]
 
 
 def arm(life: Life) -> None:
@@ -140,7 +165,8 @@ def arm(life: Life) -> None:
         "before the pin": lambda: wrapped(Snapshots, "pin", before=True),
         "after the pin": lambda: wrapped(Snapshots, "pin", before=False),
         "within the sink's commit": lambda: wrapped(FolderCommits, "_write", before=True),
-        "between the commits": lambda: wrapped(Recording, "commit", before=False),
+        "between files and log": lambda: wrapped(DeltaTables, "commit", before=True),
+        "between the commits": lambda: wrapped(Recording, "publish", before=False),
         "while publishing": lambda: wrapped(Snapshots, "_write", before=False),
         "while the store commits": lambda: wrapped(ChangeSet, "write", before=False),
     }
@@ -150,12 +176,13 @@ def arm(life: Life) -> None:
     left = itertools.count(1)
 
     def task(*args: Any) -> Any:
-        driver = os.getpgid(0) if life.point == MATCHING and is_time() else None
+        driver = os.getpgid(0) if life.point in (MATCHING, WRITING) and is_time() else None
         worker = None
         if driver is None and chance.random() < 0.5:
             number = next(left)
             worker = f"worker {number}" if number <= life.worker_kills else None
-        return replace(DyingTask(*args), life=life, driver=driver, worker=worker)
+        writes = life.point == WRITING if driver is not None else worker is not None and chance.random() < 0.5
+        return replace(DyingTask(*args), life=life, driver=driver, worker=worker, writes=writes)
 
     setattr(streaming, "StreamTask", task)  # noqa: B010
 
@@ -171,6 +198,12 @@ class Recording:
 
     def commit(self, delivery: Delivery) -> Any:
         return self.sink.commit(delivery)
+
+    def task_writer(self, batch: BatchKey) -> TaskWriter | None:
+        return self.sink.task_writer(batch)
+
+    def publish(self, batch: BatchKey, parts: Sequence[Part]) -> Any:
+        return self.sink.publish(batch, parts)
 
     def check(self) -> None:
         self.sink.check()
@@ -250,7 +283,7 @@ def live(life: Life) -> None:
         changing = threading.Thread(target=go_on_changing)
         queries = []
         for name in QUERIES:
-            sink: Sink = ParquetSink(folder=folder / "parquet")
+            sink: Sink = DeltaSink(folder=folder / "delta")
             if name == "sql":
                 sink = SqlSink(url=f"sqlite:///{folder / 'sql.db'}")
             events = spark.readStream.option("maxFilesPerTrigger", 1).text(str(folder / "in"))

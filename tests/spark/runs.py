@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tamis.progress import BatchReport
-from tamis.sinks.files import read_dead_letters, read_notifications
 from tamis.sinks.parquet import ParquetSink
+from tamis.sinks.reading import read_dead_letters, read_notifications
 from tamis.snapshot import Snapshots
 from tamis.spark import Reading, stream
 

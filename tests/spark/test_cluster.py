@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tamis.matchers import Matchers
-from tamis.sinks.files import read_commits, read_dead_letters, read_notifications
+from tamis.sinks.reading import read_commits, read_dead_letters, read_notifications
 from tests.spark.cluster import Cluster, cluster, run_driver
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]

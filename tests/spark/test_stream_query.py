@@ -20,7 +20,7 @@ from tamis.notifications import notification_ids
 from tamis.quotas import Quota
 from tamis.sinks.base import Delivery
 from tamis.sinks.callback import CallbackSink
-from tamis.sinks.files import read_commits, read_notifications
+from tamis.sinks.reading import read_commits, read_notifications
 from tamis.spark import Reading, stream
 from tamis.spark.checkpoint_lock import CheckpointInUse
 from tamis.store import Publisher, Store

@@ -13,6 +13,7 @@ from tamis.cli.explain import explain
 from tamis.cli.generate import generate
 from tamis.cli.lint import lint
 from tamis.cli.match import match
+from tamis.cli.notifications import notifications
 from tamis.cli.operators import operators
 from tamis.cli.route import route
 from tamis.cli.run import run
@@ -55,6 +56,7 @@ def _tamis(
 for _command in (match, lint, show, explain, test, operators, generate, run, serve, config, demo, warm):
     app.command()(_command)
 app.add_typer(client, name="client")
+app.add_typer(notifications, name="notifications")
 app.add_typer(route, name="route")
 app.add_typer(snapshot, name="snapshot")
 app.add_typer(subs, name="subs")

@@ -48,7 +48,7 @@ def demo(
     """Match generated auctions in a stream on embedded Spark, while subscriptions are added and removed.
 
     Creates a store of subscriptions and files of events in the folder, matches the events in micro-batches, writes
-    the notifications exactly once to Parquet files, measures Spark alone on a small part of the same, prints a
+    the notifications exactly once to a Delta table, measures Spark alone on a small part of the same, prints a
     summary and writes a report as an HTML page.
 
     \b
@@ -77,7 +77,7 @@ def _run_demo(subscriptions: int, events: int, folder: Path, *, as_json: bool) -
     from tamis.cli.output import Screen
     from tamis.cli.progress import progress_view
     from tamis.lab.workloads import generate
-    from tamis.sinks.files import read_notifications
+    from tamis.sinks.reading import read_notifications
     from tamis.store import Publisher, Store
 
     stages = Stages(Screen(stderr=True))
@@ -219,14 +219,14 @@ class Changes:
 def _stream(spark: Any, changes: Changes, workload: Workload, folder: Path, view: ReportView) -> list[BatchReport]:
     """Run the query to its end; gives the reports of its batches."""
     from tamis.progress import History
-    from tamis.sinks.parquet import ParquetSink
+    from tamis.sinks.delta import DeltaSink
     from tamis.spark import Reading, stream
 
     try:
         query = stream(
             spark.readStream.option("maxFilesPerTrigger", _CORES).text(str(folder / "events")),
             changes.store,
-            ParquetSink(folder=folder / "notifications"),
+            DeltaSink(folder=folder / "notifications"),
             checkpoint=folder / "checkpoint",
             reading=Reading(json="value"),
             trigger={"availableNow": True},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from tamis.cli.output import fail
 
@@ -28,6 +28,14 @@ def read_time(text: str, option: str) -> datetime | timedelta:
         return datetime.fromisoformat(text)
     except ValueError:
         fail(f"{option}: expected a time, as 2026-12-31T18:00Z, or a duration, as 12h or 30d, found {text!r}")
+
+
+def read_past(text: str, option: str) -> datetime:
+    """A time in UTC, or so long ago; fails with a message that names the option if the text is neither."""
+    found = read_time(text, option)
+    if isinstance(found, timedelta):
+        return datetime.now(UTC) - found
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found
 
 
 def _duration(text: str) -> timedelta | None:

@@ -20,14 +20,14 @@ from tamis.notifications import dead_letter_ids
 from tamis.service.feed_tables import commits, dead_letters, feed, metadata
 from tamis.service.inbox import counts_between, first_since
 from tamis.service.names import local_name, tenant_of
-from tamis.sinks.base import Committed, Delivery, without_duplicates
+from tamis.sinks.base import Committed, Delivery, DriverSink, without_duplicates
 from tamis.sql.commits import commit_once
 from tamis.sql.database import Database
 from tamis.sql.rows import KEEP, insert_rows
 from tamis.store.records import microseconds, moment
 
 
-class FeedSink:
+class FeedSink(DriverSink):
     """Takes what a batch gave into the feed, exactly once."""
 
     name: ClassVar[str] = "feed"

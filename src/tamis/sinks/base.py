@@ -3,22 +3,30 @@
 `commit` is atomic under (query, batch): after it everything of the delivery is there, before it nothing, and a
 repeated commit changes nothing and says what the first one said. A sink whose receiver cannot take part in that
 (`exactly_once` is False) hands the same notifications over again, under the same ids.
+
+On Spark there are two steps. Each task of a batch writes its own part, where nobody reads it yet (`task_writer`);
+then the driver makes the parts of the tasks that succeeded part of the output, in one step (`publish`). So no
+notification passes through the driver. `commit` is the same with one part, for whoever has all rows in one
+process. A sink without a `task_writer` is given the rows of a batch by the driver.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, NoReturn, Protocol, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
+from tamis.arrays import U64
 from tamis.errors import TamisError
-from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, distinct, with_added_columns
+from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, Keys, distinct, id_keys, with_added_columns
 
-Write: TypeAlias = Callable[["Delivery"], dict[str, str]]
-"""Writes what is new of a delivery; gives the files that it made, by what is in them."""
+Write: TypeAlias = Callable[["Delivery"], Any]
+"""Takes what is new of a delivery."""
 
 RETENTION = timedelta(days=7)
 """For how long a notification is remembered, by default."""
@@ -26,6 +34,119 @@ RETENTION = timedelta(days=7)
 
 class SinkError(TamisError):
     """A sink cannot do what it should: the message names the sink, the place and what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchKey:
+    """A micro-batch.
+
+    Attributes:
+        query: The id of the streaming query, which its checkpoint keeps.
+        batch: The number of the batch in it.
+        at: The recorded time of the batch, the same in a replay; with a time zone.
+        version: The version of the snapshot that the batch is matched with.
+    """
+
+    query: str
+    batch: int
+    at: datetime
+    version: int
+
+    def __post_init__(self) -> None:
+        if not self.query or self.batch < 0:
+            msg = f"a delivery has a query and a batch from 0 on, found {self.query!r} and {self.batch}"
+            raise SinkError(msg)
+        if self.at.tzinfo is None:
+            msg = f"query {self.query}, batch {self.batch}: the time {self.at} has no time zone"
+            raise SinkError(msg)
+
+
+@dataclass(frozen=True, slots=True)
+class PartFile:
+    """A file that a task wrote.
+
+    Attributes:
+        kind: What is in it: notifications or dead letters.
+        path: Relative to the folder of the sink.
+        rows: How many.
+        bytes: Its size.
+        partition: The values of partition columns, by name.
+        stats: Statistics of its columns, in the form that the table's format asks for.
+    """
+
+    kind: str
+    path: str
+    rows: int
+    bytes: int
+    partition: dict[str, str] = field(default_factory=dict)
+    stats: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one task wrote of a batch; the driver gets this instead of the rows.
+
+    Attributes:
+        token: Names the attempt; no other has it.
+        written: Notifications.
+        repeated: Notifications that were left out, since they were there before.
+        dead: Dead letters.
+        files: What it wrote.
+        merged: Files of the ledger that it merged into others, which say the same.
+        events: A number for each different event with a notification.
+        shards: The shard in which each of them was matched; empty if there is one only.
+    """
+
+    token: str
+    written: int = 0
+    repeated: int = 0
+    dead: int = 0
+    files: tuple[PartFile, ...] = ()
+    merged: tuple[str, ...] = ()
+    events: U64 = field(default_factory=lambda: np.empty(0, np.uint64))
+    shards: U64 = field(default_factory=lambda: np.empty(0, np.uint64))
+
+    def to_json(self) -> str:
+        """All but the numbers of events."""
+        names = ("token", "written", "repeated", "dead", "merged")
+        facts = {name: getattr(self, name) for name in names}
+        return json.dumps(facts | {"files": [asdict(each) for each in self.files]})
+
+    @classmethod
+    def from_json(cls, text: str, events: bytes, shards: bytes) -> Part:
+        """A part from its JSON and the numbers of events."""
+        facts: dict[str, Any] = json.loads(text)
+        files = tuple(PartFile(**each) for each in facts.pop("files"))
+        merged = tuple(facts.pop("merged"))
+        numbers = (np.frombuffer(each, np.uint64) for each in (events, shards))
+        return cls(**facts, files=files, merged=merged, events=next(numbers), shards=next(numbers))
+
+
+class PartWriter(Protocol):
+    """Writes what one attempt of a task gives."""
+
+    def add(self, notifications: pa.Table, keys: Keys, events: pa.Array, shard: int = 0) -> None:
+        """Take some notifications.
+
+        Args:
+            notifications: With the columns of `NOTIFICATIONS`.
+            keys: Their ids as numbers.
+            events: The id of each event that they are of, as often as it was matched.
+            shard: Where it was matched.
+        """
+
+    def add_dead(self, dead: pa.Table) -> None:
+        """Take some dead letters, with the columns of `DEAD_LETTERS`."""
+
+    def finish(self) -> Part:
+        """Write what is left; afterwards everything is where `publish` finds it."""
+
+
+class TaskWriter(Protocol):
+    """What tasks of a batch write with; it pickles."""
+
+    def open(self, partition: int, attempt: int) -> PartWriter:
+        """A writer for one attempt of a task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +170,7 @@ class Delivery:
     dead: pa.Table
 
     def __post_init__(self) -> None:
-        if not self.query or self.batch < 0:
-            msg = f"a delivery has a query and a batch from 0 on, found {self.query!r} and {self.batch}"
-            raise SinkError(msg)
-        if self.at.tzinfo is None:
-            msg = f"query {self.query}, batch {self.batch}: the time {self.at} has no time zone"
-            raise SinkError(msg)
+        BatchKey(self.query, self.batch, self.at, self.version)  # checks
         object.__setattr__(self, "notifications", with_added_columns(self.notifications))
         for what, schema in (("notifications", NOTIFICATIONS), ("dead", DEAD_LETTERS)):
             found = getattr(self, what).schema
@@ -63,6 +179,11 @@ class Delivery:
                 expected, got = (", ".join(f"{each.name} {each.type}" for each in s) for s in (schema, found))
                 msg = f"{place}: expected the columns {expected}; found {got}"
                 raise SinkError(msg)
+
+    @property
+    def key(self) -> BatchKey:
+        """The batch that it is of."""
+        return BatchKey(self.query, self.batch, self.at, self.version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +213,12 @@ class Sink(Protocol):
     def commit(self, delivery: Delivery) -> Committed:
         """Take a delivery, unless it was taken before."""
 
+    def task_writer(self, batch: BatchKey) -> TaskWriter | None:
+        """What tasks write a batch with; None if the driver must have all rows, for `commit`."""
+
+    def publish(self, batch: BatchKey, parts: Sequence[Part]) -> Committed:
+        """Make what tasks wrote part of the output, unless the batch was taken before; after `task_writer`."""
+
     def check(self) -> None:
         """Check that a commit would work; nothing is written.
 
@@ -106,9 +233,33 @@ class Sink(Protocol):
         """Close what it holds open."""
 
 
+class DriverSink:
+    """The part of a sink whose receiver is in the driver: tasks hand their rows over."""
+
+    def task_writer(self, batch: BatchKey) -> TaskWriter | None:
+        """Tasks do not write."""
+        return None
+
+    def publish(self, batch: BatchKey, parts: Sequence[Part]) -> NoReturn:
+        """There are no parts."""
+        msg = f"query {batch.query}, batch {batch.batch}: this sink takes no parts, found {len(parts)}"
+        raise SinkError(msg)
+
+
 def without_duplicates(delivery: Delivery) -> Delivery:
     """The delivery with every id once, in the order of the ids, which does not depend on any partitioning."""
     return replace(delivery, notifications=distinct(delivery.notifications), dead=distinct(delivery.dead))
+
+
+def commit_as_one_part(sink: Sink, delivery: Delivery) -> Committed:
+    """Let a sink take a delivery as tasks would write it, in this process."""
+    rest = without_duplicates(delivery)
+    tasks = sink.task_writer(delivery.key)
+    assert tasks is not None, "for sinks that tasks write to"
+    writer = tasks.open(0, 0)
+    writer.add(rest.notifications, id_keys(rest.notifications["id"]), rest.notifications["event_id"].unique())
+    writer.add_dead(rest.dead)
+    return sink.publish(delivery.key, [writer.finish()])
 
 
 def require(sink: str, argument: str, value: Any, kinds: type | tuple[type, ...], expected: str) -> None:

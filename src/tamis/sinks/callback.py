@@ -15,16 +15,16 @@ from tamis.sinks.base import (
     RETENTION,
     Committed,
     Delivery,
+    DriverSink,
     SinkError,
     require,
     require_duration,
     without_duplicates,
 )
 from tamis.sinks.folder_commits import KEPT_COMMITS, FolderCommits
-from tamis.snapshot.storage import open_storage
 
 
-class CallbackSink:
+class CallbackSink(DriverSink):
     """Calls a function with every delivery.
 
     Example:
@@ -61,7 +61,7 @@ class CallbackSink:
         self._commits: FolderCommits | None = None
         if state is not None:
             require(self.name, "state", state, (str, os.PathLike), "a path or URL")
-            self._commits = FolderCommits(open_storage(state), retention, keep=KEPT_COMMITS)
+            self._commits = FolderCommits(state, retention, keep=KEPT_COMMITS)
 
     def commit(self, delivery: Delivery) -> Committed:
         """Call the function, then remember that it was called."""
@@ -82,6 +82,5 @@ class CallbackSink:
     def close(self) -> None:
         """Nothing is held open."""
 
-    def _call_function(self, delivery: Delivery) -> dict[str, str]:
+    def _call_function(self, delivery: Delivery) -> None:
         self._call(delivery)
-        return {}

@@ -7,7 +7,7 @@ primary key, and a row that is there stays: a notification is left out for as lo
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,8 +15,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 
 from tamis.notifications import ADDED
-from tamis.sinks.base import Committed, Delivery, SinkError, require, without_duplicates
+from tamis.sinks.base import (
+    BatchKey,
+    Committed,
+    Delivery,
+    Part,
+    SinkError,
+    TaskWriter,
+    require,
+    without_duplicates,
+)
 from tamis.sinks.formats import time_texts
+from tamis.sinks.staging import (
+    STAGED_DEAD_LETTERS,
+    STAGED_NOTIFICATIONS,
+    StagingTaskWriter,
+    clear_staged,
+    create_statements,
+    take_staged,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
@@ -66,7 +83,7 @@ class DatabaseSink:
         batch = {"query": delivery.query, "batch": delivery.batch}
         at = _text(delivery.at)
         new = without_duplicates(delivery)
-        due = {"state": "waiting", "attempts": 0, "next_attempt": at} if self.is_queue else {}
+        due = self._due(at)
 
         def write() -> tuple[int, int]:
             written = _insert(connection, self._notifications, new.notifications, due)
@@ -77,6 +94,41 @@ class DatabaseSink:
         with self._database.writing() as connection:
             values = {"at": at, "version": delivery.version, "dead": new.dead.num_rows}
             return Committed(*commit_once(connection, self._commits, {"sink": self.name, **batch}, values, write))
+
+    def task_writer(self, batch: BatchKey) -> TaskWriter | None:
+        """What tasks load rows into PostgreSQL with; SQLite has one writer, the driver."""
+        if self._database.is_sqlite:
+            return None
+        self._create_tables()
+        engine = self._database.engine
+        arguments = engine.dialect.create_connect_args(engine.url)[1]
+        return StagingTaskWriter({name: arguments[name] for name in arguments if name != "context"}, batch)
+
+    def publish(self, batch: BatchKey, parts: Sequence[Part]) -> Committed:
+        """Take over what tasks have loaded, in one transaction, unless the batch was committed before."""
+        from tamis.sql.commits import commit_once
+
+        at = _text(batch.at)
+        key = {"query": batch.query, "batch": batch.batch}
+
+        def write() -> tuple[int, int]:
+            given = sum(part.written for part in parts)
+            due = self._due(at)
+            written = take_staged(connection, batch, parts, STAGED_NOTIFICATIONS, self._notifications, due)
+            take_staged(connection, batch, parts, STAGED_DEAD_LETTERS, self._dead, key)
+            return written, given - written
+
+        with self._database.writing() as connection:
+            values = {"at": at, "version": batch.version, "dead": sum(part.dead for part in parts)}
+            committed = Committed(
+                *commit_once(connection, self._commits, {"sink": self.name, **key}, values, write)
+            )
+        clear_staged(self._database.engine, batch)
+        return committed
+
+    def _due(self, at: str) -> dict[str, Any]:
+        """The columns of a queue."""
+        return {"state": "waiting", "attempts": 0, "next_attempt": at} if self.is_queue else {}
 
     def check(self) -> None:
         """Check that the database can be reached, and that its tables have our columns, if they are there.
@@ -118,6 +170,10 @@ class DatabaseSink:
             self._database.create_missing((self._commits, self._dead, self._notifications))
             self._check_tables()
             self._database.add_missing_columns((self._notifications,))
+            if not self._database.is_sqlite:
+                with self._database.creating() as connection:
+                    for statement in create_statements():
+                        connection.exec_driver_sql(statement)
             self._has_tables = True
 
     def _place(self) -> str:

@@ -1,27 +1,56 @@
 """The sink `kafka`: topics of notifications and dead letters, through Spark's own connector, at least once.
 
-Spark's connector writes outside of transactions. If the process is killed after the records were sent and before
-their commit is written in the state folder, the replay sends the same records again: same key, same value. The key
-is the notification's id, so a consumer (or a compacted topic) can keep one of each.
+Tasks make records, and Spark's connector sends them from the workers, outside of transactions. If a process is
+killed after records were sent and before their commit is written in the state folder, the replay sends the same
+records again: same key, same value. The key is the notification's id, so a consumer (or a compacted topic) can
+keep one of each. Headers tell the id, the subscription, its owner and the event type, so that consumers filter
+without parsing.
 """
 
 from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping
+import uuid
+from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
-from tamis.sinks.base import RETENTION, Committed, Delivery, SinkError, require, require_duration
-from tamis.sinks.folder_commits import KEPT_COMMITS, FolderCommits
+from tamis.notifications import Keys
+from tamis.sinks.base import (
+    RETENTION,
+    BatchKey,
+    Committed,
+    Delivery,
+    Part,
+    SinkError,
+    require,
+    require_duration,
+)
+from tamis.sinks.folder_commits import KEPT_COMMITS, FolderCommits, batch_name
 from tamis.sinks.formats import json_lines
-from tamis.snapshot.storage import open_storage
+from tamis.sinks.ledger import LedgerView, TaskLedger
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 CONNECT_SECONDS = 10
+RECORDS = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("key", pa.string()),
+        ("value", pa.string()),
+        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+    ]
+)
+"""What Spark's connector takes."""
+RECORDS_SQL = "topic string, key string, value string, headers array<struct<key: string, value: binary>>"
+_HEADERS = {"id": "id", "subscription": "subscription_id", "tenant": "owner", "type": "event_type", "kind": "kind"}
+"""The columns that go into headers, by the header's name."""
 
 
 class KafkaSink:
@@ -52,7 +81,7 @@ class KafkaSink:
             bootstrap_servers: `host:port`, several with commas.
             topic: Where notifications go.
             dead_topic: Where dead letters go.
-            state: The path or URL of a folder that remembers what was sent.
+            state: The path or URL of a folder that remembers what was sent, which driver and workers share.
             retention: For how long a notification is remembered, so that it is not sent again.
             options: More options of Spark's connector, such as `kafka.security.protocol`.
 
@@ -70,11 +99,24 @@ class KafkaSink:
         self._servers = [_server(each) for each in bootstrap_servers.split(",")]
         self._topic, self._dead_topic = topic, dead_topic
         self._options = {**(options or {}), "kafka.bootstrap.servers": bootstrap_servers}
-        self._commits = FolderCommits(open_storage(state), retention, keep=KEPT_COMMITS)
+        self._commits = FolderCommits(state, retention, keep=KEPT_COMMITS)
 
     def commit(self, delivery: Delivery) -> Committed:
         """Send the records of a batch, then remember that they were sent."""
         return self._commits.commit(delivery, self._send)
+
+    def task_writer(self, batch: BatchKey) -> KafkaTaskWriter:
+        """What makes records in tasks; `send_records` sends them."""
+        name = batch_name(batch.query, batch.batch)
+        return KafkaTaskWriter(self._commits.url, name, self._topic, self._dead_topic, self._commits.view(batch))
+
+    def send_records(self, records: DataFrame) -> None:
+        """Send the records of all tasks, from the workers: a DataFrame with the columns of `RECORDS`."""
+        records.write.format("kafka").options(**self._options).option("includeHeaders", "true").save()
+
+    def publish(self, batch: BatchKey, parts: Sequence[Part]) -> Committed:
+        """Remember that the records of a batch were sent."""
+        return self._commits.publish(batch, parts)
 
     def check(self) -> None:
         """Is there a broker, Spark's connector, and a folder for the state?
@@ -109,26 +151,90 @@ class KafkaSink:
     def close(self) -> None:
         """Nothing is held open; the Spark session is not ours."""
 
-    def _send(self, delivery: Delivery) -> dict[str, str]:
+    def _send(self, delivery: Delivery) -> None:
         parts = [
             records(table, topic)
             for table, topic in ((delivery.notifications, self._topic), (delivery.dead, self._dead_topic))
             if table.num_rows
         ]
         if parts:
-            frame = _session().createDataFrame(pa.concat_tables(parts))
-            frame.write.format("kafka").options(**self._options).save()
-        return {}
+            self.send_records(_session().createDataFrame(pa.concat_tables(parts)))
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaTaskWriter:
+    """Makes records of notifications and dead letters.
+
+    Attributes:
+        url: The state folder, as tasks reach it.
+        name: The beginning of the names of the batch's files.
+        topic: Of notifications.
+        dead_topic: Of dead letters.
+        ledger: What was sent before.
+    """
+
+    url: str
+    name: str
+    topic: str
+    dead_topic: str
+    ledger: LedgerView
+
+    def open(self, partition: int, attempt: int) -> KafkaPartWriter:
+        """A writer for one attempt of a task."""
+        token = f"{partition}-{attempt}-{uuid.uuid4().hex[:12]}"
+        return KafkaPartWriter(self, token, partition, TaskLedger(self.ledger))
+
+
+@dataclass(slots=True)
+class KafkaPartWriter:
+    """One attempt of a task; what it makes is taken with `drain`."""
+
+    writer: KafkaTaskWriter
+    token: str
+    partition: int
+    ledger: TaskLedger
+    written: int = 0
+    dead: int = 0
+    _waiting: list[pa.Table] = field(default_factory=list)
+
+    def add(self, notifications: pa.Table, keys: Keys, events: pa.Array, shard: int = 0) -> None:
+        new = self.ledger.is_new(notifications, keys, events, shard)
+        rest = notifications.filter(pa.array(new))
+        self.written += rest.num_rows
+        self._waiting.append(records(rest, self.writer.topic))
+
+    def add_dead(self, dead: pa.Table) -> None:
+        self.dead += dead.num_rows
+        self._waiting.append(records(dead, self.writer.dead_topic))
+
+    def drain(self) -> pa.Table:
+        """The records since the last call."""
+        made = pa.concat_tables([RECORDS.empty_table(), *self._waiting])
+        self._waiting = []
+        return made
+
+    def finish(self) -> Part:
+        events, shards = self.ledger.finish(f"{self.writer.name}.{self.token}")
+        merged = self.ledger.merge(self.partition) if self.partition >= 0 else ()
+        counts = (self.written, self.ledger.repeated, self.dead)
+        return Part(self.token, *counts, merged=merged, events=events, shards=shards)
 
 
 def records(table: pa.Table, topic: str) -> pa.Table:
-    """What is sent: the key is the id, the value the row as JSON."""
+    """What is sent: the key is the id, the value the row as JSON, headers what a consumer may choose by."""
+    there = [(header, column) for header, column in _HEADERS.items() if column in table.column_names]
+    values = [table[column].to_pylist() for _, column in there]
+    headers = [
+        [{"key": header, "value": value.encode()} for (header, _), value in zip(there, row, strict=True) if value]
+        for row in zip(*values, strict=True)
+    ]
     columns = {
-        "topic": pa.array([topic] * table.num_rows, pa.string()),
+        "topic": pa.repeat(pa.scalar(topic, pa.string()), table.num_rows),
         "key": table["id"],
         "value": pa.array(json_lines(table), pa.string()),
+        "headers": pa.array(headers, RECORDS.field("headers").type),
     }
-    return pa.table(columns)
+    return pa.table(columns, schema=RECORDS)
 
 
 def _server(text: str) -> tuple[str, int]:

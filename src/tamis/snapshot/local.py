@@ -203,6 +203,12 @@ def _folder(folder: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
+def sync_file(file: Path) -> None:
+    """See to it that a file that another library wrote survives a loss of power."""
+    _sync(file)
+    _sync(file.parent)
+
+
 def _sync(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY)
     try:

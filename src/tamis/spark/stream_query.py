@@ -1,9 +1,10 @@
 """`tamis.spark.stream`: events in, notifications out, each match recorded once.
 
 A micro-batch is pinned to a version of the subscriptions before it is matched, and committed by its sink under
-(query, batch) after it. Everything in between is a function of the events, the pinned version, the times written
-down with the pin and after matching, and the state after the batch before: so a batch that is done again after a
-crash gives the same, and a sink that has it already takes nothing.
+(query, batch) after it. Tasks match and write; the driver gets what each has written and publishes it in one step,
+so that its work does not grow with the number of notifications. Which notifications a batch has is a function of
+the events, the pinned version, its time and the state after the batch before: so a batch that is done again after
+a crash gives the same, and a sink that has it already takes nothing.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlparse
 from urllib.request import url2pathname
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -29,13 +31,14 @@ from tamis.errors import TamisError
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import EventType
 from tamis.matchers import Matchers
-from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, dead_letter_ids, notification_ids
+from tamis.notifications import NOTIFICATIONS
 from tamis.operators.discovery import INSTALLED, OperatorSettings
 from tamis.operators.reports import OperatorLedger, sum_reports
 from tamis.progress import HISTORY_BYTES, BatchReport, History, ReportView, Stage, busiest
 from tamis.quotas import Quota, Quotas, by_group
 from tamis.routing.shards import Routing
-from tamis.sinks.base import Delivery, Sink
+from tamis.sinks.base import BatchKey, Committed, Delivery, Sink, TaskWriter
+from tamis.sinks.kafka import KafkaSink
 from tamis.snapshot import Manifest
 from tamis.spark.checkpoint_lock import hold_checkpoint
 from tamis.spark.event_reading import Reading
@@ -46,14 +49,19 @@ from tamis.spark.route_task import RouteTask
 from tamis.spark.shards import Sharding, ShardPlan, send_to_shards
 from tamis.spark.snapshot_ref import SnapshotRef
 from tamis.spark.stream_task import (
+    BUSY,
     CALLED,
+    CERTAIN,
     DEAD,
+    DEAD_KIND,
     EVENTS,
     FOUND_SQL,
     LEARNED,
     MISFITS,
     OVERFLOW,
     PAIR,
+    PART,
+    RECORD,
     REFUSED,
     USEFUL,
     VISITS,
@@ -64,6 +72,7 @@ from tamis.spark.stream_task import (
 )
 from tamis.spark.stream_type import TYPE_FILE, StreamType, living_types
 from tamis.spark.workers import map_in_workers, start_workers
+from tamis.spark.write_task import QuotaTask, WriteTask, make_dead_letters, make_notifications, parts_in
 from tamis.urls import absolute
 
 if TYPE_CHECKING:
@@ -277,26 +286,16 @@ class MicroBatches:
         context.setJobDescription(f"tamis: match batch {batch} with version {version} of the subscriptions")
         reading = self.reading_of(manifest)
         plan = self._plan(events, manifest, reading)
+        key = BatchKey(query, batch, at, version)
         quota = None if self.quotas is None else self.quotas.quota(query, batch)
-        found = self._match(events, plan, reading, quota)
-        raise_refused(_of_kind(found, REFUSED))
-        matched = time.perf_counter()
-        made = _of_kind(found, PAIR)
-        now = max(at, datetime.now(UTC))
-        matched_at = self.match_time.recorded(query, batch, now) if made.num_rows else now
-        pairs = _notifications(made, version, matched_at)
-        dead = _dead_letters(_of_kind(found, DEAD), at)
-        overflow = _overflow(_of_kind(found, OVERFLOW))
-        kept = pairs
-        if self.quotas is not None:
-            kept, more = self.quotas.apply(query, batch, at, pairs)
-            overflow.update(more)
-        before = time.perf_counter()
-        self._stage = "delivery"
-        context.setJobDescription(f"tamis: commit batch {batch}")
-        committed = self.sink.commit(Delivery(query, batch, at, version, kept, dead))
+        writer = self.sink.task_writer(key)
+        if writer is None:
+            result = self._hand_over(events, plan, reading, quota, key)
+        else:
+            result = self._publish(events, plan, reading, quota, key, writer)
         ended = time.perf_counter()
         self._stage = "report"
+        found, committed = result.found, result.committed
         count, visits, useful = (_sum_of_kind(found, kind) for kind in (EVENTS, VISITS, USEFUL))
         called = sum_reports(reports_in(_of_kind(found, CALLED)))
         report = BatchReport(
@@ -304,26 +303,26 @@ class MicroBatches:
             batch=batch,
             at=at,
             seconds=ended - started,
-            match_seconds=matched - started,
-            commit_seconds=ended - before,
+            match_seconds=result.matched - started,
+            commit_seconds=ended - result.decided,
             events=count,
-            matched_events=pc.count_distinct(pairs["event_id"]).as_py(),
+            matched_events=result.matched_events,
             notifications=committed.written,
             repeated=committed.repeated,
-            overflow=overflow.total(),
-            dead=dead.num_rows,
+            overflow=result.overflow.total(),
+            dead=sum(number for _, number in result.dead_by_kind),
             backlog=self._waiting(count),
             version=version,
             store_version=store_version,
             lag_seconds=lag,
-            busiest=_counts(pairs, "subscription_id", _BUSIEST),
+            busiest=result.busiest,
             operators=called,
             shards=len(plan.shards),
             visits=visits,
             useful_visits=useful,
             set_aside=self._count_set_aside(manifest, reading),
-            overflow_by_group=() if quota is None else tuple(sorted(by_group(overflow, quota).items())),
-            dead_by_kind=_counts(dead, "kind"),
+            overflow_by_group=() if quota is None else tuple(sorted(by_group(result.overflow, quota).items())),
+            dead_by_kind=result.dead_by_kind,
             misfits=_sum_of_kind(found, MISFITS),
         )
         if self.ledger is not None:
@@ -331,6 +330,89 @@ class MicroBatches:
         self.history.append(report)
         for view in self.views:
             view.show(report)
+
+    def _hand_over(
+        self, events: DataFrame, plan: ShardPlan, reading: Reading, quota: Quota | None, key: BatchKey
+    ) -> BatchResult:
+        """Match a batch, and give its rows to a sink that only the driver can write to."""
+        found = map_in_workers(
+            self._send(events, plan, reading), self._task(plan, reading, quota), FOUND_SQL
+        ).toArrow()
+        raise_refused(_of_kind(found, REFUSED))
+        matched = time.perf_counter()
+        pairs = _of_kind(found, PAIR)
+        if pairs.num_rows:
+            now = max(key.at, datetime.now(UTC))
+            pairs, _ = make_notifications(pairs, key, self.match_time.recorded(key.query, key.batch, now))
+        else:
+            pairs = NOTIFICATIONS.empty_table()
+        dead = make_dead_letters(_of_kind(found, DEAD), key)
+        overflow, kept = _counts_of_kind(found, OVERFLOW), pairs
+        if self.quotas is not None:
+            kept, more = self.quotas.apply(key.query, key.batch, key.at, pairs)
+            overflow.update(more)
+        decided = self._begin_delivery(events, key)
+        committed = self.sink.commit(Delivery(key.query, key.batch, key.at, key.version, kept, dead))
+        return BatchResult(
+            found,
+            committed,
+            matched,
+            decided,
+            overflow,
+            pc.count_distinct(pairs["event_id"]).as_py(),
+            _value_counts(pairs, "subscription_id", _BUSIEST),
+            _value_counts(dead, "kind"),
+        )
+
+    def _publish(
+        self,
+        events: DataFrame,
+        plan: ShardPlan,
+        reading: Reading,
+        quota: Quota | None,
+        key: BatchKey,
+        writer: TaskWriter,
+    ) -> BatchResult:
+        """Let tasks match a batch and write what it gives, and publish what they wrote."""
+        state = None
+        if self.quotas is not None and quota is not None and quota.is_limit:
+            state = self.quotas.state(key.query, key.batch, key.at)
+        matched_at = None
+        if not self.sink.exactly_once:
+            matched_at = self.match_time.recorded(key.query, key.batch, max(key.at, datetime.now(UTC)))
+        task = WriteTask(self._task(plan, reading, None), writer, key, state, matched_at)
+        rows = map_in_workers(self._send(events, plan, reading), task, FOUND_SQL)
+        if state is not None:
+            tasks = events.sparkSession.sparkContext.defaultParallelism
+            by_subscription = rows.repartition(tasks, "subscription_id")
+            rows = map_in_workers(by_subscription, QuotaTask(writer, key, state, matched_at), FOUND_SQL)
+        found = _send_records(rows, self.sink) if isinstance(self.sink, KafkaSink) else rows.toArrow()
+        matched = time.perf_counter()
+        raise_refused(_of_kind(found, REFUSED))
+        parts, overflow = parts_in(_of_kind(found, PART)), _counts_of_kind(found, OVERFLOW)
+        busy = _counts_of_kind(found, BUSY)
+        matched_events = len(np.unique(np.concatenate([np.empty(0, np.uint64), *(each.events for each in parts)])))
+        if self.quotas is not None:
+            written = _counts_of_kind(found, CERTAIN)
+            self.quotas.apply(key.query, key.batch, key.at, NOTIFICATIONS.empty_table(), written)
+        decided = self._begin_delivery(events, key)
+        committed = self.sink.publish(key, parts)
+        dead = _counts_of_kind(found, DEAD_KIND)
+        return BatchResult(
+            found,
+            committed,
+            matched,
+            decided,
+            overflow,
+            matched_events,
+            busiest(busy, _BUSIEST),
+            busiest(dead, len(dead)),
+        )
+
+    def _begin_delivery(self, events: DataFrame, key: BatchKey) -> float:
+        self._stage = "delivery"
+        events.sparkSession.sparkContext.setJobDescription(f"tamis: commit batch {key.batch}")
+        return time.perf_counter()
 
     def reading_of(self, manifest: Manifest) -> Reading:
         """How the events of a batch are read that is matched with a version.
@@ -392,8 +474,8 @@ class MicroBatches:
         ref = SnapshotRef(self.live.url, manifest.version, self.engine, operators=self.operators)
         return self.sharding.plan(ref, lambda rows: _sample(events, manifest, reading, rows))
 
-    def _match(self, events: DataFrame, plan: ShardPlan, reading: Reading, quota: Quota | None) -> pa.Table:
-        task = StreamTask(
+    def _task(self, plan: ShardPlan, reading: Reading, quota: Quota | None) -> StreamTask:
+        return StreamTask(
             plan.shards,
             reading,
             quota if quota is not None and quota.is_limit else None,
@@ -401,10 +483,47 @@ class MicroBatches:
             None if self.ledger is None else self.ledger.learned_statistics(),
             plan.routes is not None,
         )
+
+    def _send(self, events: DataFrame, plan: ShardPlan, reading: Reading) -> DataFrame:
         route = None if plan.routes is None else RouteTask(plan.routes, reading)
         spread = reading.event_id if reading.json is None else reading.json
-        sent = send_to_shards(events, len(plan.shards), spread, route)
-        return map_in_workers(sent, task, FOUND_SQL).toArrow()
+        return send_to_shards(events, len(plan.shards), spread, route)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """What became of a batch, for its report.
+
+    Attributes:
+        found: The rows that tasks gave.
+        committed: What the sink said.
+        matched: When matching had ended, by the process's clock.
+        decided: When it was known what the sink gets.
+        overflow: Matches beyond the quota, by subscription.
+        matched_events: Events with a match.
+        busiest: Subscriptions with most matches.
+        dead_by_kind: Dead letters by kind.
+    """
+
+    found: pa.Table
+    committed: Committed
+    matched: float
+    decided: float
+    overflow: Counter[str]
+    matched_events: int
+    busiest: tuple[tuple[str, int], ...]
+    dead_by_kind: tuple[tuple[str, int], ...]
+
+
+def _send_records(rows: DataFrame, sink: KafkaSink) -> pa.Table:
+    """Let the workers send records, and collect the other rows; the rows are kept, or tasks would run twice."""
+    kept = rows.persist()
+    try:
+        columns = ("kind AS topic", "event_id AS key", "reason AS value", "headers")
+        sink.send_records(kept.where(f"row_kind = {RECORD}").selectExpr(*columns))
+        return kept.where(f"row_kind <> {RECORD}").toArrow()
+    finally:
+        kept.unpersist()
 
 
 def _sample(events: DataFrame, manifest: Manifest, reading: Reading, rows: int) -> list[EventBatch]:
@@ -426,30 +545,16 @@ def _sum_of_kind(found: pa.Table, kind: int) -> int:
     return int(pc.sum(_of_kind(found, kind)["count"]).as_py() or 0)
 
 
-def _overflow(found: pa.Table) -> Counter[str]:
-    """How many matches workers left out, by subscription."""
+def _counts_of_kind(found: pa.Table, kind: int) -> Counter[str]:
+    """The sums by subscription of numbers in rows of a kind."""
     counts: Counter[str] = Counter()
-    for subscription, count in zip(found["subscription_id"].to_pylist(), found["count"].to_pylist(), strict=True):
+    rows = _of_kind(found, kind)
+    for subscription, count in zip(rows["subscription_id"].to_pylist(), rows["count"].to_pylist(), strict=True):
         counts[subscription] += count
     return counts
 
 
-def _notifications(pairs: pa.Table, version: int, matched_at: datetime) -> pa.Table:
-    columns = {name: pairs[name] for name in pairs.column_names if name in NOTIFICATIONS.names}
-    columns["id"] = notification_ids(pairs["event_id"], pairs["subscription_id"], pairs["revision"])
-    columns["version"] = pa.repeat(pa.scalar(version, pa.int64()), pairs.num_rows)
-    columns["matched_at"] = pa.repeat(pa.scalar(matched_at, pa.timestamp("us", "UTC")), pairs.num_rows)
-    return pa.table([columns[field.name].cast(field.type) for field in NOTIFICATIONS], schema=NOTIFICATIONS)
-
-
-def _dead_letters(dead: pa.Table, at: datetime) -> pa.Table:
-    columns = {name: dead[name] for name in dead.column_names if name in DEAD_LETTERS.names}
-    columns["id"] = dead_letter_ids(dead["kind"], dead["original"])
-    columns["at"] = pa.repeat(pa.scalar(at, pa.timestamp("us", "UTC")), dead.num_rows)
-    return pa.table([columns[field.name].cast(field.type) for field in DEAD_LETTERS], schema=DEAD_LETTERS)
-
-
-def _counts(rows: pa.Table, column: str, most: int | None = None) -> tuple[tuple[str, int], ...]:
+def _value_counts(rows: pa.Table, column: str, most: int | None = None) -> tuple[tuple[str, int], ...]:
     """How often each value stands in a column, the most frequent first."""
     counted = rows.group_by(column).aggregate([([], "count_all")])
     counts = dict(zip(counted[column].to_pylist(), counted["count_all"].to_pylist(), strict=True))

@@ -3,18 +3,22 @@
 Pairs, dead letters and numbers of events depend on the events and the version of the subscriptions alone, so a
 batch that is done again gives the same, however it is partitioned. An event that cannot be matched becomes a dead
 letter, with its original bytes, and never stops the others.
+
+`StreamTask` hands pairs to the driver, for sinks that only the driver can write to; `WriteTask` (`write_task.py`)
+writes them itself.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from tamis.arrays import I64
 from tamis.errors import MisfitError
 from tamis.events.batch import EventBatch
 from tamis.events.conversion import converter
@@ -35,6 +39,11 @@ report of what an operator did (its name in `kind`, the report as JSON in `reaso
 of calls (the event type in `kind`, statistics as JSON in `reason`), how often an event visited a shard, how often
 it found something there, a number of events that do not fit their type, and an event that is refused as it does
 not (the attribute in `kind`, what was expected and found as JSON in `reason`)."""
+PART, CERTAIN, BUSY, DEAD_KIND, RECORD = range(10, 15)
+"""Kinds of rows of a task that writes: what it wrote (JSON in `reason`, events and their shards in `original`, the
+bytes of the events in `count`), how many matches of a subscription with a quota it wrote, the subscriptions with
+most matches, dead letters by kind, and a record for Spark to send (topic in `kind`, key in `event_id`, value in
+`reason`, headers in `headers`)."""
 _MOST_LEARNED = 256
 """The most attributes with calls whose statistics a task sends, for each event type."""
 
@@ -53,15 +62,54 @@ FOUND = pa.schema(
         ("reason", pa.string()),
         ("original", pa.binary()),
         ("count", pa.int64()),
+        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
     ]
 )
 FOUND_SQL = (
     "row_kind int, event_id string, subscription_id string, revision long, event_type string, "
     "event_time timestamp, owner string, label string, attributes string, "
-    "kind string, reason string, original binary, count long"
+    "kind string, reason string, original binary, count long, headers array<struct<key: string, value: binary>>"
 )
 _CUT_ROWS = 100_000
 """Pairs that gather before they are cut to the quota once more."""
+
+
+class Matched(NamedTuple):
+    """What the events of a table found.
+
+    Attributes:
+        pairs: Of events and subscriptions, with the columns of `FOUND` that a match has.
+        events: The ids of the events that have a pair; one that came twice is there twice.
+        dead: Events that could not be matched.
+        misfits: How many events do not fit their type.
+        shard: Where.
+    """
+
+    pairs: pa.Table
+    events: pa.Array
+    dead: list[DeadLetter]
+    misfits: int = 0
+    shard: int = 0
+
+
+@dataclass(slots=True)
+class TaskCounts:
+    """What a task counts, and what operators did in it."""
+
+    events: int = 0
+    visits: int = 0
+    useful: int = 0
+    misfits: int = 0
+    tally: OperatorTally = field(default_factory=OperatorTally)
+    before: dict[int, tuple[str, Statistics, int]] = field(default_factory=dict)
+
+    def rows(self) -> Iterator[pa.RecordBatch]:
+        """The rows of the result."""
+        numbers = {EVENTS: self.events, VISITS: self.visits, USEFUL: self.useful, MISFITS: self.misfits}
+        for kind, count in numbers.items():
+            yield from result_rows(kind, pa.table({"count": [count]}))
+        yield from result_rows(CALLED, _report_columns(self.tally.reports()))
+        yield from result_rows(LEARNED, _learned_columns(self.before.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,43 +134,40 @@ class StreamTask:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """What Spark calls for a partition."""
-        tally = OperatorTally()
-        before: dict[int, tuple[str, Statistics, int]] = {}
-        events = visits = useful = misfits = 0
+        counts = TaskCounts()
         overflow: dict[str, int] = {}
         waiting: list[pa.Table] = []
+        try:
+            for found in self.matched(batches, counts):
+                yield from result_rows(DEAD, dead_columns(found.dead))
+                waiting.append(found.pairs)
+                if self.quota is None or sum(map(len, waiting)) >= _CUT_ROWS:
+                    waiting = [self._apply_quota(waiting, overflow)]
+                    if self.quota is None:
+                        yield from result_rows(PAIR, waiting.pop())
+        except MisfitError as error:
+            yield from refused_rows(error)
+            return
+        if waiting:
+            yield from result_rows(PAIR, self._apply_quota(waiting, overflow))
+        yield from count_rows(OVERFLOW, overflow)
+        yield from counts.rows()
+
+    def matched(self, batches: Iterator[pa.RecordBatch], counts: TaskCounts) -> Iterator[Matched]:
+        """What the events of a partition find, table by table and shard by shard."""
         for several in regroup(batches):
             for ref, given in tables_by_shard(self.shards, several):
                 counted = event_count(given) if self.is_routed else given.num_rows
                 table = event_rows(given) if self.is_routed else given
-                try:
-                    pairs, dead, found, unfit = self._match(
-                        self._with_prior_statistics(ref.matchers(), before), table
-                    )
-                except MisfitError as error:  # as a row, since Spark would leave a text of it
-                    yield from _rows(REFUSED, _refused_columns(error))
-                    return
-                visits, useful = visits + table.num_rows, useful + found
-                if (
-                    self.is_routed or ref is self.shards[0]
-                ):  # without routing every shard has all events: count them once
-                    events += counted
-                    misfits += misfit_count(given) if self.is_routed else unfit
-                    yield from _rows(DEAD, _dead_columns(dead))
-                waiting.append(pairs)
-                if self.quota is None or sum(map(len, waiting)) >= _CUT_ROWS:
-                    waiting = [self._apply_quota(waiting, overflow)]
-                    if self.quota is None:
-                        yield from _rows(PAIR, waiting.pop())
-        if waiting:
-            yield from _rows(PAIR, self._apply_quota(waiting, overflow))
-        if overflow:
-            over = {"subscription_id": list(overflow), "count": list(overflow.values())}
-            yield from _rows(OVERFLOW, pa.table(over))
-        for kind, count in ((EVENTS, events), (VISITS, visits), (USEFUL, useful), (MISFITS, misfits)):
-            yield from _rows(kind, pa.table({"count": [count]}))
-        yield from _rows(CALLED, _report_columns(tally.reports()))
-        yield from _rows(LEARNED, _learned_columns(before.values()))
+                found = self._match(self._with_prior_statistics(ref.matchers(), counts.before), table)
+                counts.visits += table.num_rows
+                counts.useful += len(found.events)
+                # Without routing every shard has all events: count them once.
+                is_counted = self.is_routed or ref is self.shards[0]
+                if is_counted:
+                    counts.events += counted
+                    counts.misfits += misfit_count(given) if self.is_routed else found.misfits
+                yield found._replace(shard=self.shards.index(ref), dead=found.dead if is_counted else [])
 
     def _with_prior_statistics(
         self, matchers: Matchers, before: dict[int, tuple[str, Statistics, int]]
@@ -146,16 +191,16 @@ class StreamTask:
             overflow[subscription] = overflow.get(subscription, 0) + count
         return kept
 
-    def _match(self, matchers: Matchers, table: pa.Table) -> tuple[pa.Table, list[DeadLetter], int, int]:
-        """Pairs, dead letters, how many events found something, and how many do not fit their type."""
+    def _match(self, matchers: Matchers, table: pa.Table) -> Matched:
         dead: list[DeadLetter] = []
         original = self.reading.originals(table)
         found = [self._pairs(each, original, dead) for each in self.reading.read(matchers, table, dead)]
-        useful, misfits = sum(count for _, count, _ in found), sum(count for *_, count in found)
-        return pa.concat_tables([_NO_PAIRS, *(pairs for pairs, *_ in found)]), dead, useful, misfits
+        pairs = pa.concat_tables([_NO_PAIRS, *(pairs for pairs, *_ in found)])
+        events = pa.concat_arrays([pa.array([], pa.string()), *(events for _, events, _ in found)])
+        return Matched(pairs, events, dead, sum(misfits for *_, misfits in found))
 
-    def _pairs(self, read: TypedEvents, original: Any, dead: list[DeadLetter]) -> tuple[pa.Table, int, int]:
-        """The pairs of some events, how many of these have one, and how many do not fit their type."""
+    def _pairs(self, read: TypedEvents, original: Any, dead: list[DeadLetter]) -> tuple[pa.Table, pa.Array, int]:
+        """The pairs of some events, the ids of those that have one, and how many events do not fit their type."""
         matcher, batch = read.matcher, read.batch
         names, good, misfits = self.reading.check_events(read, original, dead)
         found = matcher.match_pairs(batch)
@@ -165,35 +210,45 @@ class StreamTask:
             kept = good[at]
             at, revisions = at[kept], revisions[kept]
             ids, owners, labels = (each.filter(pa.array(kept)) for each in (ids, owners, labels))
-        place, rows = pa.array(at), np.unique(at).tolist()
+        is_matched = np.zeros(batch.rows, np.bool_)
+        is_matched[at] = True
+        place, rows = pa.array(at), np.flatnonzero(is_matched)
         pairs = pa.table(
             {
                 "event_id": names.take(place),
                 "subscription_id": ids,
                 "revision": revisions.astype(np.int64),
                 "event_type": pa.repeat(pa.scalar(matcher.event_type.name, pa.string()), len(at)),
-                "event_time": self.times(batch, rows).take(place),
+                "event_time": self._times(batch, rows, place),
                 "owner": owners,
                 "label": labels,
-                "attributes": self._attributes(batch, rows).take(place),
+                "attributes": self._attributes(batch, rows, place),
             },
             schema=_NO_PAIRS.schema,
         )
-        return pairs, len(np.unique(at)), misfits
+        return pairs, names.take(pa.array(rows)).cast(pa.string()), misfits
 
-    def _attributes(self, batch: EventBatch, rows: list[int]) -> pa.Array:
-        """What notifications carry along of the events in these rows; NULL for the others and for nothing."""
+    def _attributes(self, batch: EventBatch, rows: I64, place: pa.Array) -> pa.Array:
+        """What the notification of each place carries along of its event; `rows` are all that have one."""
+        if not self.reading.keep:
+            return pa.nulls(len(place), pa.string())
         texts: list[str | None] = [None] * batch.rows
-        if self.reading.keep:
-            columns = {name: batch.raw((name,)) for name in self.reading.keep}
-            for row in rows:
-                values = {
-                    name: each.as_py() if isinstance(each, pa.Scalar) else each
-                    for name, each in ((name, column[row]) for name, column in columns.items())
-                }
-                present = {name: value for name, value in values.items() if value is not None}
-                texts[row] = json_object(present) if present else None
-        return pa.array(texts, pa.string())
+        columns = {name: batch.raw((name,)) for name in self.reading.keep}
+        for row in rows.tolist():
+            values = {
+                name: each.as_py() if isinstance(each, pa.Scalar) else each
+                for name, each in ((name, column[row]) for name, column in columns.items())
+            }
+            present = {name: value for name, value in values.items() if value is not None}
+            texts[row] = json_object(present) if present else None
+        return pa.array(texts, pa.string()).take(place)
+
+    def _times(self, batch: EventBatch, rows: I64, place: pa.Array) -> pa.Array:
+        """When the event of each place happened, if events say so; `rows` are all that have a place."""
+        kind = _NO_PAIRS.schema.field("event_time").type
+        if self.reading.event_time is None:
+            return pa.nulls(len(place), kind)
+        return self.times(batch, rows.tolist()).take(place)
 
     def times(self, batch: EventBatch, rows: Iterable[int]) -> pa.Array:
         """When the events in these rows happened; NULL for the others."""
@@ -210,15 +265,17 @@ class StreamTask:
 _NO_PAIRS = pa.schema([FOUND.field(name) for name in FOUND.names[1:9]]).empty_table()
 
 
-def _dead_columns(dead: list[DeadLetter]) -> pa.Table:
+def dead_columns(dead: list[DeadLetter]) -> pa.Table:
     names = ("kind", "reason", "original", "event_id")
     columns = {name: [getattr(each, name) for each in dead] for name in names}
     return pa.table(columns, schema=pa.schema([FOUND.field(name) for name in names]))
 
 
-def _refused_columns(error: MisfitError) -> pa.Table:
+def refused_rows(error: MisfitError) -> Iterator[pa.RecordBatch]:
+    """An event that is refused, as a row of the result: of an exception Spark would leave a text."""
     found = json.dumps([error.expected, error.found])
-    return pa.table({"event_id": [error.event], "kind": [error.attribute], "reason": [found]})
+    columns = {"event_id": [error.event], "kind": [error.attribute], "reason": [found]}
+    yield from result_rows(REFUSED, pa.table(columns))
 
 
 def raise_refused(found: pa.Table) -> None:
@@ -257,14 +314,19 @@ def reports_in(found: pa.Table) -> list[OperatorReport]:
     return [OperatorReport.from_dict(json.loads(text)) for text in found["reason"].to_pylist()]
 
 
-def _rows(kind: int, table: pa.Table) -> Iterator[pa.RecordBatch]:
+def count_rows(kind: int, counts: Mapping[str, int]) -> Iterator[pa.RecordBatch]:
+    """Numbers by subscription as rows of the result."""
+    yield from result_rows(kind, pa.table({"subscription_id": [*counts], "count": [*counts.values()]}))
+
+
+def result_rows(kind: int, table: pa.Table) -> Iterator[pa.RecordBatch]:
     """A table as rows of the result."""
     if not table.num_rows:
         return
     columns = {"row_kind": pa.array(np.full(table.num_rows, kind, np.int32))}
-    for field in FOUND:
-        if field.name in table.column_names:
-            columns[field.name] = table[field.name].cast(field.type)
-        elif field.name not in columns:
-            columns[field.name] = pa.nulls(table.num_rows, field.type)
+    for each in FOUND:
+        if each.name in table.column_names:
+            columns[each.name] = table[each.name].cast(each.type)
+        elif each.name not in columns:
+            columns[each.name] = pa.nulls(table.num_rows, each.type)
     yield from pa.table([columns[name] for name in FOUND.names], schema=FOUND).combine_chunks().to_batches()

@@ -1,0 +1,374 @@
+"""Streams: notifications that workers write, against all of them through the driver; and batches without matches.
+
+Both contestants match the same auctions with the same subscriptions, in the same Spark, and their ids are compared
+before any time is told. `driver` is the way of sinks without a task writer: rows go to the driver, which makes
+notifications and writes Parquet. `workers` is the sink `delta`. Rates are medians over the micro-batches after the
+first two.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from benchmarks.report import Bar, Figures, Report, Size, number, print_bars, spread
+from benchmarks.spark import session
+from tamis.lab.workloads import Workload, generate
+from tamis.lab.workloads.files import event_lines
+from tamis.matchers import Matchers
+from tamis.progress import BatchReport
+from tamis.sinks import BatchKey, Committed, Delivery, DeltaSink, ParquetSink, Sink, read_notifications
+from tamis.sinks.base import DriverSink
+from tamis.spark import Reading, stream, workers, write_task
+from tamis.spark import stream_query as streaming
+from tamis.spark.snapshot_ref import SnapshotRef
+from tamis.spark.stream_task import PART, StreamTask
+from tamis.spark.write_task import WriteTask
+from tamis.store import Publisher, Store
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DRIVER, WORKERS = "driver", "workers"
+_SEED = 2026
+_WARM = 2
+_TIMES, _CPU, _IDLE, _FLAT = 2.5, 0.1, 1.3, 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How much is measured.
+
+    Attributes:
+        subscriptions: Of the contest.
+        events: Of a micro-batch of the contest.
+        batches: Of the contest.
+        idle: Batches without a match.
+        notifications: Of the small and the large batch by which the driver's memory is judged.
+    """
+
+    subscriptions: int
+    events: int
+    batches: int
+    idle: int
+    notifications: tuple[int, int]
+
+
+SCALES: dict[Size, Scale] = {
+    "smallest": Scale(300, 100, 3, 3, (200, 1_000)),
+    "quick": Scale(20_000, 5_000, 8, 10, (20_000, 200_000)),
+    "full": Scale(100_000, 10_000, 20, 40, (100_000, 5_000_000)),
+}
+
+
+class ThroughDriver(DriverSink):
+    """A Parquet sink that is given all rows by the driver."""
+
+    name: ClassVar[str] = "through the driver"
+    exactly_once: ClassVar[bool] = True
+
+    def __init__(self, folder: Path) -> None:
+        self._sink = ParquetSink(folder=folder)
+
+    def commit(self, delivery: Delivery) -> Committed:
+        return self._sink.commit(delivery)
+
+    def check(self) -> None:
+        self._sink.check()
+
+    def describe(self) -> str:
+        return self.name
+
+    def close(self) -> None:
+        self._sink.close()
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What is gathered while the benchmark runs."""
+
+    figures: Figures = field(default_factory=dict)
+    bars: dict[str, Bar] = field(default_factory=dict)
+    started: float = field(default_factory=time.perf_counter)
+
+    def progress(self, what: str) -> None:
+        print(f"[{time.perf_counter() - self.started:6.0f} s] {what}", file=sys.stderr, flush=True)
+
+    def tell(self, title: str, value: str) -> None:
+        self.figures[title] = value
+        print(f"{title}: {value}")
+
+    def judge(self, title: str, bar: Bar) -> None:
+        self.bars[title] = bar
+
+
+def run(size: Size) -> Report:
+    """Measure; bars are judged at full size only."""
+    scale, outcome = SCALES[size], Outcome()
+    with (
+        tempfile.TemporaryDirectory(prefix="tamis-stream-") as folder,
+        session(outcome.progress) as spark,
+    ):
+        place = Path(folder)
+        _contest(spark, place / "contest", scale, outcome)
+        _shares(place / "contest", outcome)
+        _idle(spark, place / "idle", scale, outcome)
+        _memory(spark, place / "memory", scale, outcome)
+    report = Report("stream", outcome.figures, outcome.bars, judged=size == "full")
+    print_bars(report)
+    return report
+
+
+# --- rates -----------------------------------------------------------------------------------------------------
+
+
+def _contest(spark: SparkSession, folder: Path, scale: Scale, outcome: Outcome) -> None:
+    outcome.progress(f"{scale.subscriptions} subscriptions, {scale.batches} batches of {scale.events} events")
+    workload = generate(
+        "auction", subscriptions=scale.subscriptions, events=scale.events * scale.batches, seed=_SEED
+    )
+    _write_events(workload, folder / "events", scale.batches)
+    with Store.open(_database(folder)) as store:
+        store.set_event_type(workload.event_type)
+        types = pa.repeat(pa.scalar(workload.event_type.name), len(workload.ids))
+        store.add_many(pa.table({"id": workload.ids, "condition": workload.conditions, "event_type": types}))
+        Publisher(store, folder / "snapshot").sync()
+        sinks: dict[str, Sink] = {
+            DRIVER: ThroughDriver(folder / DRIVER),
+            WORKERS: DeltaSink(folder=folder / WORKERS),
+        }
+        runs = {name: _stream(spark, store, sink, folder, name, 2) for name, sink in sinks.items()}
+    found = {name: sorted(read_notifications(folder / name)["id"].to_pylist()) for name in runs}
+    if found[DRIVER] != found[WORKERS]:
+        msg = f"{len(found[DRIVER])} notifications through the driver, other {len(found[WORKERS])} from workers"
+        raise AssertionError(msg)
+    matches = len(found[DRIVER]) / workload.events.num_rows
+    print(f"\nboth give the same {len(found[DRIVER])} notifications; median (least-greatest) of batches")
+    outcome.tell("notifications an event", number(matches))
+    rates, processor = {}, {}
+    for name, measured in runs.items():
+        rates[name] = [each.events_per_second for each in measured.reports[_WARM:]]
+        outcome.tell(f"{name}: events/s", spread(rates[name]))
+        processor[name] = measured.driver_seconds / len(found[name]) * 1e6
+        outcome.tell(f"{name}: CPU of the driver's Python, us a notification", number(processor[name]))
+        outcome.tell(f"{name}: bytes to the driver, a batch", number(median(measured.result_bytes)))
+    outcome.judge("events/s, workers against driver", Bar(median(rates[WORKERS]) / median(rates[DRIVER]), _TIMES))
+    share = processor[WORKERS] / processor[DRIVER]
+    outcome.judge("CPU of the driver, workers against driver", Bar(share, _CPU, at_most=True))
+
+
+@dataclass(slots=True)
+class Run:
+    """What was measured of a stream.
+
+    Attributes:
+        reports: Of its batches.
+        driver_seconds: The processor time of this process.
+        result_bytes: What tasks sent to the driver, for each batch.
+        memory: The most bytes that Arrow held in this process, above what it held before.
+    """
+
+    reports: list[BatchReport] = field(default_factory=list)
+    driver_seconds: float = 0.0
+    result_bytes: list[int] = field(default_factory=list)
+    memory: int = 0
+
+    def show(self, report: BatchReport) -> None:
+        self.reports.append(report)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def _stream(
+    spark: SparkSession, store: Any, sink: Sink, folder: Path, name: str, files: int, **options: Any
+) -> Run:
+    measured = Run()
+    before, start = pa.total_allocated_bytes(), time.process_time()
+    with _watch_results(measured):
+        query = stream(
+            spark.readStream.option("maxFilesPerTrigger", files).text(str(folder / "events")),
+            store,
+            sink,
+            checkpoint=folder / f"checkpoint {name}",
+            reading=Reading(json="value"),
+            trigger={"availableNow": True},
+            views=[measured],
+            **options,
+        )
+        query.awaitTermination()
+    measured.driver_seconds = time.process_time() - start
+    measured.memory -= before
+    sink.close()
+    return measured
+
+
+@contextmanager
+def _watch_results(measured: Run) -> Iterator[None]:
+    """Note what `toArrow` gives to the driver."""
+    original = workers.map_in_workers
+
+    class Watched:
+        def __init__(self, frame: Any) -> None:
+            self._frame = frame
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._frame, name)
+
+        def toArrow(self) -> pa.Table:
+            found = self._frame.toArrow()
+            measured.result_bytes.append(found.nbytes)
+            measured.memory = max(measured.memory, pa.total_allocated_bytes())
+            return found
+
+    setattr(streaming, "map_in_workers", lambda *args: Watched(original(*args)))  # noqa: B010
+    try:
+        yield
+    finally:
+        setattr(streaming, "map_in_workers", original)  # noqa: B010
+
+
+# --- where the time of a task goes -----------------------------------------------------------------------------
+
+
+def _shares(folder: Path, outcome: Outcome) -> None:
+    """The stages of a task, in this process, without Spark: events that were matched before, in one table."""
+    lines = [line for file in sorted((folder / "events").iterdir()) for line in file.read_text().splitlines()]
+    table = pa.table({"value": lines[:20_000]})
+    sink = DeltaSink(folder=folder / "shares")
+    key = BatchKey("shares", 0, datetime.now(UTC), 1)
+    version = Matchers.open(folder / "snapshot").only
+    reading = Reading(json="value", event_type=version.event_type.name)
+    writer = sink.task_writer(key)
+    task = WriteTask(StreamTask((SnapshotRef(str(folder / "snapshot"), 1),), reading), writer, key)
+    seconds: dict[str, float] = {}
+    with (
+        _timed(StreamTask, "_match", "reading and matching", seconds),
+        _timed(Reading, "check_events", "reading", seconds),
+        _timed(write_task, "make_notifications", "making ids and rows", seconds),
+        _timed(type(writer.open(0, 0)), "add", "writing", seconds),
+        _timed(type(writer.open(0, 0)), "finish", "writing", seconds),
+    ):
+        for _ in range(2):  # the first one opens the snapshot
+            seconds.clear()
+            start = time.process_time()
+            found = [*task(iter(table.to_batches()))]
+            whole = time.process_time() - start
+    start = time.perf_counter()
+    rows = pa.Table.from_batches(found)
+    sink.publish(key, write_task.parts_in(rows.filter(pc.equal(rows["row_kind"], PART))))
+    commit = time.perf_counter() - start
+    for name, spent in seconds.items():
+        outcome.tell(f"a task of {table.num_rows} events: {name}, share", f"{spent / whole:.2f}")
+    outcome.tell(f"a task of {table.num_rows} events: CPU us an event", number(whole / table.num_rows * 1e6))
+    outcome.tell("commit, s", number(commit))
+
+
+@contextmanager
+def _timed(owner: Any, name: str, stage: str, seconds: dict[str, float]) -> Iterator[None]:
+    original = getattr(owner, name)
+
+    def timed(*args: Any, **kwargs: Any) -> Any:
+        start = time.process_time()
+        try:
+            return original(*args, **kwargs)
+        finally:
+            seconds[stage] = seconds.get(stage, 0.0) + time.process_time() - start
+
+    setattr(owner, name, timed)
+    try:
+        yield
+    finally:
+        setattr(owner, name, original)
+
+
+# --- batches without matches -----------------------------------------------------------------------------------
+
+
+def _idle(spark: SparkSession, folder: Path, scale: Scale, outcome: Outcome) -> None:
+    outcome.progress(f"{scale.idle} batches without a match")
+    (folder / "events").mkdir(parents=True)
+    for batch in range(scale.idle + _WARM):
+        (folder / "events" / f"{batch:04}.jsonl").write_text(f'{{"id": "e{batch}", "price": 1}}\n')
+    with Store.open(_database(folder)) as store:
+        store.add("never", "price > 5")
+        run = _stream(spark, store, DeltaSink(folder=folder / WORKERS), folder, WORKERS, 1)
+    ours = _durations(run)
+    begun: list[float] = []
+    query = (
+        spark.readStream.option("maxFilesPerTrigger", 1)
+        .text(str(folder / "events"))
+        .writeStream.foreachBatch(lambda frame, _: begun.append(float(frame.count())))
+        .option("checkpointLocation", str(folder / "plain"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    plain = [
+        each["durationMs"]["triggerExecution"] / 1000 for each in query.recentProgress if each["numInputRows"]
+    ]
+    outcome.tell("batch without a match: tamis, s", spread(ours))
+    outcome.tell("batch without a match: Spark's own foreachBatch with a count, s", spread(plain[_WARM:]))
+    ratio = median(ours) / median(plain[_WARM:])
+    outcome.judge("batch without a match, tamis against Spark alone", Bar(ratio, _IDLE, at_most=True))
+
+
+def _durations(run: Run) -> Sequence[float]:
+    """From batch to batch: what Spark does between two of ours belongs to both sides."""
+    times = [each.at.timestamp() for each in run.reports]
+    return [second - first for first, second in zip(times[_WARM - 1 :], times[_WARM:], strict=False)]
+
+
+# --- the driver's memory ---------------------------------------------------------------------------------------
+
+
+def _memory(spark: SparkSession, folder: Path, scale: Scale, outcome: Outcome) -> None:
+    held = []
+    for notifications in scale.notifications:
+        outcome.progress(f"a batch of {notifications} notifications")
+        events = max(1, notifications // 100)
+        place = folder / str(notifications)
+        (place / "events").mkdir(parents=True)
+        for part in range(2):
+            lines = "".join(f'{{"id": "e{number}"}}\n' for number in range(part, events, 2))
+            (place / "events" / f"{part}.jsonl").write_text(lines)
+        with Store.open(_database(place)) as store:
+            store.add_many([{"id": f"s{number}", "condition": "true"} for number in range(100)])
+            run = _stream(spark, store, DeltaSink(folder=place / WORKERS), place, WORKERS, 2)
+        assert sum(each.notifications for each in run.reports) == events * 100
+        held.append(run.memory)
+        outcome.tell(f"{notifications} notifications: memory of the driver in Arrow, MB", number(run.memory / 1e6))
+        outcome.tell(f"{notifications} notifications: bytes to the driver", number(max(run.result_bytes)))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    outcome.tell("peak memory of the driver's Python, MB", number(peak))
+    more = (held[1] - held[0]) / (scale.notifications[1] - scale.notifications[0])
+    outcome.judge("memory of the driver, bytes for each further notification", Bar(more, _FLAT, at_most=True))
+
+
+# --- data ------------------------------------------------------------------------------------------------------
+
+
+def _database(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / "subscriptions.db"
+
+
+def _write_events(workload: Workload, folder: Path, batches: int) -> None:
+    """Two files a batch, one for each core."""
+    folder.mkdir(parents=True)
+    step = -(-workload.events.num_rows // (2 * batches))
+    for number_, start in enumerate(range(0, workload.events.num_rows, step)):
+        with (folder / f"{number_:04}.jsonl").open("w", encoding="utf-8") as file:
+            file.writelines(event_lines(workload.events.slice(start, step)))

@@ -1,0 +1,151 @@
+"""`tamis notifications ...`: read, follow and compact what a sink has written into a folder."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tamis.cli.options import Json
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tamis.cli.output import JsonLines, Screen
+
+notifications = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="The folder of a sink: delta, parquet or jsonl.")]
+_POLL_SECONDS = 0.5
+
+
+@notifications.callback()
+def _notifications() -> None:
+    """Read what the sinks delta, parquet and jsonl have written.
+
+    \b
+    Examples:
+      tamis notifications list out --subscription cheap --since 2026-02-28
+      tamis notifications list out --follow
+      tamis notifications compact out
+
+    Exit code 0 on success; 2 if the command could not be carried out.
+    """
+
+
+@notifications.command("list")
+def list_(
+    folder: Folder,
+    subscription: Annotated[
+        str | None, typer.Option("--subscription", metavar="ID", help="Only those of this subscription.")
+    ] = None,
+    event: Annotated[str | None, typer.Option("--event", metavar="ID", help="Only those of this event.")] = None,
+    owner: Annotated[
+        str | None, typer.Option("--owner", metavar="NAME", help="Only those of subscriptions of this owner.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="TIME", help="Matched since: a time in UTC, or 12h, 30d ago.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, metavar="N", help="The newest so many; by default all.")
+    ] = None,
+    dead: Annotated[bool, typer.Option("--dead", help="Dead letters instead of notifications.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on with what is committed, until Ctrl-C.")] = False,
+    json: Json = False,
+) -> None:
+    """Print notifications or dead letters, the newest last.
+
+    \b
+    Examples:
+      tamis notifications list out --limit 20
+      tamis notifications list out --event e7 --json
+      tamis notifications list out --dead
+
+    Exit code 2 if the folder cannot be read.
+    """
+    from tamis.cli.output import JsonLines, Screen, reported_errors
+    from tamis.cli.times import read_past
+    from tamis.sinks.reading import Wanted, find_notifications, follow_notifications, read_dead_letters
+
+    with reported_errors():
+        lines, screen = JsonLines(), Screen()
+        start = None if since is None else read_past(since, "--since")
+        if dead:
+            rows = read_dead_letters(folder)
+            _print(rows.slice(0 if limit is None else max(0, rows.num_rows - limit)), lines if json else screen)
+            return
+        found = find_notifications(
+            folder, subscription=subscription, event=event, owner=owner, since=start, limit=limit
+        )
+        _print(found, lines if json else screen)
+        if follow:
+            wanted = Wanted(subscription, event, owner, start)
+            try:
+                for rows in follow_notifications(folder, wanted, lambda: not lines.closed and _wait()):
+                    _print(rows, lines if json else screen)
+            except KeyboardInterrupt:
+                return
+
+
+@notifications.command()
+def compact(
+    folder: Folder,
+    vacuum_hours: Annotated[
+        int,
+        typer.Option(
+            "--vacuum-hours", min=0, metavar="N", help="Keep files that are no longer needed for so many hours."
+        ),
+    ] = 168,
+    json: Json = False,
+) -> None:
+    """Join the small files of Delta tables, and remove files that no version of the last hours needs.
+
+    A running stream is not disturbed. Programs that read an older version of a table need its files.
+
+    \b
+    Examples:
+      tamis notifications compact out
+      tamis notifications compact out --vacuum-hours 24
+
+    Exit code 2 if there is no Delta table.
+    """
+    from tamis.cli.output import JsonLines, Screen, fail, reported_errors
+    from tamis.sinks.delta import compact as compact_tables
+    from tamis.sinks.delta import is_delta
+
+    with reported_errors():
+        if not is_delta(folder) and "://" not in folder:
+            fail(f"{folder}: there is no Delta table; only what the sink delta writes can be compacted")
+        done = compact_tables(folder, vacuum_hours=vacuum_hours)
+        if json:
+            names = ("joined", "into", "removed")
+            JsonLines().write({name: dict(zip(names, counts, strict=True)) for name, counts in done.items()})
+            return
+        screen = Screen()
+        for name, (joined, into, removed) in done.items():
+            screen.say(f"{name}: {joined} files joined into {into}, {removed} old ones removed")
+
+
+def _print(rows: pa.Table, out: JsonLines | Screen) -> None:
+    from tamis.cli.output import JsonLines
+    from tamis.sinks.formats import json_lines
+
+    if isinstance(out, JsonLines):
+        out.write_bytes("".join(f"{line}\n" for line in json_lines(rows)).encode())
+        out.flush()
+        return
+    for row in rows.to_pylist():
+        if "original" in row:
+            shown = row["original"].decode("utf-8", "replace")
+            out.say(f"{row['at']:%Y-%m-%d %H:%M:%S}  {row['kind']}: {row['reason']}  {shown}")
+        else:
+            label = f"  ({row['label']})" if row["label"] else ""
+            kept = f"  {row['attributes']}" if row["attributes"] else ""
+            out.say(
+                f"{row['matched_at']:%Y-%m-%d %H:%M:%S}  {row['subscription_id']}  {row['event_id']}{label}{kept}"
+            )
+
+
+def _wait() -> bool:
+    time.sleep(_POLL_SECONDS)
+    return True

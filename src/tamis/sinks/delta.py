@@ -1,0 +1,323 @@
+"""The sink `delta`: a Delta table of notifications and one of dead letters, which other programs read as tables.
+
+Tasks write Parquet files with statistics. The driver adds those of a batch to the table in one entry of its log,
+with the application transaction (query, batch), so that the log itself says which batches it has. Dead letters are
+committed before notifications; a batch counts when its notifications are there, or if it gave nothing. The log is
+written by delta-rs (`deltalake`), so no package for Java is needed and any Spark will do.
+
+A folder holds `notifications/` and `dead-letters/`, the two tables; `batches/`, a table with a row for each batch,
+which follows them in steps; and `commits/` and `ledger/`, which are not for readers.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
+
+import pyarrow as pa
+
+from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS
+from tamis.sinks.base import RETENTION, BatchKey, Committed, Part, PartFile, SinkError, require
+from tamis.sinks.files import FileSink
+from tamis.sinks.folder_commits import KEPT_COMMITS, Commit
+from tamis.sinks.formats import PARQUET, Format
+from tamis.sinks.part_files import DAY, DEAD_LETTER_FILES, NOTIFICATION_FILES
+from tamis.snapshot.local import sync_file
+from tamis.snapshot.storage import open_storage
+from tamis.urls import absolute
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+_log = logging.getLogger(__name__)
+_TABLES = {DEAD_LETTER_FILES: DEAD_LETTERS, NOTIFICATION_FILES: NOTIFICATIONS}
+"""In the order in which a batch is committed."""
+BATCH_TABLE = "batches"
+BATCHES = pa.schema(
+    [
+        pa.field("query", pa.string(), nullable=False),
+        pa.field("batch", pa.int64(), nullable=False),
+        pa.field("at", pa.timestamp("us", "UTC"), nullable=False),
+        *(pa.field(name, pa.int64(), nullable=False) for name in ("version", "written", "repeated", "dead")),
+    ]
+)
+"""A batch: its time, the version of the snapshot, and how many notifications it wrote and left out."""
+_BATCHES_AT_ONCE = 100
+LOG = "_delta_log"
+VACUUM_HOURS = 7 * 24
+"""A file that is no longer part of a table is kept for so long, for readers of older versions of it."""
+
+
+class DeltaSink(FileSink):
+    """Delta tables in a folder or an object store; any program that reads Delta reads them.
+
+    Example:
+        >>> DeltaSink(folder="notifications").describe()
+        'Delta tables in notifications, exactly once'
+    """
+
+    name: ClassVar[str] = "delta"
+    format: ClassVar[Format] = PARQUET
+    by_day: ClassVar[bool] = True
+    title: ClassVar[str] = "Delta tables"
+    kept_commits: ClassVar[int | None] = KEPT_COMMITS
+
+    def __init__(
+        self,
+        *,
+        folder: str | os.PathLike[str],
+        retention: timedelta = RETENTION,
+        compact_every: int | None = None,
+        storage_options: Mapping[str, str] | None = None,
+    ) -> None:
+        """Nothing is touched yet.
+
+        Args:
+            folder: Its path or URL; it need not exist.
+            retention: For how long a notification is remembered, so that it is not written again.
+            compact_every: Join small files, and remove those that are no longer needed, after so many batches; by
+                default only `tamis notifications compact` does.
+            storage_options: For an object store, as delta-rs takes them: `AWS_REGION`, `AWS_ENDPOINT_URL`, ... Of
+                S3, a URL as pyarrow takes it or the environment may say the same.
+
+        Raises:
+            SinkError: An argument is not of its type, or deltalake is not installed.
+        """
+        require(self.name, "storage_options", storage_options or {}, Mapping, "a table of texts")
+        self._compact_every = compact_every
+        self._options = {**(storage_options or {})}
+        super().__init__(folder=_with_options(folder, self._options), retention=retention)
+
+    def publish(self, batch: BatchKey, parts: Sequence[Part]) -> Committed:
+        """Add the files of tasks to the tables."""
+        committed = super().publish(batch, parts)
+        if (batch.batch + 1) % _BATCHES_AT_ONCE == 0:
+            self._append_batches()
+        if self._compact_every is not None and (batch.batch + 1) % self._compact_every == 0:
+            try:
+                compact(self._commits.url, self._options)
+            except Exception as error:  # the batch is committed: what only saves space must not stop the stream
+                _log.warning("%s was not compacted: %s", self.describe(), error)
+        return committed
+
+    def close(self) -> None:
+        """Bring the table of batches up to date."""
+        self._append_batches()
+
+    def _append_batches(self) -> None:
+        append_batches(self._commits.url, list(self._commits.commits()), self._options)
+
+    def _table(self, folder: str | os.PathLike[str]) -> DeltaTables:
+        return DeltaTables(folder, self._options)
+
+
+class DeltaTables:
+    """The tables of notifications and dead letters in a folder."""
+
+    def __init__(self, folder: str | os.PathLike[str], options: Mapping[str, str] | None = None) -> None:
+        """Nothing is touched yet.
+
+        Raises:
+            SinkError: deltalake is not installed.
+        """
+        _deltalake()
+        self._folder, self._options = _place(folder, options)
+        self._opened: dict[str, DeltaTable] = {}
+
+    def last(self, query: str) -> int | None:
+        return self._last(NOTIFICATION_FILES, query)
+
+    def prepare(self) -> None:
+        if self._open(NOTIFICATION_FILES) is None:
+            self._create(NOTIFICATION_FILES)
+
+    def commit(self, batch: BatchKey, files: Sequence[PartFile]) -> None:
+        for kind in _TABLES:
+            some = [file for file in files if file.kind == kind]
+            # A table that has no row of the batch has no entry for it, but for the one that says that it is done.
+            if some or (kind == NOTIFICATION_FILES and files):
+                last = self._last(kind, batch.query)
+                if last is None or last < batch.batch:
+                    self._add(kind, batch, some)
+
+    def _add(self, kind: str, batch: BatchKey, files: Sequence[PartFile]) -> None:
+        deltalake = _deltalake()
+        from deltalake.transaction import AddAction
+
+        table = self._open(kind) or self._create(kind)
+        now = time.time_ns() // 1_000_000
+        actions: list[Any] = [
+            AddAction(file.path.removeprefix(f"{kind}/"), file.bytes, file.partition, now, True, file.stats)
+            for file in files
+        ]
+        table.create_write_transaction(
+            actions,
+            mode="append",
+            schema=_schema(kind),
+            partition_by=[DAY],
+            commit_properties=deltalake.CommitProperties(
+                app_transactions=[deltalake.Transaction(batch.query, batch.batch)],
+                custom_metadata={"tamis": json.dumps({"snapshot_version": batch.version})},
+            ),
+        )
+        self._sync(kind, table.version())
+
+    def _last(self, kind: str, query: str) -> int | None:
+        table = self._open(kind)
+        return None if table is None else table.transaction_version(query)
+
+    def _open(self, kind: str) -> DeltaTable | None:
+        """The newest version of a table; None if there is none."""
+        deltalake = _deltalake()
+        from deltalake.exceptions import TableNotFoundError
+
+        try:
+            if kind in self._opened:
+                self._opened[kind].update_incremental()
+            else:
+                url = f"{self._folder}/{kind}"
+                self._opened[kind] = deltalake.DeltaTable(url, storage_options=self._options or None)
+        except TableNotFoundError:
+            return None
+        return self._opened[kind]
+
+    def _create(self, kind: str) -> DeltaTable:
+        deltalake = _deltalake()
+        url = f"{self._folder}/{kind}"
+        if "://" not in url:
+            Path(url).mkdir(parents=True, exist_ok=True)
+        self._opened[kind] = deltalake.DeltaTable.create(
+            url,
+            _schema(kind),
+            mode="ignore",  # another process may be quicker
+            partition_by=[DAY],
+            storage_options=self._options or None,
+        )
+        self._sync(kind, 0)
+        return self._opened[kind]
+
+    def _sync(self, kind: str, version: int) -> None:
+        """See to it that an entry of the log survives a loss of power, which delta-rs leaves to the system."""
+        log = Path(self._folder) / kind / LOG
+        if "://" not in self._folder and log.is_dir():
+            sync_file(log / f"{version:020d}.json")
+
+
+def open_table(
+    folder: str | os.PathLike[str], kind: str = NOTIFICATION_FILES, options: Mapping[str, str] | None = None
+) -> DeltaTable | None:
+    """The table of notifications or dead letters of a folder; None if there is none yet."""
+    return DeltaTables(folder, options)._open(kind)
+
+
+def append_batches(folder: str, commits: Sequence[Commit], options: Mapping[str, str] | None = None) -> None:
+    """Add commits to the table of batches that it lacks."""
+    deltalake = _deltalake()
+    from deltalake.exceptions import TableNotFoundError
+
+    place, found_options = _place(folder, options)
+    url, storage_options = f"{place}/{BATCH_TABLE}", found_options or None
+    try:
+        table = deltalake.DeltaTable(url, storage_options=storage_options)
+    except TableNotFoundError:
+        table = None
+    for query in sorted({commit.query for commit in commits}):
+        last = None if table is None else table.transaction_version(query)
+        new = [each for each in commits if each.query == query and (last is None or each.batch > last)]
+        if new:
+            names = BATCHES.names
+            rows = pa.table({name: [getattr(each, name) for each in new] for name in names}, schema=BATCHES)
+            deltalake.write_deltalake(
+                url,
+                rows,
+                mode="append",
+                storage_options=storage_options,
+                commit_properties=deltalake.CommitProperties(
+                    app_transactions=[deltalake.Transaction(query, max(each.batch for each in new))]
+                ),
+            )
+
+
+def is_delta(folder: str | os.PathLike[str]) -> bool:
+    """Does a folder hold what the sink `delta` writes?"""
+    return bool(open_storage(folder).listing(f"{NOTIFICATION_FILES}/{LOG}"))
+
+
+def compact(
+    folder: str | os.PathLike[str],
+    options: Mapping[str, str] | None = None,
+    *,
+    vacuum_hours: int = VACUUM_HOURS,
+) -> dict[str, tuple[int, int, int]]:
+    """Join small files, and remove those that no version of the last hours needs.
+
+    Returns:
+        For each table how many files were joined, how many they are now, and how many were removed.
+    """
+    done = {}
+    for kind in _TABLES:
+        table = open_table(folder, kind, options)
+        if table is not None:
+            found = table.optimize.compact()
+            enforce = vacuum_hours >= VACUUM_HOURS
+            # What no entry ever had, as an attempt of a task was one too many, goes only after the longer time:
+            # it may be of a batch that is not committed yet.
+            gone = table.vacuum(vacuum_hours, dry_run=False, enforce_retention_duration=enforce, full=enforce)
+            done[kind] = (int(found["numFilesRemoved"]), int(found["numFilesAdded"]), len(gone))
+    return done
+
+
+def _with_options(folder: str | os.PathLike[str], options: Mapping[str, str]) -> str | os.PathLike[str]:
+    """A folder as pyarrow takes it, which has options in its URLs."""
+    if not isinstance(folder, str) or not folder.startswith(("s3://", "s3a://")):
+        return folder
+    parts = urlsplit(folder)
+    said = {name.upper(): value for name, value in options.items()}
+    scheme, _, endpoint = said.get("AWS_ENDPOINT_URL", "").partition("://")
+    asked = {"region": said.get("AWS_REGION", ""), "endpoint_override": endpoint, "scheme": endpoint and scheme}
+    query = {name: value for name, value in asked.items() if value} | dict(parse_qsl(parts.query))
+    keys = [quote(said.get(name, ""), safe="") for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")]
+    netloc = f"{':'.join(keys)}@{parts.netloc}" if all(keys) and "@" not in parts.netloc else parts.netloc
+    return urlunsplit((parts.scheme, netloc, parts.path, urlencode(query), ""))
+
+
+def _place(folder: str | os.PathLike[str], options: Mapping[str, str] | None = None) -> tuple[str, dict[str, str]]:
+    """The path or URL of a folder and the options as delta-rs takes them; pyarrow has some options in its URLs."""
+    url = absolute(folder)
+    parts = urlsplit(url)
+    if parts.scheme == "file":
+        return unquote(parts.path).rstrip("/"), dict(options or {})
+    if parts.scheme not in ("s3", "s3a"):
+        return url.rstrip("/"), dict(options or {})
+    asked = dict(parse_qsl(parts.query))
+    keys, _, bucket = parts.netloc.rpartition("@")
+    key, _, secret = keys.partition(":")
+    found = {"AWS_ACCESS_KEY_ID": unquote(key), "AWS_SECRET_ACCESS_KEY": unquote(secret)}
+    found["AWS_REGION"] = asked.get("region", "")
+    scheme = asked.get("scheme", "https")
+    if "endpoint_override" in asked:
+        endpoint = asked["endpoint_override"]
+        found["AWS_ENDPOINT_URL"] = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
+        found["AWS_ALLOW_HTTP"] = "true" if found["AWS_ENDPOINT_URL"].startswith("http:") else ""
+    given = {name: value for name, value in found.items() if value}
+    return f"{parts.scheme}://{bucket}{parts.path}".rstrip("/"), given | dict(options or {})
+
+
+def _schema(kind: str) -> pa.Schema:
+    return pa.schema([*_TABLES[kind], pa.field(DAY, pa.date32())])
+
+
+def _deltalake() -> Any:
+    try:
+        import deltalake
+    except ImportError as error:
+        msg = "sink delta: needs deltalake; install it with: pip install 'tamis[delta]'"
+        raise SinkError(msg) from error
+    return deltalake

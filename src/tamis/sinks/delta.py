@@ -121,13 +121,25 @@ class DeltaSink(FileSink):
 class DeltaTables:
     """The tables of notifications and dead letters in a folder."""
 
-    def __init__(self, folder: str | os.PathLike[str], options: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        options: Mapping[str, str] | None = None,
+        *,
+        lists_files: bool = False,
+    ) -> None:
         """Nothing is touched yet.
+
+        Args:
+            folder: Where the tables are.
+            options: Of the object store.
+            lists_files: Is it known which files a table has? Whoever only appends need not keep that in memory.
 
         Raises:
             SinkError: deltalake is not installed.
         """
         _deltalake()
+        self._lists_files = lists_files
         self._folder, self._options = _place(folder, options)
         self._opened: dict[str, DeltaTable] = {}
 
@@ -183,7 +195,9 @@ class DeltaTables:
                 self._opened[kind].update_incremental()
             else:
                 url = f"{self._folder}/{kind}"
-                self._opened[kind] = deltalake.DeltaTable(url, storage_options=self._options or None)
+                self._opened[kind] = deltalake.DeltaTable(
+                    url, storage_options=self._options or None, without_files=not self._lists_files
+                )
         except TableNotFoundError:
             return None
         return self._opened[kind]
@@ -214,7 +228,7 @@ def open_table(
     folder: str | os.PathLike[str], kind: str = NOTIFICATION_FILES, options: Mapping[str, str] | None = None
 ) -> DeltaTable | None:
     """The table of notifications or dead letters of a folder; None if there is none yet."""
-    return DeltaTables(folder, options)._open(kind)
+    return DeltaTables(folder, options, lists_files=True)._open(kind)
 
 
 def append_batches(folder: str, commits: Sequence[Commit], options: Mapping[str, str] | None = None) -> None:

@@ -84,6 +84,7 @@ _log = logging.getLogger(__name__)
 OPERATORS_FILE = "operators.json"
 """In the state: what operators did in all runs of the query, and what their calls cost."""
 _BUSIEST = 20
+_NO_EVENTS = np.empty(0, np.uint64)
 
 
 def stream(
@@ -391,7 +392,11 @@ class MicroBatches:
         raise_refused(_of_kind(found, REFUSED))
         parts, overflow = parts_in(_of_kind(found, PART)), _counts_of_kind(found, OVERFLOW)
         busy = _counts_of_kind(found, BUSY)
-        matched_events = len(np.unique(np.concatenate([np.empty(0, np.uint64), *(each.events for each in parts)])))
+        matched_events = _sum_of_kind(found, USEFUL)
+        if (
+            len(plan.shards) > 1
+        ):  # an event finds something in several; one that was notified before is not counted
+            matched_events = len(np.unique(np.concatenate([_NO_EVENTS, *(each.events for each in parts)])))
         if self.quotas is not None:
             written = _counts_of_kind(found, CERTAIN)
             self.quotas.apply(key.query, key.batch, key.at, NOTIFICATIONS.empty_table(), written)

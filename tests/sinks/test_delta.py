@@ -426,3 +426,17 @@ def test_a_file_of_a_part_says_what_is_in_it(tmp_path: Path) -> None:
     assert (second.kind, second.rows) == ("dead-letters", 1)
     assert isinstance(first, PartFile)
     assert first.bytes == (tmp_path / first.path).stat().st_size
+
+
+def test_days_go_after_their_retention(tmp_path: Path) -> None:
+    folder = tmp_path / "found"
+    sink = DeltaSink(folder=folder, output_retention=timedelta(days=2))
+    first = delivery(0, [(1, 1)], dead=[b"bad"])
+    sink.commit(first)
+    for batch in (98, 99):  # what is too old is looked for after every hundredth batch
+        sink.commit(delivery(batch, [(batch, 1)], when=first.at + timedelta(days=3)))
+        sink.close()
+    assert sorted(read_notifications(folder)["event_id"].to_pylist()) == ["event 98 é", "event 99 é"]
+    assert read_dead_letters(folder).num_rows == 0
+    again = sink.commit(delivery(100, [(1, 1)], when=first.at + timedelta(days=3)))
+    assert (again.written, again.repeated) == (0, 1), "what is remembered does not depend on the output"

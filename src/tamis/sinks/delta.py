@@ -16,7 +16,7 @@ import logging
 import os
 import time
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
@@ -24,7 +24,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsp
 import pyarrow as pa
 
 from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS
-from tamis.sinks.base import RETENTION, BatchKey, Committed, Part, PartFile, SinkError, require
+from tamis.sinks.base import RETENTION, BatchKey, Committed, Part, PartFile, SinkError, require, require_duration
 from tamis.sinks.files import FileSink
 from tamis.sinks.folder_commits import KEPT_COMMITS, Commit
 from tamis.sinks.formats import PARQUET, Format
@@ -74,6 +74,7 @@ class DeltaSink(FileSink):
         *,
         folder: str | os.PathLike[str],
         retention: timedelta = RETENTION,
+        output_retention: timedelta | None = None,
         compact_every: int | None = None,
         storage_options: Mapping[str, str] | None = None,
     ) -> None:
@@ -82,6 +83,8 @@ class DeltaSink(FileSink):
         Args:
             folder: Its path or URL; it need not exist.
             retention: For how long a notification is remembered, so that it is not written again.
+            output_retention: For how long rows stay, in whole days, looked at after every hundredth batch; by
+                default for ever.
             compact_every: Join small files, and remove those that are no longer needed, after so many batches; by
                 default only `tamis notifications compact` does.
             storage_options: For an object store, as delta-rs takes them: `AWS_REGION`, `AWS_ENDPOINT_URL`, ... Of
@@ -91,6 +94,9 @@ class DeltaSink(FileSink):
             SinkError: An argument is not of its type, or deltalake is not installed.
         """
         require(self.name, "storage_options", storage_options or {}, Mapping, "a table of texts")
+        if output_retention is not None:
+            require_duration(self.name, "output_retention", output_retention)
+        self._output_retention = output_retention
         self._compact_every = compact_every
         self._options = {**(storage_options or {})}
         super().__init__(folder=_with_options(folder, self._options), retention=retention)
@@ -100,12 +106,19 @@ class DeltaSink(FileSink):
         committed = super().publish(batch, parts)
         if (batch.batch + 1) % _BATCHES_AT_ONCE == 0:
             self._append_batches()
-        if self._compact_every is not None and (batch.batch + 1) % self._compact_every == 0:
-            try:
-                compact(self._commits.url, self._options)
-            except Exception as error:  # the batch is committed: what only saves space must not stop the stream
-                _log.warning("%s was not compacted: %s", self.describe(), error)
+        try:
+            self._save_space(batch)
+        except Exception as error:  # the batch is committed: what only saves space must not stop the stream
+            _log.warning("%s was not tidied up: %s", self.describe(), error)
         return committed
+
+    def _save_space(self, batch: BatchKey) -> None:
+        if self._output_retention is not None and (batch.batch + 1) % _BATCHES_AT_ONCE == 0:
+            delete_before(
+                (batch.at - self._output_retention).astimezone(UTC).date(), self._commits.url, self._options
+            )
+        if self._compact_every is not None and (batch.batch + 1) % self._compact_every == 0:
+            compact(self._commits.url, self._options)
 
     def close(self) -> None:
         """Bring the table of batches up to date."""
@@ -121,25 +134,13 @@ class DeltaSink(FileSink):
 class DeltaTables:
     """The tables of notifications and dead letters in a folder."""
 
-    def __init__(
-        self,
-        folder: str | os.PathLike[str],
-        options: Mapping[str, str] | None = None,
-        *,
-        lists_files: bool = False,
-    ) -> None:
+    def __init__(self, folder: str | os.PathLike[str], options: Mapping[str, str] | None = None) -> None:
         """Nothing is touched yet.
-
-        Args:
-            folder: Where the tables are.
-            options: Of the object store.
-            lists_files: Is it known which files a table has? Whoever only appends need not keep that in memory.
 
         Raises:
             SinkError: deltalake is not installed.
         """
         _deltalake()
-        self._lists_files = lists_files
         self._folder, self._options = _place(folder, options)
         self._opened: dict[str, DeltaTable] = {}
 
@@ -195,9 +196,7 @@ class DeltaTables:
                 self._opened[kind].update_incremental()
             else:
                 url = f"{self._folder}/{kind}"
-                self._opened[kind] = deltalake.DeltaTable(
-                    url, storage_options=self._options or None, without_files=not self._lists_files
-                )
+                self._opened[kind] = deltalake.DeltaTable(url, storage_options=self._options or None)
         except TableNotFoundError:
             return None
         return self._opened[kind]
@@ -228,7 +227,7 @@ def open_table(
     folder: str | os.PathLike[str], kind: str = NOTIFICATION_FILES, options: Mapping[str, str] | None = None
 ) -> DeltaTable | None:
     """The table of notifications or dead letters of a folder; None if there is none yet."""
-    return DeltaTables(folder, options, lists_files=True)._open(kind)
+    return DeltaTables(folder, options)._open(kind)
 
 
 def append_batches(folder: str, commits: Sequence[Commit], options: Mapping[str, str] | None = None) -> None:
@@ -262,6 +261,18 @@ def append_batches(folder: str, commits: Sequence[Commit], options: Mapping[str,
 def is_delta(folder: str | os.PathLike[str]) -> bool:
     """Does a folder hold what the sink `delta` writes?"""
     return bool(open_storage(folder).listing(f"{NOTIFICATION_FILES}/{LOG}"))
+
+
+def delete_before(
+    day: date, folder: str | os.PathLike[str], options: Mapping[str, str] | None = None
+) -> dict[str, int]:
+    """Delete the rows of days before a day, which are whole files; gives how many files of each table.
+
+    The files themselves go with `compact`, once no version of the last hours needs them.
+    """
+    tables = {kind: open_table(folder, kind, options) for kind in _TABLES}
+    deleted = {kind: table.delete(f"{DAY} < '{day}'") for kind, table in tables.items() if table is not None}
+    return {kind: int(found["num_removed_files"]) for kind, found in deleted.items()}
 
 
 def compact(

@@ -11,11 +11,24 @@ import pyarrow.compute as pc
 import pytest
 
 from tamis import Matcher
+from tamis.errors import WriteError
 from tamis.quotas import Quota, Quotas
 from tamis.sinks import BatchKey, DeltaSink, KafkaSink, read_dead_letters, read_notifications
 from tamis.spark.event_reading import Reading
 from tamis.spark.snapshot_ref import SnapshotRef
-from tamis.spark.stream_task import BUSY, CERTAIN, DEAD_KIND, FOUND, OVERFLOW, PAIR, PART, RECORD, StreamTask
+from tamis.spark.stream_task import (
+    BUSY,
+    CERTAIN,
+    DEAD_KIND,
+    FOUND,
+    OVERFLOW,
+    PAIR,
+    PART,
+    RECORD,
+    UNWRITTEN,
+    StreamTask,
+    raise_unwritten,
+)
 from tamis.spark.write_task import QuotaTask, WriteTask, parts_in
 
 KEY = BatchKey("q", 0, datetime(2026, 2, 28, tzinfo=UTC), 1)
@@ -60,6 +73,17 @@ def test_a_task_writes_and_the_driver_gets_what_it_wrote(matching: StreamTask, t
     assert pairs == {(f"e{number}", "all") for number in range(6)} | {("e0", "few"), ("e1", "few")}
     assert min(made["matched_at"].to_pylist()) >= KEY.at
     assert read_dead_letters(tmp_path / "out")["original"].to_pylist() == [b"no event"]
+
+
+def test_a_task_that_cannot_write_says_so_to_the_driver(matching: StreamTask, tmp_path: Path) -> None:
+    sink = DeltaSink(folder=tmp_path / "out")
+    task = WriteTask(matching, sink.task_writer(KEY), KEY)
+    (tmp_path / "out" / "notifications").write_text("in the way")
+    found = run(task, EVENTS)
+    assert rows(found, PART).num_rows == 0
+    with pytest.raises(WriteError, match=r"notifications.* cannot be written") as raised:
+        raise_unwritten(rows(found, UNWRITTEN))
+    assert raised.value.kind == "failed"
 
 
 def test_quotas_are_applied_by_subscription_however_pairs_come(matching: StreamTask, tmp_path: Path) -> None:

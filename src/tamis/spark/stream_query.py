@@ -63,11 +63,13 @@ from tamis.spark.stream_task import (
     PART,
     RECORD,
     REFUSED,
+    UNWRITTEN,
     USEFUL,
     VISITS,
     StreamTask,
     learned_in,
     raise_refused,
+    raise_unwritten,
     reports_in,
 )
 from tamis.spark.stream_type import TYPE_FILE, StreamType, living_types
@@ -390,6 +392,7 @@ class MicroBatches:
         found = _send_records(rows, self.sink) if isinstance(self.sink, KafkaSink) else rows.toArrow()
         matched = time.perf_counter()
         raise_refused(_of_kind(found, REFUSED))
+        raise_unwritten(_of_kind(found, UNWRITTEN))
         parts, overflow = parts_in(_of_kind(found, PART)), _counts_of_kind(found, OVERFLOW)
         busy = _counts_of_kind(found, BUSY)
         matched_events = _sum_of_kind(found, USEFUL)

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from tamis.arrays import I64
-from tamis.errors import MisfitError
+from tamis.errors import MisfitError, WriteError
 from tamis.events.batch import EventBatch
 from tamis.events.conversion import converter
 from tamis.events.dead_letters import DeadLetter
@@ -39,11 +39,12 @@ report of what an operator did (its name in `kind`, the report as JSON in `reaso
 of calls (the event type in `kind`, statistics as JSON in `reason`), how often an event visited a shard, how often
 it found something there, a number of events that do not fit their type, and an event that is refused as it does
 not (the attribute in `kind`, what was expected and found as JSON in `reason`)."""
-PART, CERTAIN, BUSY, DEAD_KIND, RECORD = range(10, 15)
+PART, CERTAIN, BUSY, DEAD_KIND, RECORD, UNWRITTEN = range(10, 16)
 """Kinds of rows of a task that writes: what it wrote (JSON in `reason`, events and their shards in `original`, the
 bytes of the events in `count`), how many matches of a subscription with a quota it wrote, the subscriptions with
-most matches, dead letters by kind, and a record for Spark to send (topic in `kind`, key in `event_id`, value in
-`reason`, headers in `headers`)."""
+most matches, dead letters by kind, a record for Spark to send (topic in `kind`, key in `event_id`, value in
+`reason`, headers in `headers`), and that it could not write (the kind of problem in `kind`, path and detail as
+JSON in `reason`)."""
 _MOST_LEARNED = 256
 """The most attributes with calls whose statistics a task sends, for each event type."""
 
@@ -286,6 +287,23 @@ def raise_refused(found: pa.Table) -> None:
     """
     for row in found.slice(0, 1).to_pylist():
         raise MisfitError(row["event_id"], row["kind"], *json.loads(row["reason"]))
+
+
+def unwritten_rows(error: WriteError) -> Iterator[pa.RecordBatch]:
+    """That a task could not write, as a row of the result: of an exception Spark would leave a text."""
+    columns = {"kind": [error.kind], "reason": [json.dumps([error.path, error.detail])]}
+    yield from result_rows(UNWRITTEN, pa.table(columns))
+
+
+def raise_unwritten(found: pa.Table) -> None:
+    """Raise the error of the first task that could not write, from rows of the kind `UNWRITTEN`.
+
+    Raises:
+        WriteError: There is one.
+    """
+    for row in found.slice(0, 1).to_pylist():
+        path, detail = json.loads(row["reason"])
+        raise WriteError(path, row["kind"], detail)
 
 
 def _report_columns(reports: list[OperatorReport]) -> pa.Table:

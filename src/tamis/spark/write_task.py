@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.errors import MisfitError
+from tamis.errors import MisfitError, WriteError
 from tamis.notifications import (
     DEAD_LETTERS,
     NOTIFICATIONS,
@@ -46,6 +46,7 @@ from tamis.spark.stream_task import (
     dead_columns,
     refused_rows,
     result_rows,
+    unwritten_rows,
 )
 
 _BUSIEST = 200
@@ -74,34 +75,38 @@ class WriteTask:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """What Spark calls for a partition."""
+        try:
+            yield from self._write(batches)
+        except MisfitError as error:
+            yield from refused_rows(error)
+        except WriteError as error:
+            yield from unwritten_rows(error)
+
+    def _write(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         part = self.writer.open(*_attempt())
         counts = TaskCounts()
         overflow: Counter[str] = Counter()
         busy: Counter[str] = Counter()
         dead: Counter[str] = Counter()
-        try:
-            for found in self.matching.matched(batches, counts):
-                pairs, events = found.pairs, found.events
-                if self.quota is not None:
-                    limited = self.quota.is_limited(pairs["subscription_id"])
-                    left, beyond = first_per_subscription(pairs.filter(pa.array(limited)), self.quota.quota)
-                    overflow.update(beyond)
-                    yield from result_rows(PAIR, left)
-                    if limited.any():
-                        pairs = pairs.filter(pa.array(~limited))
-                        events = events.filter(pc.is_in(events, value_set=pairs["event_id"].combine_chunks()))
-                if pairs.num_rows:
-                    notifications, keys = make_notifications(pairs, self.batch, self.matched_at)
-                    part.add(notifications, keys, events, found.shard)
-                    busy.update(_count_by_subscription(pairs))
-                if found.dead:
-                    letters = make_dead_letters(dead_columns(found.dead), self.batch)
-                    dead.update(letters["kind"].to_pylist())
-                    part.add_dead(letters)
-                yield from record_rows(part)
-        except MisfitError as error:
-            yield from refused_rows(error)
-            return
+        for found in self.matching.matched(batches, counts):
+            pairs, events = found.pairs, found.events
+            if self.quota is not None:
+                limited = self.quota.is_limited(pairs["subscription_id"])
+                left, beyond = first_per_subscription(pairs.filter(pa.array(limited)), self.quota.quota)
+                overflow.update(beyond)
+                yield from result_rows(PAIR, left)
+                if limited.any():
+                    pairs = pairs.filter(pa.array(~limited))
+                    events = events.filter(pc.is_in(events, value_set=pairs["event_id"].combine_chunks()))
+            if pairs.num_rows:
+                notifications, keys = make_notifications(pairs, self.batch, self.matched_at)
+                part.add(notifications, keys, events, found.shard)
+                busy.update(_count_by_subscription(pairs))
+            if found.dead:
+                letters = make_dead_letters(dead_columns(found.dead), self.batch)
+                dead.update(letters["kind"].to_pylist())
+                part.add_dead(letters)
+            yield from record_rows(part)
         yield from part_rows(part.finish())
         yield from count_rows(OVERFLOW, overflow)
         yield from count_rows(BUSY, dict(busiest(busy, _BUSIEST)))
@@ -127,6 +132,12 @@ class QuotaTask:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """What Spark calls for a partition; rows of other kinds are passed on."""
+        try:
+            yield from self._write(batches)
+        except WriteError as error:
+            yield from unwritten_rows(error)
+
+    def _write(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         waiting: list[pa.RecordBatch] = []
         for given in batches:
             is_pair = pc.equal(given["row_kind"], PAIR)

@@ -6,6 +6,7 @@ It matches by itself first, so that it has compiled what workers need.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from tamis.matcher import Matcher
 from tamis.matchers import Matchers
 from tamis.progress import BatchReport
 from tamis.selectivity.combination import at_least
-from tamis.sinks.parquet import ParquetSink
+from tamis.sinks.delta import DeltaSink
 from tamis.spark import Reading, match, prepare, stream
 from tamis.store import Store
 from tests.spark import worker_kernels
@@ -51,6 +52,8 @@ def match_here(event_type: EventType, conditions: list[tuple[str, str]], events:
 
 def main(master: str, shared: Path, own: Path) -> None:
     """Do it; each step is told in a line of standard output."""
+    os.umask(0)  # workers are another user, and write where the driver writes
+    (shared / "out").mkdir()
     spark = (
         SparkSession.builder.master(master)
         .appName("tamis on a cluster")
@@ -93,7 +96,7 @@ def main(master: str, shared: Path, own: Path) -> None:
         query = stream(
             rows,
             store,
-            ParquetSink(folder=own / "out"),
+            DeltaSink(folder=shared / "out"),
             checkpoint=own / "checkpoint",
             snapshot=shared / "stream",
             reading=Reading(event_id="id"),

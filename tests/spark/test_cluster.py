@@ -1,4 +1,4 @@
-"""On a real cluster, whose workers share nothing with the driver but the snapshot."""
+"""On a real cluster, whose workers share nothing with the driver but the snapshot and the folder of the sink."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ def test_batch_and_stream_survive_the_loss_of_a_worker(running: Cluster, tmp_pat
         assert len({each["process"] for each in workers}) == 2
         assert {(each["compiled"], each["loaded"] > 0) for each in workers} == {(0, True)}
 
-    commits = read_commits(tmp_path / "out")
+    commits = read_commits(running.shared / "out")
     batches = sorted(commit.batch for commit in commits)
     assert batches == list(range(len(batches)))
     assert len(batches) >= 8
-    found = read_notifications(tmp_path / "out")
+    found = read_notifications(running.shared / "out")
     events = 400 * len(batches)
     expected = {
         (str(event), f"s{number}") for event in range(events) for number in range(1, 21) if event % 50 < number
@@ -94,5 +94,5 @@ def test_batch_and_stream_survive_the_loss_of_a_worker(running: Cluster, tmp_pat
     pairs = Counter(zip(found["event_id"].to_pylist(), found["subscription_id"].to_pylist(), strict=True))
     assert set(pairs) == expected
     assert set(pairs.values()) == {1}
-    assert read_dead_letters(tmp_path / "out").num_rows == 0
+    assert read_dead_letters(running.shared / "out").num_rows == 0
     assert len(Matchers.open(running.shared / "stream")) == 20

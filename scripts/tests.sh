@@ -4,15 +4,22 @@
 # again fails the run; one that passes alone is named, so that it is mended, and does not.
 set -u
 python=$1; shift
-"$python" -m pytest "$@" && exit 0
-status=$?
+log=$(mktemp); trap 'rm -f "$log"' EXIT
+"$python" -m pytest "$@" 2>&1 | tee "$log"
+status=${PIPESTATUS[0]}
 [ "$status" = 1 ] || exit "$status"  # 1: tests failed; anything else is not about tests
-again=$(mktemp)
-"$python" -m pytest --last-failed --last-failed-no-failures none -rA > "$again" 2>&1 && status=0 || status=1
-tail -n 200 "$again"
-if [ "$status" = 0 ]; then
-    echo "FLAKY: these failed among the others and passed alone:"
-    sed -n 's/^PASSED /  /p' "$again"
+# pytest's own record of them, without the groups that pytest-xdist adds to names.
+mapfile -t failed < <("$python" -c '
+import json, re
+for name in json.load(open(".pytest_cache/v/cache/lastfailed")): print(re.sub("@(spark|drivers)$", "", name))')
+summary=$(grep -E '^=+ .* in [0-9.]+s' "$log" | tail -n 1)
+counted=$(grep -oE '[0-9]+ (failed|error)' <<< "$summary" | awk '{sum += $1} END {print sum + 0}')
+if [ "${#failed[@]}" = 0 ] || [ "${#failed[@]}" -gt 20 ] || [ "${#failed[@]}" -lt "$counted" ]; then
+    exit 1  # too many to be an accident, or not all of them are known
 fi
-rm -f "$again"
-exit "$status"
+echo "once more, alone: ${failed[*]}"
+if "$python" -m pytest "${failed[@]}"; then
+    printf 'FLAKY, failed among the others and passed alone: %s\n' "${failed[@]}"
+    exit 0
+fi
+exit 1

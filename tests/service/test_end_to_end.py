@@ -35,6 +35,7 @@ SETTINGS = {
     "webhook_timeout_seconds": "3",
     "master": "local[1]",
     "memory": "1g",
+    "on_misfit": "dead letter",
 }
 
 

@@ -134,6 +134,7 @@ def test_nothing_is_doubted_where_there_is_no_event_yet(sales: Path) -> None:
 @pytest.mark.parametrize("sink", [name for name in SINKS if name != "kafka"])  # whose check needs Spark
 def test_it_writes_nothing_whatever_the_sink(sales: Path, sink: str) -> None:
     arguments = {
+        "delta": 'folder = "out"',
         "parquet": 'folder = "out"',
         "jsonl": 'folder = "out"',
         "sql": 'url = "sqlite:///found.db"',

@@ -141,6 +141,7 @@ def test_how_kafka_is_reached_is_checked(tmp_path: Path, security: str, message:
 @pytest.mark.parametrize("name", SINKS)
 def test_every_sink_can_be_named(tmp_path: Path, name: str) -> None:
     arguments = {
+        "delta": 'folder = "out"\ncompact_every = 1000\noutput_retention = "90d"',
         "parquet": 'folder = "out"\nretention = "2d"',
         "jsonl": 'folder = "out"',
         "sql": 'url = "sqlite:///found.db"',
@@ -223,8 +224,8 @@ host = "0.0.0.0"
         "line 8: events.topic: is unknown; expected one of format, path, max_files_per_trigger, id, "
         "type_attribute, event_type, time, keep, on_misfit, max_event_bytes",
         "line 10: subscriptions: expected one of store, changes, snapshot, found both store and changes",
-        "line 15: sink.type: expected one of parquet, jsonl, sql, webhook, kafka, callback, found 'parquett'; "
-        "did you mean 'parquet'?",
+        "line 15: sink.type: expected one of delta, parquet, jsonl, sql, webhook, kafka, callback, "
+        "found 'parquett'; did you mean 'parquet'?",
         f"line 3: event_types[0]: event type {nowhere}: [Errno 2] No such file or directory: '{nowhere}'",
         "line 21: quota.per: expected a duration such as '500ms', '30s', '5 minutes', '12h' or '7d', found 'soon'",
         "line 21: quota.per: has no meaning without matches",

@@ -97,6 +97,7 @@ class DeltaSink(FileSink):
         if output_retention is not None:
             require_duration(self.name, "output_retention", output_retention)
         self._output_retention = output_retention
+        self._has_published = False
         self._compact_every = compact_every
         self._options = {**(storage_options or {})}
         super().__init__(folder=_with_options(folder, self._options), retention=retention)
@@ -104,6 +105,7 @@ class DeltaSink(FileSink):
     def publish(self, batch: BatchKey, parts: Sequence[Part]) -> Committed:
         """Add the files of tasks to the tables."""
         committed = super().publish(batch, parts)
+        self._has_published = True
         if (batch.batch + 1) % _BATCHES_AT_ONCE == 0:
             self._append_batches()
         try:
@@ -121,8 +123,9 @@ class DeltaSink(FileSink):
             compact(self._commits.url, self._options)
 
     def close(self) -> None:
-        """Bring the table of batches up to date."""
-        self._append_batches()
+        """Bring the table of batches up to date, if anything was published."""
+        if self._has_published:
+            self._append_batches()
 
     def _append_batches(self) -> None:
         append_batches(self._commits.url, list(self._commits.commits()), self._options)

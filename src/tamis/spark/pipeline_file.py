@@ -246,6 +246,8 @@ def _sink(top: TomlTable) -> tuple[str, dict[str, Any]]:
             value = _function(table, "function")
         elif "timedelta" in annotation:
             value = table.duration(key)
+        elif annotation.startswith("int"):
+            value = table.number(key)
         elif "Mapping" in annotation:
             value = table.strings(key) or None
         elif "PathLike" in annotation or key == "url":

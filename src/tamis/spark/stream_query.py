@@ -392,6 +392,7 @@ class MicroBatches:
         found = _send_records(rows, self.sink) if isinstance(self.sink, KafkaSink) else rows.toArrow()
         matched = time.perf_counter()
         raise_refused(_of_kind(found, REFUSED))
+        self._stage = "delivery"
         raise_unwritten(_of_kind(found, UNWRITTEN))
         parts, overflow = parts_in(_of_kind(found, PART)), _counts_of_kind(found, OVERFLOW)
         busy = _counts_of_kind(found, BUSY)

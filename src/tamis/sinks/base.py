@@ -94,7 +94,7 @@ class Part:
         files: What it wrote.
         merged: Files of the ledger that it merged into others, which say the same.
         events: A number for each different event with a notification.
-        shards: The shard in which each of them was matched; empty if there is one only.
+        shards: The shard in which each of them was matched.
     """
 
     token: str

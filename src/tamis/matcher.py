@@ -38,7 +38,7 @@ from tamis.segments.columns import Columns, columns_of, texts_of
 from tamis.segments.files import open_segment, store_segment
 from tamis.segments.live_index import LiveCollection, LiveState
 from tamis.segments.pairs import Pairs
-from tamis.segments.published import open_subscriptions, publish_subscriptions
+from tamis.segments.published import EXPIRED, open_subscriptions, publish_subscriptions
 from tamis.segments.records import Subscription
 from tamis.segments.segment import LiveSegment
 from tamis.snapshot import Segment, SnapshotPart, Snapshots
@@ -459,6 +459,8 @@ class Matcher:
         published = open_subscriptions(snapshots, manifest, [name])[name]
         matcher = cls.of_segments(*published, engine=engine, limits=limits, threads=threads)
         matcher._published[snapshots.place] = manifest.version
+        if manifest.extra.get(EXPIRED):
+            matcher.remove_many(manifest.extra[EXPIRED])
         return matcher
 
     @classmethod

@@ -15,7 +15,7 @@ from tamis.errors import SubscriptionError
 from tamis.events.event_type import EventType
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.matcher import Matcher
-from tamis.segments.published import open_subscriptions, publish_subscriptions
+from tamis.segments.published import EXPIRED, open_subscriptions, publish_subscriptions
 from tamis.snapshot import Manifest, Snapshots
 
 
@@ -117,6 +117,7 @@ class Matchers:
         engine: EngineLike = AUTO,
         limits: Limits = DEFAULT_LIMITS,
         threads: int = 1,
+        expired: bool = False,
     ) -> Matchers:
         """The matchers that were published as a version of the snapshot at `url`, the newest by default.
 
@@ -127,6 +128,7 @@ class Matchers:
             engine: As for `Matcher`.
             limits: As for `Matcher`.
             threads: As for `Matcher`.
+            expired: With subscriptions that expired lately, if the version has them; `extra` says when.
 
         Raises:
             SnapshotError: There is no such version, or it is damaged, foreign or newer.
@@ -138,6 +140,9 @@ class Matchers:
         matchers._matchers = {
             name: Matcher.of_segments(*each, **matchers._settings) for name, each in published.items()
         }
+        if not expired and manifest.extra.get(EXPIRED):
+            for matcher in matchers._matchers.values():
+                matcher.remove_many(manifest.extra[EXPIRED])
         if segments is None:
             matchers._published[snapshots.place] = manifest.version
         matchers.version, matchers.extra = manifest.version, manifest.extra

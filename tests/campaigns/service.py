@@ -350,7 +350,7 @@ class Books:
         inbox = Inbox(self.settings.database("inbox"))
         try:
             ends = [0, *(offset["number"] for offset in offsets)]
-            return [[_number(id) for id, _, _ in inbox.between(*each)] for each in pairwise(ends)]
+            return [[_number(id) for id, *_ in inbox.between(*each)] for each in pairwise(ends)]
         finally:
             inbox.close()
 

@@ -120,7 +120,7 @@ class Served:
         """Match what was published since the last time, and commit it to the feed."""
         end = self.service.inbox.end()
         ref = SnapshotRef(self._publisher.url, self._publisher.sync().snapshot_version)
-        ids, types, values = [*zip(*self.service.inbox.between(self._matched, end), strict=True)] or [(), (), ()]
+        ids, types, values, _ = [*zip(*self.service.inbox.between(self._matched, end), strict=True)] or [()] * 4
         columns = [pa.array(ids, pa.string()), pa.array(types, pa.string()), pa.array(values, pa.binary())]
         batch = pa.RecordBatch.from_arrays(columns, ["id", "event_type", "value"])
         task = StreamTask((ref,), _READING)

@@ -48,7 +48,7 @@ def problems(file: Path) -> list[str]:
 def test_the_smallest_file_has_defaults_for_the_rest(tmp_path: Path) -> None:
     pipeline = load(written(tmp_path))
     assert pipeline.source == Files("json", str(tmp_path / "in"))
-    assert pipeline.reading == Reading(json="value")
+    assert pipeline.reading == Reading(json="value", accepted_at="accepted_at")
     assert (pipeline.subscriptions.kind, pipeline.subscriptions.place) == ("store", str(tmp_path / "subs.db"))
     assert pipeline.subscriptions.poll == timedelta(seconds=1)
     assert pipeline.state.checkpoint == str(tmp_path / "checkpoint")

@@ -23,6 +23,8 @@ from tamis.sinks.callback import CallbackSink
 from tamis.sinks.reading import read_commits, read_notifications
 from tamis.spark import Reading, stream
 from tamis.spark.checkpoint_lock import CheckpointInUse
+from tamis.spark.pipeline import Files
+from tamis.spark.sources import open_stream
 from tamis.store import Publisher, Store
 from tests.spark.accounting import query_id
 from tests.spark.runs import PATIENCE_SECONDS, POLL, Run, until
@@ -604,3 +606,27 @@ def test_somebody_else_may_publish(run: Run, store: Store, tmp_path: Path) -> No
     query.awaitTermination(PATIENCE_SECONDS)
     assert run.pairs() == [("e0", "a"), ("e1", "a"), ("e1", "b")]
     assert [report.batch for report in reports] == [0, 1]
+
+
+# --- validity ----------------------------------------------------------------------------------------------
+
+
+def test_an_event_meets_what_was_valid_when_it_was_accepted(run: Run, store: Store) -> None:
+    now, hour = datetime.now(UTC), timedelta(hours=1)
+    for name, hours in (("short", 1), ("middle", 3), ("long", 5)):
+        store.add(name, "price < 10", expires=now + hours * hour)
+    store.add("valid", "price < 10")
+    for place, (name, hours) in enumerate((("first", 2), ("second", 4), ("third", 6))):
+        run.feed({"id": name, "price": 5})
+        os.utime(run.input / f"{place:05d}", ((now + hours * hour).timestamp(),) * 2)
+    store.expire(now + 10 * hour)  # all batches begin later
+    events = open_stream(run.spark, Files("json", str(run.input), 1), [])
+    run.finish(store, events=events, reading=Reading(json="value", accepted_at="accepted_at"))
+    assert run.pairs() == [
+        ("first", "long"),
+        ("first", "middle"),
+        ("first", "valid"),
+        ("second", "long"),
+        ("second", "valid"),
+        ("third", "valid"),
+    ]

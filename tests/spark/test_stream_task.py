@@ -18,7 +18,17 @@ from tamis.operators.meters import reset_meters
 from tamis.operators.reports import OperatorLedger, OperatorReport
 from tamis.spark.event_reading import Reading
 from tamis.spark.snapshot_ref import SnapshotRef
-from tamis.spark.stream_task import CALLED, EVENTS, FOUND, LEARNED, PAIR, StreamTask, learned_in, reports_in
+from tamis.spark.stream_task import (
+    CALLED,
+    EVENTS,
+    FOUND,
+    LEARNED,
+    OLDEST,
+    PAIR,
+    StreamTask,
+    learned_in,
+    reports_in,
+)
 from tamis.values.types import BIGINT
 
 TYPE = {"name": "reading", "attributes": {"id": "string", "n": "bigint"}}
@@ -121,3 +131,31 @@ def test_pairs_carry_owner_label_and_the_attributes_that_are_asked_for(tmp_path:
         ("b", "mine", "yuto", "cheap", '{"price":4}'),
         ("c", "bare", None, None, None),
     ]
+
+
+def test_a_subscription_that_expired_meets_the_events_that_were_accepted_before(tmp_path: Path) -> None:
+    matcher = Matcher()
+    matcher.add_many([("stays", "n > 0"), ("early", "n > 0"), ("late", "n > 1")])
+    ref = SnapshotRef(str(tmp_path), matcher.publish(tmp_path))
+    reading = Reading(json="value", accepted_at="came")
+    values = [
+        b'{"id": "a", "n": 1}',
+        b"no event",
+        b'{"id": "b", "n": 2}',
+        b'{"id": "c", "n": 3}',
+        b'{"id": "d", "n": 4}',
+    ]
+    came = pa.array([100, 150, 200, 300, None], pa.timestamp("us", "UTC"))
+    batch = pa.record_batch({"value": pa.array(values, pa.binary()), "came": came})
+    task = StreamTask((ref,), reading, expired={"early": 200, "late": 300})
+    found = pa.Table.from_batches(task(iter([batch])), FOUND)
+    pairs = found.filter(pc.equal(found["row_kind"], PAIR)).to_pylist()
+    assert sorted((row["event_id"], row["subscription_id"]) for row in pairs) == [
+        ("a", "early"),
+        ("a", "stays"),
+        ("b", "late"),
+        ("b", "stays"),
+        ("c", "stays"),
+        ("d", "stays"),
+    ]
+    assert found.filter(pc.equal(found["row_kind"], OLDEST))["count"].to_pylist() == [100]

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
@@ -141,6 +142,80 @@ def test_what_is_due_is_published(store: Store, snapshot: str) -> None:
     store.expire(time + 2 * HOUR)
     Publisher(store, snapshot).sync()
     assert held(snapshot).keys() == {"starts"}
+
+
+def test_what_expired_lately_stays_for_events_that_were_accepted_before(store: Store, snapshot: str) -> None:
+    start = datetime.now(UTC)
+    for hours in (1, 2, 3):
+        store.add(f"ends{hours}", "x = 1", expires=start + hours * HOUR)
+    store.add("stays", "x = 1")
+    store.add("cancelled", "x = 1", expires=start + HOUR)
+    publisher = Publisher(store, snapshot)
+    publisher.sync(_us(start))
+    store.remove("cancelled")
+    store.expire(start + 2.5 * HOUR)
+
+    assert publisher.sync(_us(start + 1.5 * HOUR)).subscriptions == 3
+    opened = Matchers.open(snapshot, expired=True)
+    assert {each.id for each in opened.only} == {"ends2", "ends3", "stays"}
+    assert opened.extra["expired"] == {"ends2": _us(start + 2 * HOUR)}
+    assert opened.extra["store"]["refused"] == 0
+    assert held(snapshot).keys() == {"ends3", "stays"}, "whoever asks what is valid now"
+    assert {each.id for each in Matcher.open(snapshot)} == {"ends3", "stays"}
+    assert not publisher.sync(_us(start + 1.7 * HOUR)).changed
+
+    again = Publisher(store, snapshot)  # in another process
+    assert again.sync(_us(start + 2.2 * HOUR)).changed, "all events of its time have been matched"
+    assert {each.id for each in Matchers.open(snapshot, expired=True).only} == {"ends3", "stays"}
+    assert "expired" not in Matchers.open(snapshot).extra
+
+
+def test_what_was_paused_when_it_expired_is_gone(store: Store, snapshot: str) -> None:
+    start = datetime.now(UTC)
+    store.add("paused", "x = 1", expires=start + HOUR)
+    store.pause("paused")
+    store.expire(start + 2 * HOUR)
+    Publisher(store, snapshot).sync(0)
+    assert len(Matchers.open(snapshot, expired=True)) == 0
+
+
+def test_trimmed_changes_take_expired_conditions_with_them(store: Store, snapshot: str) -> None:
+    start = datetime.now(UTC)
+    store.add("ends", "x = 1", expires=start + timedelta(milliseconds=500))
+    store.expire(start + HOUR)
+    sleep(0.5)
+    store.add("later", "x = 1")
+    store.trim(store.version() + 1)
+    Publisher(store, snapshot).sync(0)
+    assert {each.id for each in Matchers.open(snapshot, expired=True).only} == {"later"}
+
+
+def test_a_snapshot_that_is_built_anew_has_what_expired_lately(store: Store, snapshot: str) -> None:
+    start = datetime.now(UTC)
+    for hours in (1, 2):
+        store.add(f"ends{hours}", "x = 1", expires=start + hours * HOUR)
+    store.expire(start + 3 * HOUR)
+    Publisher(store, snapshot).sync(_us(start + 1.5 * HOUR))
+    opened = Matchers.open(snapshot, expired=True)
+    assert {each.id for each in opened.only} == {"ends2"} == opened.extra["expired"].keys()
+
+
+def test_who_subscribes_again_under_an_id_that_expired_is_matched_as_ever(store: Store, snapshot: str) -> None:
+    start = datetime.now(UTC)
+    store.add("a", "x = 1", expires=start + HOUR)
+    publisher = Publisher(store, snapshot)
+    publisher.sync(0)
+    store.expire(start + 2 * HOUR)
+    publisher.sync(0)
+    assert Matchers.open(snapshot).extra["expired"].keys() == {"a"}
+    store.add("a", "x = 2")
+    publisher.sync(0)
+    assert "expired" not in Matchers.open(snapshot).extra
+    assert Matchers.open(snapshot).only.match({"x": 2}) == ["a"]
+
+
+def _us(time: datetime) -> int:
+    return round(time.timestamp() * 1_000_000)
 
 
 def test_a_renewal_writes_no_segment(store: Store, publisher: Publisher, snapshot: str) -> None:

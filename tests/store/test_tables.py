@@ -16,9 +16,14 @@ def test_a_living_row_is_due_when_it_starts_or_expires(state: str, due: int) -> 
     assert dict(zip(subscriptions.c.keys(), row.column_values(), strict=True)) == {**row._asdict(), "due": due}
 
 
-@pytest.mark.parametrize("state", [REMOVED, EXPIRED])
-def test_of_a_row_that_is_gone_what_keeps_its_revisions_stays(state: str) -> None:
-    row = ROW._replace(state=state)
+def test_a_row_that_expired_keeps_its_condition_for_late_events() -> None:
+    row = ROW._replace(state=EXPIRED)
+    assert dict(zip(subscriptions.c.keys(), row.column_values(), strict=True)) == {**row._asdict(), "due": None}
+
+
+@pytest.mark.parametrize(("state", "expires"), [(REMOVED, 20), (EXPIRED, None)])
+def test_of_a_row_that_is_gone_what_keeps_its_revisions_stays(state: str, expires: int | None) -> None:
+    row = ROW._replace(state=state, expires=expires)
     values = dict(zip(subscriptions.c.keys(), row.column_values(), strict=True))
     assert not row.living
     assert (values["id"], values["revision"], values["state"]) == ("a", 2, state)

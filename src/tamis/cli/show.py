@@ -60,8 +60,8 @@ def show(
     from tamis.language.condition import compile_condition
 
     with reported_errors():
-        files = subscriptions is not None and events is not None
-        if engines != files or (text is None) != engines:
+        given = [text is not None, engines, subscriptions is not None, events is not None]
+        if given not in ([True, False, False, False], [False, True, True, True]):
             fail("expected a condition, or --engines with --subscriptions FILE and --events FILE")
         type_ = load_event_type(event_type, subscriptions or "")
         if subscriptions is not None and events is not None:

@@ -10,6 +10,11 @@ from tamis.events.event_type import EventType
 from tamis.snapshot import Manifest, Segment, SnapshotPart, Snapshots
 from tamis.statistics import Statistics
 
+EXPIRED = "expired"
+"""Under this name the `extra` of a version has subscriptions that it holds though they have expired, and when they
+did, in microseconds: they meet events that were accepted before. Whoever opens the version for other events leaves
+them out."""
+
 
 class Publishable(Protocol):
     """The subscriptions of one event type, as a matcher holds them."""

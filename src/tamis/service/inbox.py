@@ -209,9 +209,9 @@ class Inbox:
         with self._database.writing() as connection:
             connection.execute(update(position).where(position.c.done < number).values(begun=number, done=number))
 
-    def between(self, after: int, upto: int) -> list[tuple[str, str, bytes]]:
-        """Id, type and text of the events after one number and up to another."""
-        columns = events.c.id, events.c.event_type, events.c.value
+    def between(self, after: int, upto: int) -> list[tuple[str, str, bytes, int]]:
+        """Id, type and text of the events after one number and up to another, and when they were accepted."""
+        columns = events.c.id, events.c.event_type, events.c.value, events.c.at
         query = select(*columns).where(events.c.number > after, events.c.number <= upto).order_by(events.c.number)
         with self._database.reading() as connection:
             return [tuple(row) for row in connection.execute(query)]

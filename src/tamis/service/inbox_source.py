@@ -20,13 +20,20 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 NAME = "tamis_inbox"
-_SCHEMA = pa.schema([("id", pa.string()), ("event_type", pa.string()), ("value", pa.binary())])
+_SCHEMA = pa.schema(
+    [
+        ("id", pa.string()),
+        ("event_type", pa.string()),
+        ("value", pa.binary()),
+        ("accepted_at", pa.timestamp("us", "UTC")),
+    ]
+)
 _ROWS = 20_000
 """Read at once within a partition."""
 
 
 def open_inbox(spark: SparkSession, url: str, *, most_events: int, partitions: int) -> DataFrame:
-    """The events of an inbox as a stream, with columns `id`, `event_type` and `value`.
+    """The events of an inbox as a stream, with columns `id`, `event_type`, `value` and `accepted_at`.
 
     Args:
         spark: The session.
@@ -48,7 +55,7 @@ class InboxSource(DataSource):
         return NAME
 
     def schema(self) -> str:
-        return "id string, event_type string, value binary"
+        return "id string, event_type string, value binary, accepted_at timestamp"
 
     def streamReader(self, schema: Any) -> DataSourceStreamReader:
         options = self.options

@@ -200,7 +200,7 @@ def make_topic(topic: Topic) -> None:
 
 
 def open_topic(spark: SparkSession, topic: Topic, *, most_events: int) -> DataFrame:
-    """The events of a topic as a stream, with columns `id`, `event_type` and `value`."""
+    """The events of a topic as a stream, with columns `id`, `event_type`, `value` and `accepted_at`."""
     options = {
         **topic.security.spark_options(),
         "kafka.bootstrap.servers": topic.servers,
@@ -211,7 +211,8 @@ def open_topic(spark: SparkSession, topic: Topic, *, most_events: int) -> DataFr
     }
     records = spark.readStream.format("kafka").options(**options).load()
     header = f"filter(headers, each -> each.key = '{TYPE_HEADER}')[0].value"
-    return records.selectExpr("cast(key AS string) AS id", f"cast({header} AS string) AS event_type", "value")
+    named = "cast(key AS string) AS id", f"cast({header} AS string) AS event_type"
+    return records.selectExpr(*named, "value", "timestamp AS accepted_at")
 
 
 def _client() -> Any:

@@ -85,6 +85,7 @@ def start(
         json="value",
         id_column="id",
         type_column="event_type",
+        accepted_at="accepted_at",
         most_bytes=settings.event_bytes,
         event_time="time",
         shown_type=local_name,

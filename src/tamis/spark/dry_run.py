@@ -163,6 +163,8 @@ def try_pipeline(pipeline: Pipeline, spark: Callable[[], SparkSession]) -> DryRu
         pipeline: What to run.
         spark: Gives the session; called only if Kafka is involved.
     """
+    # A sample does not say when its events came.
+    pipeline = replace(pipeline, reading=replace(pipeline.reading, accepted_at=None))
     sink = pipeline.make_sink()
     found = DryRun(describe(pipeline.source), sink.describe(), pipeline.reading.on_misfit)
     with ExitStack() as stack:

@@ -55,6 +55,10 @@ class CheckedEvents(NamedTuple):
     """How many of these have a value that does not fit their type, and is NULL."""
 
 
+ACCEPTED_AT = "accepted_at"
+"""The column of our own sources that says when an event came: the time of its record in Kafka, or of its file."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """How events are read.
@@ -71,6 +75,8 @@ class Reading:
         event_type: The name of the event type, if nothing in an event or beside it names it.
         shown_type: What a dead letter calls an event type that is not known; it must pickle.
         keep: Attributes of an event that its notifications carry along.
+        accepted_at: A column with the time at which an event was accepted: it meets the subscriptions that were
+            valid then, even if its batch begins after they expired.
         on_misfit: What becomes of an event with a value of another kind than declared, or without one that is
             required: "null", it is matched, with NULL there, and counted; "dead letter"; or "refuse", an error.
     """
@@ -86,6 +92,7 @@ class Reading:
     keep: tuple[str, ...] = ()
     event_type: str | None = None
     on_misfit: OnMisfit = "null"
+    accepted_at: str | None = None
 
     def __post_init__(self) -> None:
         check_on_misfit(self.on_misfit)
@@ -98,13 +105,20 @@ class Reading:
     def columns(self) -> list[str]:
         """The columns that must be there."""
         if self.json is not None:
-            return [name for name in (self.json, self.id_column, self.type_column) if name is not None]
-        named = (self.event_id, self.type_attribute, self.event_time, *self.keep)
+            beside = (self.json, self.id_column, self.type_column, self.accepted_at)
+            return [name for name in beside if name is not None]
+        named = (self.event_id, self.type_attribute, self.event_time, self.accepted_at, *self.keep)
         return [name for name in named if name is not None]
 
     def read(self, matchers: Matchers, table: pa.Table, dead: list[DeadLetter]) -> Iterator[TypedEvents]:
         """The events of a table by their types; what cannot be read is added to `dead`."""
         return (self._read_columns if self.json is None else self._read_json)(matchers, table, dead)
+
+    def acceptance(self, table: pa.Table) -> pa.Array | None:
+        """When each event of a table was accepted, in microseconds; None if nothing says so."""
+        if self.accepted_at is None:
+            return None
+        return table[self.accepted_at].combine_chunks().cast(pa.timestamp("us", "UTC")).cast(pa.int64())
 
     def originals(self, table: pa.Table) -> OriginalOf:
         """What gives the events of a table as they came, or as JSON."""

@@ -39,6 +39,8 @@ class LiveSubscriptions:
         snapshots: Where versions and pins are.
         url: The same, as workers reach it.
         error: What went wrong when publishing last, None if all is well.
+        valid_since: When the oldest event was accepted that may not have been matched yet, in microseconds: what
+            has expired since stays in the snapshot. None if nobody knows.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class LiveSubscriptions:
             change_retention: For how long the store keeps its log of changes; None for ever.
         """
         self.error: BaseException | None = None
+        self.valid_since: int | None = None
         self._store: Store | None = None
         self._owns_store = False
         self._folder: ChangeFolder | None = None
@@ -124,7 +127,7 @@ class LiveSubscriptions:
         if self._publisher is not None:
             looked = time.time()
             self._behind_since = self._oldest_change()
-            self._published = self._publisher.sync()
+            self._published = self._publisher.sync(self.valid_since)
             _log_refusals(self._published)
             self._behind_since, self._looked = None, looked
             if time.monotonic() - self._forgotten > FORGET_SECONDS:

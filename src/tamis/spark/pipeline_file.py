@@ -28,7 +28,7 @@ from tamis.quotas import Quota, QuotaError
 from tamis.routing.generalisation import known_measures
 from tamis.routing.shards import Routing
 from tamis.sinks import SINKS, SinkError
-from tamis.spark.event_reading import MOST_BYTES, Reading
+from tamis.spark.event_reading import ACCEPTED_AT, MOST_BYTES, Reading
 from tamis.spark.kafka_security import PROTOCOLS, KafkaSecurity, KafkaSecurityError
 from tamis.spark.pipeline import (
     Files,
@@ -173,6 +173,7 @@ def _events(top: TomlTable) -> tuple[Source, Reading]:
         event_time=table.text("time"),
         keep=table.texts("keep"),
         on_misfit=_on_misfit(table),
+        accepted_at=ACCEPTED_AT if format in ("json", "kafka") else None,
         most_bytes=table.number("max_event_bytes", MOST_BYTES) or MOST_BYTES
         if format in _WITH_TEXTS
         else MOST_BYTES,

@@ -38,6 +38,7 @@ class SnapshotRef:
         engine: The engine that matches.
         segments: The names of the segments; None for all.
         operators: Where operators come from; loaded if a condition calls one.
+        expired: With subscriptions that expired lately, for events that were accepted before.
     """
 
     url: str
@@ -45,6 +46,7 @@ class SnapshotRef:
     engine: str = AUTO
     segments: frozenset[str] | None = None
     operators: OperatorSettings = INSTALLED
+    expired: bool = False
 
     def matchers(self) -> Matchers:
         """The matchers of this process, with all the operators that they need.
@@ -54,7 +56,9 @@ class SnapshotRef:
         """
         found = _open_snapshots.pop(self, None)
         if found is None:
-            opened = Matchers.open(self.url, self.version, segments=self.segments, engine=self.engine)
+            opened = Matchers.open(
+                self.url, self.version, segments=self.segments, engine=self.engine, expired=self.expired
+            )
             found = _OpenSnapshot(opened, frozenset(name for each in opened for name in opened[each].operators()))
         if found.operators:  # each time: a task of another query may have loaded others of the same names
             self.operators.load()

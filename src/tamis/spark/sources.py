@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tamis.errors import EventError, TamisError
+from tamis.spark.event_reading import ACCEPTED_AT
 from tamis.spark.pipeline import Files, Kafka, Rate, Socket, Source
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 10
 _PATTERN = re.compile(r"[*?\[{]")
 _LINE_END = "\n"
+_BYTES = "cast(value AS binary) AS value"
 _File: TypeAlias = tuple[Any, str]
 """Where a file is (a filesystem of pyarrow), and its path there."""
 
@@ -57,6 +59,8 @@ def describe(source: Source) -> str:
 def open_stream(spark: SparkSession, source: Source, event_types: Sequence[EventType]) -> DataFrame:
     """The events as a streaming DataFrame: a column `value` of JSON texts, or a column an attribute.
 
+    Records of Kafka and lines of files have a column `ACCEPTED_AT` as well.
+
     Raises:
         TamisError: The columns are unknown: there are no files yet, and no event type is declared.
     """
@@ -66,21 +70,21 @@ def open_stream(spark: SparkSession, source: Source, event_types: Sequence[Event
             if source.most_files is not None:
                 reader = reader.option("maxFilesPerTrigger", source.most_files)
             if source.format == "json":
-                return _as_bytes(reader.option("lineSep", _LINE_END).text(source.path))
+                lines = reader.option("lineSep", _LINE_END).text(source.path)
+                return lines.selectExpr(_BYTES, f"_metadata.file_modification_time AS {ACCEPTED_AT}")
             return reader.schema(_columns(spark, source, event_types)).parquet(source.path)
         case Kafka():
             reader = reader.format("kafka").options(**_kafka_options(source))
             reader = reader.option("startingOffsets", source.starting_offsets)
             if source.most_offsets is not None:
                 reader = reader.option("maxOffsetsPerTrigger", source.most_offsets)
-            return reader.load().select("value")
+            return reader.load().selectExpr("value", f"timestamp AS {ACCEPTED_AT}")
         case Rate():
             made = reader.format("rate").option("rowsPerSecond", source.rows_per_second).load()
             return made.selectExpr("cast(value AS string) AS id", "value", "timestamp")
         case Socket():
-            return _as_bytes(
-                reader.format("socket").option("host", source.host).option("port", source.port).load()
-            )
+            reader = reader.format("socket").option("host", source.host).option("port", source.port)
+            return reader.load().selectExpr(_BYTES)
 
 
 def check(source: Source) -> None:
@@ -124,10 +128,6 @@ def sample(source: Source, rows: int, spark: Callable[[], SparkSession]) -> pa.T
             return pa.table({"id": values.cast(pa.string()), "value": values, "timestamp": now})
         case Socket():
             return None
-
-
-def _as_bytes(lines: DataFrame) -> DataFrame:
-    return lines.selectExpr("cast(value AS binary) AS value")
 
 
 def _columns(spark: SparkSession, source: Files, event_types: Sequence[EventType]) -> StructType:

@@ -37,6 +37,7 @@ from tamis.operators.reports import OperatorLedger, sum_reports
 from tamis.progress import HISTORY_BYTES, BatchReport, History, ReportView, Stage, busiest
 from tamis.quotas import Quota, Quotas, by_group
 from tamis.routing.shards import Routing
+from tamis.segments.published import EXPIRED
 from tamis.sinks.base import BatchKey, Committed, Delivery, Sink, TaskWriter
 from tamis.sinks.kafka import KafkaSink
 from tamis.snapshot import Manifest
@@ -58,6 +59,7 @@ from tamis.spark.stream_task import (
     FOUND_SQL,
     LEARNED,
     MISFITS,
+    OLDEST,
     OVERFLOW,
     PAIR,
     PART,
@@ -177,6 +179,8 @@ def stream(
         retention_seconds=retention.total_seconds(),
         change_retention=change_retention,
     )
+    if reading.accepted_at is not None:
+        live.valid_since = 0  # until the first batch shows how old events are
     batches = MicroBatches(
         live,
         sink,
@@ -267,6 +271,7 @@ class MicroBatches:
     _seen: int = 0
     _stage: Stage = "subscriptions"
     _set_aside: Mapping[str, int] = field(default_factory=dict)
+    _expired: Mapping[str, int] = field(default_factory=dict)
 
     def __call__(self, events: DataFrame, batch: int) -> None:
         """What Spark calls for a micro-batch, maybe again for the same one."""
@@ -288,6 +293,7 @@ class MicroBatches:
         self._stage = "matching"
         context.setJobDescription(f"tamis: match batch {batch} with version {version} of the subscriptions")
         reading = self.reading_of(manifest)
+        self._expired = manifest.extra.get(EXPIRED, {})
         plan = self._plan(events, manifest, reading)
         key = BatchKey(query, batch, at, version)
         quota = None if self.quotas is None else self.quotas.quota(query, batch)
@@ -331,6 +337,9 @@ class MicroBatches:
         if self.ledger is not None:
             self.ledger.add(called, learned_in(_of_kind(found, LEARNED)))
         self.history.append(report)
+        accepted = pc.min(_of_kind(found, OLDEST)["count"]).as_py()
+        if accepted is not None:  # what comes next was accepted no earlier
+            self.live.valid_since = max(accepted, self.live.valid_since or 0)
         for view in self.views:
             view.show(report)
 
@@ -480,7 +489,13 @@ class MicroBatches:
         return manifest, pins[holder].created
 
     def _plan(self, events: DataFrame, manifest: Manifest, reading: Reading) -> ShardPlan:
-        ref = SnapshotRef(self.live.url, manifest.version, self.engine, operators=self.operators)
+        ref = SnapshotRef(
+            self.live.url,
+            manifest.version,
+            self.engine,
+            operators=self.operators,
+            expired=bool(self._expired),
+        )
         return self.sharding.plan(ref, lambda rows: _sample(events, manifest, reading, rows))
 
     def _task(self, plan: ShardPlan, reading: Reading, quota: Quota | None) -> StreamTask:
@@ -491,6 +506,7 @@ class MicroBatches:
             None if self.ledger is None else self.ledger.costs(),
             None if self.ledger is None else self.ledger.learned_statistics(),
             plan.routes is not None,
+            self._expired,
         )
 
     def _send(self, events: DataFrame, plan: ShardPlan, reading: Reading) -> DataFrame:

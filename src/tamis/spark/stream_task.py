@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from tamis.arrays import I64
+from tamis.arrays import I64, Mask
 from tamis.errors import MisfitError, WriteError
 from tamis.events.batch import EventBatch
 from tamis.events.conversion import converter
@@ -39,12 +40,12 @@ report of what an operator did (its name in `kind`, the report as JSON in `reaso
 of calls (the event type in `kind`, statistics as JSON in `reason`), how often an event visited a shard, how often
 it found something there, a number of events that do not fit their type, and an event that is refused as it does
 not (the attribute in `kind`, what was expected and found as JSON in `reason`)."""
-PART, CERTAIN, BUSY, DEAD_KIND, RECORD, UNWRITTEN = range(10, 16)
+PART, CERTAIN, BUSY, DEAD_KIND, RECORD, UNWRITTEN, OLDEST = range(10, 17)
 """Kinds of rows of a task that writes: what it wrote (JSON in `reason`, events and their shards in `original`, the
 bytes of the events in `count`), how many matches of a subscription with a quota it wrote, the subscriptions with
 most matches, dead letters by kind, a record for Spark to send (topic in `kind`, key in `event_id`, value in
-`reason`, headers in `headers`), and that it could not write (the kind of problem in `kind`, path and detail as
-JSON in `reason`)."""
+`reason`, headers in `headers`), that it could not write (the kind of problem in `kind`, path and detail as JSON
+in `reason`), and, in every task, when the first of its events was accepted, in microseconds (in `count`)."""
 _MOST_LEARNED = 256
 """The most attributes with calls whose statistics a task sends, for each event type."""
 
@@ -101,6 +102,7 @@ class TaskCounts:
     visits: int = 0
     useful: int = 0
     misfits: int = 0
+    oldest: int | None = None
     tally: OperatorTally = field(default_factory=OperatorTally)
     before: dict[int, tuple[str, Statistics, int]] = field(default_factory=dict)
 
@@ -109,6 +111,8 @@ class TaskCounts:
         numbers = {EVENTS: self.events, VISITS: self.visits, USEFUL: self.useful, MISFITS: self.misfits}
         for kind, count in numbers.items():
             yield from result_rows(kind, pa.table({"count": [count]}))
+        if self.oldest is not None:
+            yield from result_rows(OLDEST, pa.table({"count": [self.oldest]}))
         yield from result_rows(CALLED, _report_columns(self.tally.reports()))
         yield from result_rows(LEARNED, _learned_columns(self.before.values()))
 
@@ -124,6 +128,7 @@ class StreamTask:
         costs: Seconds that a call of each operator took before, for a process that has not called it yet.
         learned: Statistics of the values of calls by event type, in JSON, for the same reason.
         is_routed: Do events come from a `RouteTask`? If not, every shard gets every event.
+        expired: When subscriptions expired that meet only events which were accepted before, in microseconds.
     """
 
     shards: tuple[SnapshotRef, ...]
@@ -132,6 +137,7 @@ class StreamTask:
     costs: Mapping[str, float] | None = None
     learned: Mapping[str, str] | None = None
     is_routed: bool = False
+    expired: Mapping[str, int] = field(default_factory=dict)
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """What Spark calls for a partition."""
@@ -162,6 +168,9 @@ class StreamTask:
                 table = event_rows(given) if self.is_routed else given
                 found = self._match(self._with_prior_statistics(ref.matchers(), counts.before), table)
                 counts.visits += table.num_rows
+                accepted = pc.min(self.reading.acceptance(table)).as_py() if self.reading.accepted_at else None
+                if accepted is not None:
+                    counts.oldest = accepted if counts.oldest is None else min(accepted, counts.oldest)
                 counts.useful += len(found.events)
                 # Without routing every shard has all events: count them once.
                 is_counted = self.is_routed or ref is self.shards[0]
@@ -195,20 +204,25 @@ class StreamTask:
     def _match(self, matchers: Matchers, table: pa.Table) -> Matched:
         dead: list[DeadLetter] = []
         original = self.reading.originals(table)
-        found = [self._pairs(each, original, dead) for each in self.reading.read(matchers, table, dead)]
+        accepted = self.reading.acceptance(table) if self.expired else None
+        found = [self._pairs(each, original, accepted, dead) for each in self.reading.read(matchers, table, dead)]
         pairs = pa.concat_tables([_NO_PAIRS, *(pairs for pairs, *_ in found)])
         events = pa.concat_arrays([pa.array([], pa.string()), *(events for _, events, _ in found)])
         return Matched(pairs, events, dead, sum(misfits for *_, misfits in found))
 
-    def _pairs(self, read: TypedEvents, original: Any, dead: list[DeadLetter]) -> tuple[pa.Table, pa.Array, int]:
+    def _pairs(
+        self, read: TypedEvents, original: Any, accepted: pa.Array | None, dead: list[DeadLetter]
+    ) -> tuple[pa.Table, pa.Array, int]:
         """The pairs of some events, the ids of those that have one, and how many events do not fit their type."""
         matcher, batch = read.matcher, read.batch
         names, good, misfits = self.reading.check_events(read, original, dead)
         found = matcher.match_pairs(batch)
         at, ids, revisions = found.columns()
         owners, labels = found.owners_and_labels()
-        if not good.all():
-            kept = good[at]
+        kept = good[at]
+        if self.expired:
+            kept &= self._was_valid(ids, None if accepted is None else accepted.take(pa.array(read.rows[at])))
+        if not kept.all():
             at, revisions = at[kept], revisions[kept]
             ids, owners, labels = (each.filter(pa.array(kept)) for each in (ids, owners, labels))
         is_matched = np.zeros(batch.rows, np.bool_)
@@ -228,6 +242,14 @@ class StreamTask:
             schema=_NO_PAIRS.schema,
         )
         return pairs, names.take(pa.array(rows)).cast(pa.string()), misfits
+
+    def _was_valid(self, ids: pa.Array, accepted: pa.Array | None) -> Mask:
+        """Which pairs are of subscriptions that were valid when the event was accepted; none, if nobody knows."""
+        expired = pa.array(self.expired.values(), pa.int64())
+        ends = expired.take(pc.index_in(ids.cast(pa.string()), pa.array(self.expired.keys(), pa.string())))
+        was_valid = pa.nulls(len(ids), pa.bool_()) if accepted is None else pc.less(accepted, ends)
+        valid = pc.or_kleene(pc.is_null(ends), pc.fill_null(was_valid, False))
+        return np.asarray(valid.to_numpy(zero_copy_only=False))
 
     def _attributes(self, batch: EventBatch, rows: I64, place: pa.Array) -> pa.Array:
         """What the notification of each place carries along of its event; `rows` are all that have one."""

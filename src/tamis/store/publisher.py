@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.errors import SnapshotError
+from tamis.segments.published import EXPIRED
 from tamis.store.database import StoreError
 from tamis.store.store import Store
 from tamis.store.tables import ACTIVE
@@ -61,8 +62,12 @@ class Publisher:
         self.url = os.fspath(url)
         self._matchers: Matchers | None = None
 
-    def sync(self) -> PublishResult:
+    def sync(self, valid_since: int | None = None) -> PublishResult:
         """Expire what is due, and publish what has changed since the newest version of the snapshot.
+
+        Args:
+            valid_since: A time in microseconds: what has expired since stays in the snapshot, for events that were
+                accepted before it did. The version's `extra` has these under `EXPIRED`, with their times.
 
         Raises:
             StoreError: The snapshot is that of another store, or of a later version of this one.
@@ -70,17 +75,19 @@ class Publisher:
         """
         self.store.expire()
         try:
-            return self._publish_changes()
+            return self._publish_changes(valid_since)
         except BaseException:
             self._matchers = None  # they may be half changed: the next call starts from what is published
             raise
 
-    def _publish_changes(self) -> PublishResult:
+    def _publish_changes(self, valid_since: int | None) -> PublishResult:
         matchers = self._matchers = self._open_matchers() if self._matchers is None else self._matchers
         held = self._held_version(matchers)
         refusals: list[Refusal] = []
+        expired: dict[str, int] = dict(matchers.extra.get(EXPIRED, {}))
+        ended = {id for id, at in expired.items() if valid_since is None or at <= valid_since}
         with self.store.view() as view:
-            if matchers.version is not None and held is not None and held == view.version:
+            if matchers.version is not None and held is not None and held == view.version and not ended:
                 return PublishResult(matchers.version, held, False, 0, 0, len(matchers), refusals)
             if held is not None and held > view.version:
                 msg = (
@@ -91,12 +98,17 @@ class Publisher:
             before = len(matchers)
             if held is None or held < view.trimmed:
                 removed = before
-                _build(matchers, view, refusals)
+                expired = {} if valid_since is None else view.expired(valid_since)
+                _build(matchers, view, valid_since, refusals)
             else:
-                removed = _update(matchers, view, held, refusals)
-            version, refused = view.version, view.count(states=(ACTIVE,)) - len(matchers)
+                changed = view.changed_subscriptions(held, valid_since, ended)
+                removed = _update(matchers, view, held, changed, valid_since, refusals)
+                expired = {id: at for id, at in expired.items() if id not in {*changed[0]}} | changed[1]
+            version = view.version
+            refused = view.count(states=(ACTIVE,)) + len(expired) - len(matchers)
         source = {"id": self.store.identity, "version": version, "refused": refused}
-        manifest = matchers.publish(self.url, extra={"store": source})
+        more = {EXPIRED: expired} if expired else {}
+        manifest = matchers.publish(self.url, extra={"store": source, **more})
         added = len(matchers) - before + removed
         return PublishResult(manifest.version, version, True, added, removed, len(matchers), refusals)
 
@@ -104,7 +116,7 @@ class Publisher:
         from tamis.matchers import Matchers
 
         try:
-            return Matchers.open(self.url, limits=self.store.limits)
+            return Matchers.open(self.url, limits=self.store.limits, expired=True)
         except SnapshotError as error:
             if error.kind != "missing":
                 raise
@@ -122,16 +134,23 @@ class Publisher:
         return int(source["version"])
 
 
-def _build(matchers: Matchers, view: StoreView, refusals: list[Refusal]) -> None:
+def _build(matchers: Matchers, view: StoreView, valid_since: int | None, refusals: list[Refusal]) -> None:
     """Load all subscriptions of the store, whatever the matchers held before."""
     for name in [*matchers]:
         matchers.drop(name)
     for name, event_type in view.event_types().items():
         matchers.declare(event_type)
-        _add(matchers, name, view.matchable(name), refusals)
+        _add(matchers, name, view.matchable(name, valid_since), refusals)
 
 
-def _update(matchers: Matchers, view: StoreView, held: int, refusals: list[Refusal]) -> int:
+def _update(
+    matchers: Matchers,
+    view: StoreView,
+    held: int,
+    changed_subscriptions: tuple[list[str], dict[str, int], pa.Table],
+    valid_since: int | None,
+    refusals: list[Refusal],
+) -> int:
     """Apply the changes since version `held` of the store; gives how many subscriptions were removed."""
     types = view.event_types()
     before = {name: len(matchers[name]) for name in matchers}
@@ -147,8 +166,8 @@ def _update(matchers: Matchers, view: StoreView, held: int, refusals: list[Refus
     removed = sum(before[name] for name in before if name in redeclared or name not in matchers)
     for name in redeclared:
         matchers.declare(types[name])
-        _add(matchers, name, view.matchable(name), refusals)
-    ids, wanted = view.changed_subscriptions(held)
+        _add(matchers, name, view.matchable(name, valid_since), refusals)
+    ids, _, wanted = changed_subscriptions
     for name in matchers:
         if name not in redeclared:
             removed += len(ids) - len(matchers[name].remove_many(ids))

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from tamis.errors import SubscriptionError
 from tamis.events.event_type import EventType
@@ -386,7 +386,9 @@ class Store:
         with self._change_set() as change_set:
             for row in change_set.view.due(time):
                 if row.expires is not None and row.expires <= time:
-                    change_set.change("expire", row._replace(state=EXPIRED))
+                    # Without its time, one that was paused is not matched with earlier events.
+                    expires = None if row.state == PAUSED else row.expires
+                    change_set.change("expire", row._replace(state=EXPIRED, expires=expires))
                 else:
                     change_set.change("start", row._replace(state=ACTIVE))
         return change_set.version
@@ -403,6 +405,10 @@ class Store:
             if last <= view.trimmed:
                 return 0
             connection.execute(meta.update().values(trimmed=last))
+            until = select(func.max(table.c.at)).where(table.c.version <= last).scalar_subquery()
+            rows = tables.subscriptions
+            ended = rows.update().where(rows.c.state == EXPIRED, rows.c.expires <= until)
+            connection.execute(ended.values(condition="", valid_from=None, expires=None, refusal=None))
             return connection.execute(table.delete().where(table.c.version <= last)).rowcount
 
     def trim_older(self, than: datetime) -> int:

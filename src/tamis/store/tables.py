@@ -1,7 +1,8 @@
 """The tables of a store, the same in every database.
 
 `tamis_subscriptions` has one row for every id that was ever added: the row of a subscription that is gone stays,
-without its condition, so that its revisions are never used again. `tamis_changes` has the state after each change;
+without its condition, so that its revisions are never used again. One that has expired keeps its condition until
+the changes of that time are trimmed. `tamis_changes` has the state after each change;
 rows are only appended, and trimmed from the old end. Times are microseconds since 1970, UTC.
 """
 
@@ -109,6 +110,8 @@ class Row(NamedTuple):
 
     def column_values(self) -> tuple[object, ...]:
         """The values of all columns; of one that is gone, only what keeps its revisions apart."""
+        if self.state == EXPIRED and self.expires is not None:
+            return (*self, None)  # events that were accepted before may still have to be matched
         if not self.living:
             return (*self._replace(condition="", valid_from=None, expires=None, refusal=None), None)
         return (*self, self.valid_from if self.state == WAITING else self.expires)

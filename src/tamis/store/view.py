@@ -8,13 +8,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from sqlalchemy import Connection, Select, func, or_, select
+from sqlalchemy import Connection, Select, and_, func, or_, select
 
 from tamis.events.event_type import EventType
 from tamis.store import tables
 from tamis.store.database import StoreError, rows_of_ids
 from tamis.store.records import ChangeLogEntry, StoredSubscription, is_storable, moment
-from tamis.store.tables import ACTIVE, LIVING, ROW_COLUMNS, Row
+from tamis.store.tables import ACTIVE, EXPIRED, LIVING, ROW_COLUMNS, Row
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
@@ -218,23 +218,52 @@ class StoreView:
             query = query.where(_changes.version <= upto)
         yield from self._batches(query.order_by(_changes.version, _changes.ordinal), CHANGES_SCHEMA)
 
-    def matchable(self, event_type: str) -> Iterator[pa.RecordBatch]:
-        """Every subscription to the event type that is to be matched, in columns."""
-        query = select(*(_subscriptions[name] for name in MATCHABLE_SCHEMA.names)).order_by(_subscriptions.id)
-        active = _subscriptions.state == ACTIVE, _subscriptions.refusal.is_(None)
-        yield from self._batches(query.where(*active, _subscriptions.event_type == event_type), MATCHABLE_SCHEMA)
+    def matchable(self, event_type: str, valid_since: int | None = None) -> Iterator[pa.RecordBatch]:
+        """Every subscription to the event type that is to be matched, in columns.
 
-    def changed_subscriptions(self, after: int) -> tuple[list[str], pa.Table]:
-        """The ids that later versions changed, and of these, as they are in this one, what is to be matched."""
+        With `valid_since`, a time in microseconds, also those that have expired since.
+        """
+        query = select(*(_subscriptions[name] for name in MATCHABLE_SCHEMA.names)).order_by(_subscriptions.id)
+        wanted = self._is_matched(valid_since), _subscriptions.event_type == event_type
+        yield from self._batches(query.where(*wanted), MATCHABLE_SCHEMA)
+
+    def expired(self, since: int) -> dict[str, int]:
+        """The subscriptions that have expired since a time, and when."""
+        query = select(_subscriptions.id, _subscriptions.expires).where(
+            _subscriptions.state == EXPIRED, self._is_matched(since)
+        )
+        return {id: expires for id, expires in self._connection.execute(query)}
+
+    def _is_matched(self, valid_since: int | None) -> ColumnElement[bool]:
+        states = _subscriptions.state == ACTIVE
+        if valid_since is not None:
+            states = or_(states, and_(_subscriptions.state == EXPIRED, _subscriptions.expires > valid_since))
+        return and_(states, _subscriptions.refusal.is_(None))
+
+    def changed_subscriptions(
+        self, after: int, valid_since: int | None = None, also: Iterable[str] = ()
+    ) -> tuple[list[str], dict[str, int], pa.Table]:
+        """The ids that later versions changed and those in `also`; what of them is to be matched.
+
+        Returns:
+            The ids; when those of them expired that are to be matched all the same, because they were valid after
+            `valid_since`; and what is to be matched, in columns.
+        """
         # When something expires is no matter of matching, until it does.
         query = select(_changes.id).where(
             _changes.version > after, _changes.id.is_not(None), _changes.kind != "renew"
         )
-        ids = sorted({*self._connection.execute(query).scalars()})
-        rows = self.rows(ids).values()
-        found = [row for row in rows if row.state == ACTIVE and row.refusal is None]
+        ids = sorted({*self._connection.execute(query).scalars(), *also})
+        rows = [row for row in self.rows(ids).values() if row.refusal is None]
+        expired = {
+            row.id: row.expires
+            for row in rows
+            if valid_since is not None and row.state == EXPIRED and row.expires is not None
+            if row.expires > valid_since
+        }
+        found = [row for row in rows if row.state == ACTIVE or row.id in expired]
         arrays = [pa.array([getattr(row, field.name) for row in found], field.type) for field in MATCHABLE_SCHEMA]
-        return ids, pa.Table.from_arrays(arrays, schema=MATCHABLE_SCHEMA)
+        return ids, expired, pa.Table.from_arrays(arrays, schema=MATCHABLE_SCHEMA)
 
     def changed_event_types(self, after: int) -> list[str]:
         """The event types that later versions declared, changed or dropped."""

@@ -86,6 +86,6 @@ def test_a_bad_event_is_matched_again_when_it_is_replayed(calling: Running) -> N
     end = calling.service.inbox.end()
     assert tenant.subscribe.post(f"{path}/{id}/replay").status_code == 202
     again = calling.service.inbox.between(end, end + 1)
-    assert again == [(f"{tenant.name}/e", f"{tenant.name}/order", text)]
+    assert [each[:3] for each in again] == [(f"{tenant.name}/e", f"{tenant.name}/order", text)]
     assert [each["event_id"] for each in tenant.subscribe.get(path).json()["items"]] == ["f"]
     problem(tenant.subscribe.post(f"{path}/{id}/replay"), 404, "not-found")

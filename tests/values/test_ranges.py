@@ -14,12 +14,13 @@ from tamis.values.ranges import (
     NONE,
     Ranges,
     after,
+    between_ranges,
     comparison_ranges,
     points_of,
     starting_with,
     within_bounds,
 )
-from tamis.values.types import INT, NUMBER, STRING, TINYINT
+from tamis.values.types import BIGINT, INT, NUMBER, STRING, TINYINT
 
 KEYS = range(-2, 12)
 SETS = st.builds(
@@ -84,3 +85,10 @@ def test_cuts_outside_a_type_are_dropped() -> None:
     assert within_bounds(TINYINT, Ranges(False, (200,))) == NONE
     assert within_bounds(TINYINT, Ranges(True, (-500, 3))) == Ranges(False, (3,))
     assert within_bounds(STRING, Ranges(False, ("",))) == ALL
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 5), (3, 3), (5, 1), (-200, 3), (3, 200), (-200, 200), (150, 200)])
+def test_between_is_both_comparisons(low: int, high: int) -> None:
+    for type_ in (TINYINT, BIGINT):
+        both = comparison_ranges(type_, ">=", low) & comparison_ranges(type_, "<=", high)
+        assert between_ranges(type_, low, high) == both

@@ -46,7 +46,7 @@ _OPERATORS = {
         *((Kind.LE, "<="), (Kind.GT, ">"), (Kind.GE, ">=")),
     )
 }
-_EXACT_MANTISSA = 1 << 53
+EXACT_MANTISSA = 1 << 53
 _EXACT_POWER = 22
 """Integers and powers of ten up to these are exact doubles, so that one operation rounds once."""
 
@@ -222,7 +222,7 @@ def _fitting_constants(shapes: AtomShapes, classes: U8, scales: I32) -> Bools:
     """Which constants can be compared exactly with an attribute of their class."""
     kind, mantissa, scale = shapes.constant_kinds, shapes.mantissas, shapes.scales
     integer, string = kind == CONSTANT_INTEGER, kind == CONSTANT_STRING
-    exact = (np.abs(mantissa) <= _EXACT_MANTISSA) & (np.abs(scale) <= _EXACT_POWER)
+    exact = (np.abs(mantissa) <= EXACT_MANTISSA) & (np.abs(scale) <= _EXACT_POWER)
     shift = np.where(integer, scales, scales - scale)
     room = 10 ** np.clip(SHORT_DECIMAL - shift, 0, SHORT_DECIMAL).astype(np.int64)
     as_decimal = (integer | (kind == CONSTANT_DECIMAL)) & (shift >= 0) & (np.abs(mantissa) < room)

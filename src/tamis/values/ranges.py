@@ -136,6 +136,11 @@ def comparison_ranges(type_: Type, operator: str, key: Key) -> Ranges:
     return within_bounds(type_, ranges)
 
 
+def between_ranges(type_: Type, low: Key, high: Key) -> Ranges:
+    """The keys from `low` to `high`, both included."""
+    return within_bounds(type_, Ranges(False, (low, after(high)))) if low <= high else NONE
+
+
 def starting_with(prefix: str) -> Ranges:
     """The strings that start with a prefix: from the prefix to the next string of its length."""
     if not prefix:

@@ -9,10 +9,10 @@ from tamis.formulas.binding import UnboundError
 from tamis.formulas.expression import Typed
 from tamis.formulas.formula import Formula
 from tamis.language.analysis import Schema, Schemaless, analyse
+from tamis.language.dialects import SQL, parse_dialect
 from tamis.language.truth import Truth
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.syntax import tree as syntax
-from tamis.syntax.parser import parse_leniently
 from tamis.syntax.printing import to_text
 
 
@@ -22,6 +22,7 @@ class Condition:
 
     Attributes:
         text: As it was written.
+        dialect: The dialect of the text; all that follows is the same for every dialect.
         tree: Its syntax tree.
         expression: The typed expression for the event type; three-valued.
         formula: Holds when the expression is TRUE; two-valued. Engines match this.
@@ -35,17 +36,24 @@ class Condition:
     formula: Formula
     schema: Schema = field(compare=False)
     sources: dict[int, syntax.Expression] = field(compare=False, repr=False)
+    dialect: str = SQL
 
 
-def compile_condition(text: str, event_type: Schema | None = None, limits: Limits = DEFAULT_LIMITS) -> Condition:
-    """Parse, check and normalise a condition; raises ConditionError with everything that is wrong with it.
+def compile_condition(
+    text: str, event_type: Schema | None = None, limits: Limits = DEFAULT_LIMITS, dialect: str = SQL
+) -> Condition:
+    """Parse, check and normalise a condition.
 
     >>> compile_condition("price < 300 AND price >= 100").formula
     Formula(price >= 100 AND price < 300)
+
+    Raises:
+        ConditionError: It is refused; the error has everything that is wrong with it.
+        DialectError: There is no such dialect.
     """
     try:
-        tree, problems = parse_leniently(text, limits)
-        return _compile(text, tree, problems, event_type, limits)
+        tree, problems = parse_dialect(text, dialect, limits)
+        return _compile(text, tree, problems, event_type, limits, dialect)
     except RecursionError:
         # The limit on depth leaves room for hundreds of callers; a deeper stack gets an error, too.
         message = "nested too deep for the stack that its caller has left"
@@ -67,7 +75,12 @@ def normalise(
 
 
 def _compile(
-    text: str, tree: syntax.Expression, problems: list[Problem], event_type: Schema | None, limits: Limits
+    text: str,
+    tree: syntax.Expression,
+    problems: list[Problem],
+    event_type: Schema | None,
+    limits: Limits,
+    dialect: str = SQL,
 ) -> Condition:
     schema = event_type if event_type is not None else Schemaless()
     sources: dict[int, syntax.Expression] = {}
@@ -82,7 +95,7 @@ def _compile(
     if size > limits.nodes:
         message = f"its formula has {size} nodes, {limits.nodes} are allowed"
         raise ConditionError(text, [Problem(message, 0, len(text))])
-    return Condition(text, tree, expression, formula, schema, sources)
+    return Condition(text, tree, expression, formula, schema, sources, dialect)
 
 
 def _unbound(tree: syntax.Expression, error: UnboundError) -> Problem:

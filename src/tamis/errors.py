@@ -109,6 +109,27 @@ class EngineError(TamisError, ValueError):
     """There is no such engine, or it cannot be given such settings."""
 
 
+class DialectError(TamisError, ValueError):
+    """There is no such dialect of conditions.
+
+    Attributes:
+        name: What was asked for.
+        known: The dialects that there are.
+        close: The one that was meant, when we have a guess.
+    """
+
+    def __init__(self, name: str, known: tuple[str, ...], close: str | None = None) -> None:
+        """Keep the parts; all of them survive pickling."""
+        super().__init__(name, known, close)
+        self.name = name
+        self.known = known
+        self.close = close
+
+    def __str__(self) -> str:
+        guess = f"; did you mean {self.close!r}?" if self.close else ""
+        return f"there is no dialect {self.name!r}; known are {', '.join(self.known)}{guess}"
+
+
 class PatternError(TamisError):
     """A `RLIKE` or `LIKE` pattern is malformed or outside the supported subset.
 

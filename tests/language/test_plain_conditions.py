@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 
 from tamis.errors import ConditionError
 from tamis.events.event_type import EventType
-from tamis.language.condition import compile_condition
+from tamis.language.condition import compile_condition, normalise
 from tamis.language.plain_conditions import PlainCompiler
 from tamis.limits import DEFAULT_LIMITS, Limits
+from tamis.syntax.parser import parse
+from tamis.syntax.tree import FunctionCall, Literal, Name
 
 TYPED = EventType.from_dict(
     {
@@ -48,7 +50,9 @@ PLAIN = [
 @pytest.mark.parametrize("text", PLAIN)
 @pytest.mark.parametrize("event_type", [TYPED, LOOSE], ids=["typed", "schemaless"])
 def test_plain_conditions_have_the_formulas_of_the_ordinary_way(text: str, event_type: EventType) -> None:
-    assert PlainCompiler(event_type, DEFAULT_LIMITS).compile(text) == compile_condition(text, event_type).formula
+    wanted = normalise(parse(text), event_type)
+    assert PlainCompiler(event_type, DEFAULT_LIMITS).compile(text) == wanted
+    assert compile_condition(text, event_type).formula == wanted
 
 
 @pytest.mark.parametrize(
@@ -104,6 +108,23 @@ def test_what_is_not_plain_goes_the_ordinary_way(text: str) -> None:
     assert PlainCompiler(TYPED, DEFAULT_LIMITS).compile(text) is None
 
 
+def test_a_condition_is_analysed_when_somebody_asks() -> None:
+    text = "i = 3 AND d < 2.5"
+    found, wanted = compile_condition(text, TYPED), normalise(parse(text), TYPED)
+    assert found.formula == wanted
+    assert found.tree == parse(text)
+    assert {*map(type, found.sources.values())} == {FunctionCall, Name, Literal}
+    assert str(found.expression.type) == "boolean"
+
+
+def test_event_types_are_kept_apart() -> None:
+    other = EventType.from_dict({"name": "e", "attributes": {"i": "string"}})
+    for _ in range(100):  # more than are remembered
+        same = EventType.from_dict({"name": "e", "attributes": {"i": "int"}})
+        assert compile_condition("i = 3", same).formula == normalise(parse("i = 3"), same)
+        assert compile_condition("i = '3'", other).formula == normalise(parse("i = '3'"), other)
+
+
 def test_limits_are_for_the_ordinary_way_to_check() -> None:
     compiler = PlainCompiler(TYPED, Limits(text_characters=10))
     assert compiler.compile("i = 3") is not None
@@ -138,7 +159,7 @@ def test_random_conditions(atoms: list[str], connectives: list[str], typed: bool
     if found is None:
         return
     try:
-        wanted = compile_condition(text, event_type).formula
+        wanted = normalise(parse(text), event_type)
     except ConditionError as error:  # nothing that is refused may be taken for plain
         raise AssertionError(text) from error
     assert found == wanted

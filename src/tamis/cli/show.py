@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tamis.cli.options import EventTypeFile, Json, Operators
+from tamis.cli.options import Dialect, EventTypeFile, Json, Operators
 
 if TYPE_CHECKING:
     from tamis.errors import ConditionError
@@ -36,6 +36,7 @@ def show(
         str | None,
         typer.Option("--events", metavar="FILE", help="With --engines: the events; the first 512 are matched."),
     ] = None,
+    dialect: Dialect = "sql",
     json: Json = False,
 ) -> None:
     """Show the meaning of a condition, or which engine suits subscriptions.
@@ -66,11 +67,11 @@ def show(
         type_ = load_event_type(event_type, subscriptions or "")
         if subscriptions is not None and events is not None:
             check_sources(subscriptions, events)
-            _show_engines(subscriptions, events, type_, json=json)
+            _show_engines(subscriptions, events, type_, dialect, json=json)
             return
         assert text is not None, "there is one without --engines"
         try:
-            condition = compile_condition(text, type_)
+            condition = compile_condition(text, type_, dialect=dialect)
         except ConditionError as error:
             _refuse(error, json=json)
         if json:
@@ -80,7 +81,7 @@ def show(
             _print(condition, tree=tree)
 
 
-def _show_engines(subscriptions: str, events: str, type_: EventType, *, json: bool) -> None:
+def _show_engines(subscriptions: str, events: str, type_: EventType, dialect: str, *, json: bool) -> None:
     from tamis.cli.inputs import open_events
     from tamis.cli.output import JsonLines, Screen, note
     from tamis.cli.subscriptions import read_subscriptions
@@ -89,8 +90,10 @@ def _show_engines(subscriptions: str, events: str, type_: EventType, *, json: bo
     from tamis.frames import BatchFrame
     from tamis.language.bulk import compile_many
 
-    texts = [entry.condition for entry in read_subscriptions(subscriptions) if not entry.problems]
-    formulas = [each for each in compile_many(texts, type_) if not isinstance(each, ConditionError)]
+    good = [entry for entry in read_subscriptions(subscriptions, dialect=dialect) if not entry.problems]
+    texts, dialects = [entry.condition for entry in good], [entry.dialect for entry in good]
+    compiled = compile_many(texts, type_, dialect=dialects)
+    formulas = [each for each in compiled if not isinstance(each, ConditionError)]
     if len(formulas) < len(texts):
         note(f"{len(texts) - len(formulas)} of {len(texts)} conditions are refused and left out")
     batch = next(iter(open_events(events, type_, None, batch_rows=_SAMPLE_EVENTS)))
@@ -125,6 +128,7 @@ def _meaning(condition: Condition) -> dict[str, Any]:
     predicates = condition.formula.predicates()
     return {
         "condition": condition.text,
+        **({} if condition.dialect == "sql" else {"dialect": condition.dialect}),
         "canonical": to_text(condition.tree),
         "formula": condition.formula.describe(),
         "predicates": [{"text": one.describe(), "cost": round(one.cost, 2)} for one in predicates],

@@ -3,7 +3,8 @@
 Most conditions differ in names and constants only. Kernels split the texts into atoms and read the constants of
 the common ones; names are resolved once each; what the kernels do not know goes, atom by atom and once for each
 distinct text, through the ordinary parser and analyser. The results are those of `compile_condition` for each
-text; a text with any problem is compiled by it, so that errors are the same, too.
+text; a text with any problem is compiled by it, so that errors are the same, too. So is a text of another dialect
+than SQL, once for each distinct text.
 
 The result stays in columns: a formula becomes an object when it is first read.
 """
@@ -12,19 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from itertools import repeat
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tamis.arrays import I64
-from tamis.errors import ConditionError, Problem
+from tamis.errors import ConditionError, DialectError, Problem
 from tamis.formulas.expression import Typed
 from tamis.formulas.formula import Formula, conjunction, disjunction
 from tamis.kernels import is_compiled
 from tamis.language import skeleton
 from tamis.language.analysis import Schema, Schemaless, analyse, resolve_name
 from tamis.language.condition import compile_condition
+from tamis.language.dialects import SQL, dialect_of
 from tamis.language.operands import AttributeOperand, ConditionAtoms, atoms_of, compilable_atoms
 from tamis.language.skeleton import NODE_FALSE, NODE_OR, NODE_TRUE, Skeletons, shapes, skeletons
 from tamis.language.truth import Truth
@@ -33,6 +37,8 @@ from tamis.syntax.parser import parse_leniently
 from tamis.syntax.token_column import TokenColumn, tokenise_column
 
 _CHUNK_BYTES = 1 << 23
+DialectNames: TypeAlias = str | Sequence[str | None]
+"""One dialect of many conditions, or that of each; None is SQL."""
 _LEAST_FOR_BULK = 100
 """Fewer conditions are compiled one by one: loading the kernels would take longer."""
 _LEAST_FOR_COMPILING = 10_000
@@ -43,24 +49,39 @@ def compile_conditions(
     texts: Sequence[str] | pa.Array | pa.ChunkedArray,
     event_type: Schema | None = None,
     limits: Limits = DEFAULT_LIMITS,
+    dialect: DialectNames = SQL,
 ) -> FormulaColumn:
     """Compile a column of conditions; what is refused comes back as its ConditionError.
 
     >>> [str(each) for each in compile_conditions(["a < 3", "a < 5 OR b = 'x'"])]
     ['Formula(a < 3)', "Formula(a < 5 OR b = 'x')"]
+
+    Args:
+        texts: The conditions.
+        event_type: Of all of them.
+        limits: What each may ask for.
+        dialect: Of all of them, or one for each; None is SQL. A condition whose dialect is unknown is refused.
+
+    Raises:
+        DialectError: There is no dialect of the name that was given for all.
     """
-    schema = event_type if event_type is not None else Schemaless()
-    return FormulaColumn([_chunk(part, originals, schema, limits) for part, originals in _parts(texts)])
+    compiler = _OneByOne(event_type if event_type is not None else Schemaless(), limits)
+    names = _dialects(dialect, len(texts))
+    return FormulaColumn([_chunk(part, given, own, compiler) for part, given, own in _parts(texts, names)])
 
 
 def compile_many(
-    texts: Sequence[str | None] | pa.Array, event_type: Schema | None = None, limits: Limits = DEFAULT_LIMITS
+    texts: Sequence[str | None] | pa.Array,
+    event_type: Schema | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    dialect: DialectNames = SQL,
 ) -> Sequence[Formula | ConditionError]:
     """Compile conditions the quicker way: in bulk if they are many, else one by one. The results are the same."""
     if len(texts) >= _LEAST_FOR_COMPILING or (len(texts) >= _LEAST_FOR_BULK and is_compiled(skeleton.__name__)):
-        return compile_conditions(texts, event_type, limits)
-    schema = event_type if event_type is not None else Schemaless()
-    return [_compile_alone(_plain(text), schema, limits) for text in texts]
+        return compile_conditions(texts, event_type, limits, dialect)
+    compiler = _OneByOne(event_type if event_type is not None else Schemaless(), limits)
+    names = _dialects(dialect, len(texts))
+    return [compiler.compile(_plain(text), name) for text, name in zip(texts, names or repeat(SQL), strict=False)]
 
 
 def refusals(compiled: Sequence[Formula | ConditionError]) -> dict[int, ConditionError]:
@@ -180,8 +201,14 @@ class BooleanAtom:
         return self.truth.formula(self.expression, "T" if holds else "F")
 
 
-def _chunk(texts: pa.LargeStringArray, originals: Sequence[Any], schema: Schema, limits: Limits) -> Chunk:
-    """Compile some texts; `originals` holds them as they were given, also those that have no UTF-8."""
+def _chunk(
+    texts: pa.LargeStringArray, originals: Sequence[Any], dialects: Sequence[str] | None, compiler: _OneByOne
+) -> Chunk:
+    """Compile some texts; `originals` holds them as they were given, also those that have no UTF-8.
+
+    Where `dialects` says another one than SQL, `texts` is null.
+    """
+    schema, limits = compiler.schema, compiler.limits
     offsets = np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
     data = texts.buffers()[2]
     text = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
@@ -201,7 +228,10 @@ def _chunk(texts: pa.LargeStringArray, originals: Sequence[Any], schema: Schema,
     apart = {int(found.atom_texts[atom]) for atom in unclear}
     apart.update(np.flatnonzero(found.firsts[1:] == found.firsts[:-1]).tolist())
     apart.update(np.flatnonzero(long | texts.is_null().to_numpy(zero_copy_only=False)).tolist())
-    alone = {row: _compile_alone(_plain(originals[row]), schema, limits) for row in sorted(apart)}
+    alone = {
+        row: compiler.compile(_plain(originals[row]), SQL if dialects is None else dialects[row])
+        for row in sorted(apart)
+    }
     return Chunk(found, atoms_of(atom_shapes, text, names), names, others, alone)
 
 
@@ -248,14 +278,44 @@ def _atom(source: str, schema: Schema, limits: Limits) -> BooleanAtom | None:
     return atom
 
 
-def _compile_alone(text: str | None, schema: Schema, limits: Limits) -> Formula | ConditionError:
-    """The formula of one condition, or why it is refused."""
-    if text is None:
-        return ConditionError("", [Problem("there is no condition", 0, 1)])
-    try:
-        return compile_condition(text, schema, limits).formula
-    except ConditionError as error:
-        return error
+class _OneByOne:
+    """Compiles conditions one by one; of another dialect than SQL, each distinct text once."""
+
+    def __init__(self, schema: Schema, limits: Limits) -> None:
+        self.schema = schema
+        self.limits = limits
+        self._known: dict[tuple[str, str], Formula | ConditionError] = {}
+
+    def compile(self, text: str | None, dialect: str) -> Formula | ConditionError:
+        """The formula of one condition, or why it is refused."""
+        if text is None:
+            return ConditionError("", [Problem("there is no condition", 0, 1)])
+        if dialect == SQL:
+            return self._compile(text, dialect)
+        key = dialect, text
+        if key not in self._known:
+            self._known[key] = self._compile(text, dialect)
+        return self._known[key]
+
+    def _compile(self, text: str, dialect: str) -> Formula | ConditionError:
+        try:
+            return compile_condition(text, self.schema, self.limits, dialect).formula
+        except ConditionError as error:
+            return error
+        except DialectError as error:
+            return ConditionError(text, [Problem(str(error), 0, len(text))])
+
+
+def _dialects(given: DialectNames, count: int) -> list[str] | None:
+    """The dialect of each of `count` texts; None if all are SQL."""
+    if isinstance(given, str):
+        dialect_of(given)
+        return None if given == SQL else [given] * count
+    names = [name or SQL for name in given]
+    if len(names) != count:
+        msg = f"expected a dialect for each of {count} conditions, found {len(names)}"
+        raise ValueError(msg)
+    return names if any(name != SQL for name in names) else None
 
 
 def _plain(text: Any) -> str | None:
@@ -263,17 +323,21 @@ def _plain(text: Any) -> str | None:
     return plain
 
 
-def _parts(texts: Any) -> Iterator[tuple[pa.LargeStringArray, Sequence[Any]]]:
-    """The texts in pieces of some megabytes, encoded and as they were given."""
+def _parts(
+    texts: Any, dialects: list[str] | None
+) -> Iterator[tuple[pa.LargeStringArray, Sequence[Any], list[str] | None]]:
+    """The texts in pieces of some megabytes: those of SQL encoded, all as they were given, and their dialects."""
     if isinstance(texts, pa.ChunkedArray):
         texts = texts.combine_chunks()
     whole = texts.cast(pa.large_string()) if isinstance(texts, pa.Array) else _encode(texts)
+    if dialects is not None:
+        whole = pc.if_else(pa.array([name == SQL for name in dialects], pa.bool_()), whole, None)
     offsets = np.frombuffer(whole.buffers()[1], np.int64)[whole.offset : whole.offset + len(whole) + 1]
     start = 0
     while start < len(whole):
         stop = int(np.searchsorted(offsets, offsets[start] + _CHUNK_BYTES, side="right")) - 1
         stop = min(max(stop, start + 1), len(whole))
-        yield whole.slice(start, stop - start), texts[start:stop]
+        yield whole.slice(start, stop - start), texts[start:stop], dialects and dialects[start:stop]
         start = stop
 
 

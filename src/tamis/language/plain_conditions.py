@@ -37,6 +37,18 @@ _CONSTANTS = re.compile(_CONSTANT, re.ASCII)
 _OPERATORS = {"==": "=", "!=": "<>"}
 _MOST_NAMES = 10_000
 """Attributes that are remembered: schemaless conditions may have any number."""
+_MOST_COMPILERS = 64
+
+
+def plain_formula(text: str, schema: Schema, limits: Limits) -> Formula | None:
+    """The formula of a condition on an event type; None if it is not plain, or may have a problem."""
+    key = id(schema), id(limits)
+    compiler = _compilers.get(key)
+    if compiler is None:
+        if len(_compilers) >= _MOST_COMPILERS:
+            _compilers.clear()
+        compiler = _compilers[key] = PlainCompiler(schema, limits)
+    return compiler.compile(text)
 
 
 class PlainCompiler:
@@ -44,6 +56,7 @@ class PlainCompiler:
 
     def __init__(self, schema: Schema, limits: Limits) -> None:
         self._schema = schema
+        self._limits = limits  # held, as the schema is, so that nothing else gets its identity
         # A text shorter than every limit cannot have too many characters, nodes or operands.
         self._most_characters = min(limits.text_characters, limits.nodes, limits.operands)
         self._attributes: dict[str, _Attribute | None] = {}
@@ -159,3 +172,7 @@ class _Attribute:
             if class_ == OperandClass.ANY:
                 return NUMBER, order_key(NUMBER)(mantissa / 10 ** len(fraction))
         return None
+
+
+_compilers: dict[tuple[int, int], PlainCompiler] = {}
+"""By the identity of event type and limits, since comparing event types takes longer than compiling."""

@@ -98,25 +98,33 @@ def parse(text: str, limits: Limits = DEFAULT_LIMITS) -> Expression:
 
 def parse_leniently(text: str, limits: Limits = DEFAULT_LIMITS) -> tuple[Expression, list[Problem]]:
     """The tree as far as it could be read, and the problems of its syntax."""
-    if not isinstance(text, str):
-        msg = f"a condition is text, not {type(text).__name__}"
-        raise TypeError(msg)
-    if len(text) > limits.text_characters:
-        message = f"a condition has {limits.text_characters} characters at most, this one has {len(text)}"
-        return Missing(), [Problem(message, limits.text_characters, limits.text_characters + 1)]
-    half = _HALF_PAIR.search(text)
-    if half is not None:
-        return Missing(), [Problem("half of a surrogate pair is not a character", half.start(), half.end())]
+    refused = text_problem(text, limits)
+    if refused is not None:
+        return Missing(), [refused]
     parser = ConditionParser(tokenise(text), limits)
     expression = parser.whole()
     query = _query_problem(text) if parser.problems else None
     if query is not None:
         return Missing(expression.span), [query]
-    too_large = _size_problems(expression, limits)
+    too_large = size_problems(expression, limits)
     if too_large:
         # Recursion over such a tree could exhaust the stack.
         return Missing(expression.span), [*parser.problems, *too_large]
     return expression, parser.problems
+
+
+def text_problem(text: str, limits: Limits) -> Problem | None:
+    """Why a text is not parsed, whatever its dialect; None if it is."""
+    if not isinstance(text, str):
+        msg = f"a condition is text, not {type(text).__name__}"
+        raise TypeError(msg)
+    if len(text) > limits.text_characters:
+        message = f"a condition has {limits.text_characters} characters at most, this one has {len(text)}"
+        return Problem(message, limits.text_characters, limits.text_characters + 1)
+    half = _HALF_PAIR.search(text)
+    if half is not None:
+        return Problem("half of a surrogate pair is not a character", half.start(), half.end())
+    return None
 
 
 def _query_problem(text: str) -> Problem | None:
@@ -134,7 +142,7 @@ def _query_problem(text: str) -> Problem | None:
     return Problem(message, begin.start(1), begin.end(1) if where is None else where.end(), hint)
 
 
-def _size_problems(expression: Expression, limits: Limits) -> list[Problem]:
+def size_problems(expression: Expression, limits: Limits) -> list[Problem]:
     """Problems of a tree that is too deep or too large. Chains such as a + b + c are deep without parentheses."""
     stack = [(expression, 1)]
     nodes = 0

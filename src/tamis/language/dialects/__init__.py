@@ -1,0 +1,66 @@
+"""The dialects by name, each imported when it is first asked for; a new one is a file and a line here.
+
+A dialect reads its own text into the syntax tree of the language, so nothing behind the parser knows dialects. The
+spans of the tree and of the problems point into the dialect's text. What no operator of SQL says, a dialect says
+with functions of `tamis.functions`.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Protocol, cast
+
+from tamis.errors import DialectError, Problem
+from tamis.limits import DEFAULT_LIMITS, Limits
+from tamis.syntax import tree as syntax
+from tamis.syntax.parser import size_problems, text_problem
+
+SQL = "sql"
+"""The dialect of a condition that names none."""
+
+DIALECTS: dict[str, str] = {
+    SQL: "tamis.syntax.parser",
+}
+"""The module of each dialect."""
+
+
+class Dialect(Protocol):
+    """What the module of a dialect has."""
+
+    def parse_leniently(
+        self, text: str, limits: Limits = DEFAULT_LIMITS
+    ) -> tuple[syntax.Expression, list[Problem]]:
+        """The tree as far as it could be read, and all problems of its syntax, with their places in the text."""
+
+
+def dialect_of(name: str) -> Dialect:
+    """The dialect of that name.
+
+    Raises:
+        DialectError: There is none.
+    """
+    home = DIALECTS.get(name)
+    if home is None:
+        close = get_close_matches(str(name).lower(), DIALECTS, 1)
+        raise DialectError(str(name), tuple(DIALECTS), close[0] if close else None)
+    return cast("Dialect", import_module(home))
+
+
+def parse_dialect(
+    text: str, dialect: str = SQL, limits: Limits = DEFAULT_LIMITS
+) -> tuple[syntax.Expression, list[Problem]]:
+    """As `parse_leniently` of the dialect, which is given no text and gives no tree beyond the limits.
+
+    Raises:
+        DialectError: There is no such dialect.
+    """
+    reader = dialect_of(dialect)
+    if dialect == SQL:
+        return reader.parse_leniently(text, limits)
+    refused = text_problem(text, limits)
+    if refused is not None:
+        return syntax.Missing(), [refused]
+    tree, problems = reader.parse_leniently(text, limits)
+    too_large = size_problems(tree, limits)
+    return (syntax.Missing(tree.span), [*problems, *too_large]) if too_large else (tree, problems)

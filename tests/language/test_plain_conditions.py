@@ -102,6 +102,7 @@ def test_plain_conditions_have_the_formulas_of_the_ordinary_way(text: str, event
         "i\u00a0= 3",
         "i = \uff13",
         "`i` = 3",
+        "s = '\ud800'",
     ],
 )
 def test_what_is_not_plain_goes_the_ordinary_way(text: str) -> None:

@@ -22,7 +22,7 @@ from tamis.values.ranges import Key, between_ranges, comparison_ranges, points_o
 from tamis.values.types import DOUBLE, NUMBER, STRING, Type
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*"
-_CONSTANT = r"-?[0-9]{1,18}(?:\.[0-9]{1,15})?(?![\w.])|'[^'\\]*'"
+_CONSTANT = r"-?[0-9]{1,18}(?:\.[0-9]{1,15})?(?![\w.])|'[^'\\\ud800-\udfff]*'"
 _SPACE = r"[ \t\r\n]"
 _ATOM = re.compile(
     rf"{_SPACE}*({_NAME}){_SPACE}*"

@@ -313,17 +313,18 @@ class Matcher:
         events: Events,
         *,
         event_id: str | None = None,
-        schedule: Schedule = "shortest-first",
+        schedule: Schedule | None = None,
         width: int | None = None,
     ) -> Iterator[PartialResult]:
-        """The answers to events as they are ready, each event in one of them, those of little work first.
+        """The answers to events as they are ready, each event in one of them.
 
         All are of the version of the subscriptions that was the newest when this was called.
 
         Args:
             events: As for `match_batch`.
             event_id: As for `match_batch`.
-            schedule: As for `match_batch`; with "arrival", too, events are matched in parts.
+            schedule: As for `match_batch`; with "arrival", too, events are matched in parts. By default
+                "shortest-first" where conditions call expensive operators: elsewhere it rarely pays.
             width: Events of a part; by default what has given the best mean response time.
         """
         batch = EventBatch.of(events, self.event_type, event_id=event_id)
@@ -337,7 +338,7 @@ class Matcher:
     def match_rows(
         self,
         batch: EventBatch,
-        schedule: Schedule = "arrival",
+        schedule: Schedule | None = "arrival",
         width: int | None = None,
         *,
         adapts: bool = False,
@@ -354,13 +355,20 @@ class Matcher:
                 it stays whole, but for what is shared among threads.
         """
         begun = perf_counter()
-        check_schedule(schedule, width)
         state, frame = self._begin(batch)
+        expensive = schedule != "arrival" and state.is_expensive(self._call_policy)
+        if schedule is None:
+            schedule = "shortest-first" if expensive else "arrival"
+        check_schedule(schedule, width)
         if width is None and schedule == "arrival" and not adapts:
             width = self._whole(frame.rows)
         self._scheduler.observe_updates(self._collection.updates)
         plan = self._scheduler.plan(
-            frame.rows, schedule=schedule, width=width, estimate=lambda: state.estimate(frame)
+            frame.rows,
+            schedule=schedule,
+            width=width,
+            estimate=lambda: state.estimate(frame, self._call_policy),
+            expensive=expensive,
         )
         return self._match_plan(plan, state, frame, begun)
 

@@ -176,7 +176,7 @@ def _match(matcher: Matcher) -> None:
     matcher.match(events[1])
     matcher.match_batch(events, event_id="id")
     matcher.match_batch(pa.Table.from_pylist(events), sort="subscription")
-    list(matcher.match_parts(events[:100]))
+    list(matcher.match_parts(events[:100], schedule="shortest-first"))
 
 
 # --- steps -----------------------------------------------------------------------------------------------------

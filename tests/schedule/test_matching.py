@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +17,10 @@ from tamis.engines import ENGINES
 from tamis.engines.base import Estimating
 from tamis.engines.work_estimate import WorkEstimator
 from tamis.formulas.predicates.base import Frame
+from tamis.operators import Operator, install, uninstall
+from tamis.operators.meters import reset_meters
 from tamis.schedule.scheduler import SCHEDULES, Schedule
+from tamis.values.types import INT
 from tests.engines.test_engines import marked
 from tests.matchers import segments_of
 from tests.worlds import WORLDS, world
@@ -78,7 +82,9 @@ def test_the_table_is_the_same(sort: Any, threads: int) -> None:
 
 
 def test_parts_come_in_the_order_of_the_work() -> None:
-    parts = list(matcher(engine="counting").match_parts(EVENTS, event_id="name", width=3))
+    parts = list(
+        matcher(engine="counting").match_parts(EVENTS, event_id="name", schedule="shortest-first", width=3)
+    )
     assert [part.event_ids.to_pylist() for part in parts] == [
         ["e0", "e3", "e4"],
         ["e9", "e17", "e22"],
@@ -177,8 +183,50 @@ def test_the_estimate_of_an_index_is_added_to_the_guess() -> None:
     (segment,) = segments_of(found)
     segment.index = _Backwards(segment.index, WorkEstimator(segment.forest))
     assert isinstance(segment.index, Estimating)
-    parts = list(found.match_parts(EVENTS, event_id="name", width=4))
+    parts = list(found.match_parts(EVENTS, event_id="name", schedule="shortest-first", width=4))
     assert parts[0].event_ids.to_pylist() == ["e30", "e28", "e22", "e17"]
     assert sorted(pair for part in parts for pair in pairs(part.pairs)) == pairs(
         matcher().match_batch(EVENTS, event_id="name")
     )
+
+
+@pytest.fixture
+def doubled() -> Iterator[list[int]]:
+    """An operator that says it takes ten milliseconds; gives the values that it was called with."""
+    called: list[int] = []
+
+    def double(value: int) -> int:
+        called.append(value)
+        return 2 * value
+
+    install(Operator("doubled_here", (INT,), INT, double, batch=False, cost=0.01))
+    yield called
+    uninstall("doubled_here")
+    reset_meters("doubled_here")
+
+
+def test_events_that_need_no_expensive_call_come_first(doubled: list[int]) -> None:
+    found = Matcher({"name": "e", "attributes": {"id": "int", "a": "int", "kind": "string"}})
+    found.add_many([(f"s{number}", f"a > {number}") for number in range(50)])
+    found.add_many(
+        [("calls", "kind = 'image' AND doubled_here(a) > 20"), ("never", "a < 0 AND doubled_here(a) > 1")]
+    )
+    found.merge()
+    events = [{"id": n, "a": 40 - n, "kind": "image" if n % 4 == 1 else "text"} for n in range(16)]
+    wanted = pairs(found.match_batch(events, event_id="id"))
+    doubled.clear()
+    answered: list[int] = []
+    got: list[tuple[Any, str]] = []
+    for part in found.match_parts(events, event_id="id"):
+        ids = part.event_ids.to_pylist()
+        answered += ids
+        got += pairs(part.pairs)
+        assert bool(doubled) == any(events[id]["kind"] == "image" for id in answered)
+    assert sorted(answered[12:]) == [1, 5, 9, 13]
+    assert sorted(got) == wanted
+    assert sorted(doubled) == [27, 31, 35, 39], "and no call is made twice"
+
+
+def test_without_expensive_calls_events_keep_their_order() -> None:
+    parts = list(matcher().match_parts(EVENTS, event_id="name", width=3))
+    assert [id for part in parts for id in part.event_ids.to_pylist()] == [each["name"] for each in EVENTS]

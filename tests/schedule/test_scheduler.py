@@ -9,7 +9,7 @@ import pytest
 
 from tamis.arrays import RowIndices
 from tamis.schedule import scheduler
-from tamis.schedule.scheduler import Schedule, Scheduler, check_schedule
+from tamis.schedule.scheduler import EXPENSIVE_WORK, MOST_WORK, Schedule, Scheduler, check_schedule
 
 WORK = np.array([5, 1, 4, 1, 9, 0, 2])
 
@@ -46,6 +46,18 @@ def test_the_work_is_estimated_only_where_the_order_depends_on_it(
 ) -> None:
     plan = Scheduler().plan(7, schedule=schedule, width=width, estimate=never)
     assert [rows.tolist() for rows in plan.parts] == expected
+
+
+def test_expensive_rows_are_in_parts_of_their_own() -> None:
+    long = 40 * EXPENSIVE_WORK
+    work = np.array([7, long, 3, long + 1, 5, MOST_WORK, long])
+    plan = Scheduler().plan(7, schedule="shortest-first", width=None, estimate=lambda: work, expensive=True)
+    assert [part.tolist() for part in plan.parts if len(part)] in (
+        [[2, 4, 0], [1], [6], [3], [5]],
+        [[2, 4], [0], [1], [6], [3], [5]],
+    )
+    narrow = Scheduler().plan(7, schedule="shortest-first", width=2, estimate=lambda: work, expensive=True)
+    assert [part.tolist() for part in narrow.parts] == [[2, 4], [0], [1], [6], [3], [5]]
 
 
 def test_no_rows_are_no_parts() -> None:

@@ -183,7 +183,7 @@ def _answer(
     if schedule == "arrival":
         return _write_pairs(out, matcher.match_batch(batch), batch, event_names, good)
     written = 0
-    for ready in matcher.match_parts(batch):
+    for ready in matcher.match_parts(batch, schedule="shortest-first"):
         written += _write_pairs(out, ready.pairs, batch, event_names, good)
         if out.closed:
             break

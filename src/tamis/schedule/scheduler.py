@@ -29,6 +29,12 @@ _THRESHOLD = 10_000
 """Updates after which another width may be better."""
 
 
+EXPENSIVE_WORK = 100_000
+"""The work of an event from which on it shares no part with cheaper ones: about a millisecond."""
+MOST_WORK = 5_000_000
+"""The work of a part of expensive events, unless it is one event: about fifty milliseconds."""
+
+
 class Plan(NamedTuple):
     """A batch cut into parts.
 
@@ -65,7 +71,13 @@ class Scheduler:
             self._updates = total
 
     def plan(
-        self, rows: int, *, schedule: Schedule, width: int | None, estimate: Callable[[], RowIndices]
+        self,
+        rows: int,
+        *,
+        schedule: Schedule,
+        width: int | None,
+        estimate: Callable[[], RowIndices],
+        expensive: bool = False,
     ) -> Plan:
         """Cut a batch into parts.
 
@@ -74,11 +86,20 @@ class Scheduler:
             schedule: In which order events are matched.
             width: Events of a part; None for the width with the best mean response time so far.
             estimate: Returns the expected work of each row; called only if the order depends on it.
+            expensive: May some events be far more work than others, so that even a single part is worth cutting?
         """
         widest = self.width(rows, schedule) if width is None else width
         is_cut = widest < rows
-        order = shortest_first(estimate()) if is_cut and schedule != "arrival" else np.arange(rows)
-        parts = tuple(order[first : first + widest] for first in range(0, rows, widest))
+        if schedule == "arrival" or not (is_cut or expensive):
+            parts = _cut(np.arange(rows), widest)
+        else:
+            work = estimate()
+            order = shortest_first(work)
+            # Who needs no expensive call does not wait for those who do, nor these for many of their kind.
+            cheap = int(np.searchsorted(work[order], EXPENSIVE_WORK))
+            ends = np.cumsum(work[order[cheap:]]) // MOST_WORK
+            groups = np.split(order[cheap:], np.flatnonzero(np.diff(ends)) + 1)
+            parts = tuple(part for some in (order[:cheap], *groups) for part in _cut(some, widest))
         return Plan(parts, schedule, widest, adapts=width is None)
 
     def record(self, plan: Plan, seconds: Sequence[float]) -> None:
@@ -114,6 +135,10 @@ class Scheduler:
                 for schedule, found in levels.items()
             },
         }
+
+
+def _cut(rows: RowIndices, width: int) -> tuple[RowIndices, ...]:
+    return tuple(rows[first : first + width] for first in range(0, len(rows), width))
 
 
 def check_schedule(schedule: str, width: int | None = None) -> None:

@@ -83,9 +83,13 @@ class SegmentState(NamedTuple):
         calling = sum(any(call in calls_of(leaf) for leaf in rest.predicates()) for rest in rests)
         return calling + sum(verifier.count_users(call) for verifier in verifiers)
 
-    def estimate(self, frame: Frame) -> I64:
+    def estimate(self, frame: Frame, policy: CallPolicy = DEFAULT_POLICY) -> I64:
         """The expected work of each row; the memtable takes the same for all."""
-        return sum((segment.estimate(frame) for segment in self.segments), np.zeros(frame.rows, np.int64))
+        return sum((each.estimate(frame, policy) for each in self.segments), np.zeros(frame.rows, np.int64))
+
+    def is_expensive(self, policy: CallPolicy) -> bool:
+        """Are there calls of operators that make some events far more work than others?"""
+        return any(each.verifier is not None and each.verifier.is_expensive(policy) for each in self.segments)
 
 
 class SegmentCollection:

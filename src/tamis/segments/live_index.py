@@ -56,9 +56,13 @@ class LiveState:
         """All pairs; operators are called by that policy."""
         return self._collection.match(frame, self.version, policy)
 
-    def estimate(self, frame: Frame) -> I64:
-        """The expected work of each row."""
+    def estimate(self, frame: Frame, policy: CallPolicy = DEFAULT_POLICY) -> I64:
+        """The expected work of each row, without that of calls."""
         return self._collection.estimate(frame)
+
+    def is_expensive(self, policy: CallPolicy) -> bool:
+        """As `SegmentState`; an index that changes in place knows nothing of calls."""
+        return False
 
     def subscriptions(self) -> Iterator[Subscription]:
         """All subscriptions, as they are now."""

@@ -20,6 +20,8 @@ from tamis.segments.records import Records
 from tamis.snapshot.segment import Segment
 from tamis.verification.verifier import DEFAULT_POLICY, CallPolicy, CallVerifier
 
+SECONDS_OF_WORK = 1e-8
+"""About how long a unit of estimated work takes: one predicate."""
 NEVER = (1 << 63) - 1
 """The tombstone of a slot that no version has deleted."""
 
@@ -93,12 +95,17 @@ class LiveSegment:
         slot = self.records.slot(id)
         return slot if slot < 0 or self._deleted is None or self._deleted[slot] > version else -1
 
-    def estimate(self, frame: Frame) -> I64:
-        """The expected work of each row: predicates that hold, and what the index expects to look at."""
+    def estimate(self, frame: Frame, policy: CallPolicy = DEFAULT_POLICY) -> I64:
+        """The expected work of each row: predicates that hold, what the index expects to look at, and calls."""
         if self._guess is None:
             self._guess = WorkEstimator(self.forest)
-        held = self._guess.estimate(frame)
-        return held + self.index.estimate(frame) if isinstance(self.index, Estimating) else held
+        work = self._guess.estimate(frame)
+        if isinstance(self.index, Estimating):
+            work = work + self.index.estimate(frame)
+        if self.verifier is not None and self.verifier.is_expensive(policy):
+            seconds = self.verifier.expected_seconds(frame.rows, self.index.match(frame), policy)
+            work = work + np.rint(seconds / SECONDS_OF_WORK).astype(np.int64)
+        return work
 
     def match(self, frame: Frame, version: int, policy: CallPolicy = DEFAULT_POLICY) -> Matches:
         """The pairs of a version; operators are called by that policy."""

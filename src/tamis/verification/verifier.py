@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.arrays import I32, I64, Bools, RowIndices
+from tamis.arrays import F64, I32, I64, Bools, RowIndices
 from tamis.engines.base import Matches
 from tamis.engines.forest import Forest, forest_of
 from tamis.engines.forest.axes import Axis
@@ -49,6 +49,8 @@ _SPARE = 2e-4
 """Seconds of perhaps needless calls that an event may make in a round, to save rounds."""
 _PATIENT_ROUNDS = 4
 """Rounds at the start in which no event makes a needless call."""
+_EXPENSIVE = 1e-4
+"""Seconds of a call that make an event expensive."""
 _LEARNED = 64
 """Results of a round that statistics learn from."""
 
@@ -105,16 +107,34 @@ class CallVerifier:
 
     def verify(self, frame: Frame, found: Matches, policy: CallPolicy) -> Matches:
         """The pairs of an engine without those whose residual formula does not hold."""
-        if not len(found.slots):
-            return found
-        places = np.searchsorted(self.slots, found.slots)
-        places[places == len(self.slots)] = 0
-        is_open = self.slots[places] == found.slots
+        places, is_open = self._formulas_of(found.slots)
         if not is_open.any():
             return found
         keep = ~is_open
         keep[is_open] = self.holds(frame, found.rows[is_open], places[is_open].astype(np.int32), policy)
         return found if keep.all() else Matches(found.rows[keep], found.slots[keep])
+
+    def expected_seconds(self, rows: int, found: Matches, policy: CallPolicy) -> F64:
+        """Of each row, about how long the calls take that its pairs may need; 0 if they need none."""
+        plan = self._call_plan(policy.statistics)
+        costs = plan.costs.copy()
+        costs[plan.cheap] = 0.0
+        totals = np.concatenate([np.zeros(1), np.cumsum(costs[plan.formulas.units])])
+        of_formula = np.diff(totals[plan.formulas.unit_firsts])
+        places, is_open = self._formulas_of(found.slots)
+        seconds = np.bincount(found.rows[is_open], of_formula[places[is_open]], minlength=rows)
+        return np.asarray(np.minimum(seconds, costs.sum()))  # pairs of an event share calls
+
+    def is_expensive(self, policy: CallPolicy) -> bool:
+        """Does a call take longer than finding out who needs it?"""
+        plan = self._call_plan(policy.statistics)
+        return bool(plan.costs.max(initial=0.0) > _EXPENSIVE)
+
+    def _formulas_of(self, slots: I32) -> tuple[I64, Bools]:
+        """The place of each slot among the formulas, and whether it is there."""
+        places = np.searchsorted(self.slots, slots)
+        places[places == len(self.slots)] = 0
+        return places, self.slots[places] == slots if len(self.slots) else np.zeros(len(slots), np.bool_)
 
     def holds(
         self,

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from benchmarks.operators_claims import bounds, orders, pairs
 from benchmarks.operators_counts import SCALES, Bench, Part, by_length, by_predicates, by_size, by_skew, over_all
-from benchmarks.operators_times import times
+from benchmarks.operators_times import response, times
 from benchmarks.report import Figures, Report, Size, print_bars
 
 PARTS: dict[str, Part] = {
@@ -24,6 +24,9 @@ PARTS: dict[str, Part] = {
     "pairs": Part(("L13", "L14"), "what the order of two chains gains", pairs),
     "orders": Part(("L15", "L16"), "what orders of chains cost, over the best", orders),
     "times": Part(("L17",), "time with operators of known cost, through a matcher", times),
+    "response": Part(
+        (), "mean response with a schedule, where a tenth of the events needs a slow operator", response
+    ),
 }
 
 

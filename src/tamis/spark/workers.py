@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -35,7 +36,16 @@ _MOST_STARTED = 4
 def map_in_workers(frame: DataFrame, task: Task, schema: Any) -> DataFrame:
     """What a task gives for the partitions of a DataFrame, lazily; its workers need not compile what we have."""
     archive = shipped_kernels(frame.sparkSession)
-    return frame.mapInArrow(task if archive is None else _TaskWithKernels(task, archive), schema)
+    columns = _columns_of(schema) if isinstance(schema, str) else schema
+    return frame.mapInArrow(task if archive is None else _TaskWithKernels(task, archive), columns)
+
+
+@cache
+def _columns_of(schema: str) -> Any:
+    """Columns that are written as text; Java reads them, which takes milliseconds of every small batch."""
+    from pyspark.sql.types import StructType
+
+    return StructType.fromDDL(schema)
 
 
 def shipped_kernels(spark: SparkSession) -> KernelArchive | None:

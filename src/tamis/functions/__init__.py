@@ -9,6 +9,8 @@ from tamis.functions import (  # noqa: F401  (importing registers)
     dates,
     like,
     logic,
+    nested_values,
+    network,
     numbers,
     schemaless,
     strings,

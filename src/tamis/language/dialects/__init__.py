@@ -21,6 +21,7 @@ SQL = "sql"
 
 DIALECTS: dict[str, str] = {
     SQL: "tamis.syntax.parser",
+    "eventbridge": "tamis.language.dialects.eventbridge",
 }
 """The module of each dialect."""
 

@@ -7,6 +7,7 @@ from tamis.functions import (  # noqa: F401  (importing registers)
     comparison,
     conditional,
     dates,
+    kinds,
     like,
     logic,
     nested_values,

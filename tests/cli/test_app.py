@@ -19,6 +19,7 @@ COMMANDS = (
     "match",
     "lint",
     "show",
+    "convert",
     "explain",
     "test",
     "operators",

@@ -74,8 +74,12 @@ Dialect: TypeAlias = Annotated[
     typer.Option(
         "--dialect",
         metavar="NAME",
-        help="The language of conditions that name none: sql, eventbridge or jms.",
+        help="The language of conditions that name none, such as eventbridge; by default sql.",
     ),
+]
+ConditionDialect: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--dialect", metavar="NAME", help="The language of the condition; by default sql."),
 ]
 Label: TypeAlias = Annotated[str | None, typer.Option("--label", metavar="TEXT", help="A readable name.")]
 Priority: TypeAlias = Annotated[

@@ -232,7 +232,8 @@ def _quick_checkpoints(spark: SparkSession, checkpoint: str | os.PathLike[str]) 
     notice two writers at once is no matter, because the checkpoint is locked.
     """
     conf, is_local = spark.conf, urlparse(absolute(checkpoint)).scheme in ("", "file")
-    is_known = spark._jvm.org.apache.spark.util.Utils.classIsLoadable(_QUICK_FILE_MANAGER)
+    jvm: Any = spark._jvm
+    is_known = jvm.org.apache.spark.util.Utils.classIsLoadable(_QUICK_FILE_MANAGER)
     if not is_local or not is_known or conf.get(_FILE_MANAGER, None) is not None:
         yield
         return

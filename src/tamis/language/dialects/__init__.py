@@ -21,6 +21,8 @@ SQL = "sql"
 
 DIALECTS: dict[str, str] = {
     SQL: "tamis.syntax.parser",
+    "jms": "tamis.language.dialects.jms",
+    "eventbridge": "tamis.language.dialects.eventbridge",
 }
 """The module of each dialect."""
 

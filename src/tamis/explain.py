@@ -32,10 +32,10 @@ from tamis.values.column import Value
 from tamis.values.types import BOOLEAN, STRING, Type
 
 _CONNECTIVES = (
-    *("and", "or", "not", "xor", "at_least", "coalesce", "case", "if"),
+    *("and", "or", "not", "xor", "at_least", "coalesce", "case", "if", "and_then", "or_else"),
     *TESTS,
 )
-_SHORT = ("and", "or", "not", "xor", "is_true", "is_not_true", "is_false", "is_not_false")
+_SHORT = ("and", "or", "not", "xor", "and_then", "or_else", "is_true", "is_not_true", "is_false", "is_not_false")
 _WORDS = {True: "true", False: "false", None: "unknown"}
 
 

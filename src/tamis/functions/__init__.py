@@ -4,6 +4,7 @@ from tamis.functions import (  # noqa: F401  (importing registers)
     arithmetic,
     arrays,
     casts,
+    cesql,
     comparison,
     conditional,
     dates,

@@ -21,6 +21,7 @@ SQL = "sql"
 
 DIALECTS: dict[str, str] = {
     SQL: "tamis.syntax.parser",
+    "cesql": "tamis.language.dialects.cesql",
 }
 """The module of each dialect."""
 

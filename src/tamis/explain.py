@@ -24,9 +24,10 @@ from tamis.formulas.expression import (
     walk,
 )
 from tamis.language.condition import Condition
+from tamis.language.dialects import SQL
 from tamis.reference import EventRow, evaluator
 from tamis.syntax.printing import to_text
-from tamis.syntax.tree import TESTS
+from tamis.syntax.tree import TESTS, Name
 from tamis.values.casts import to_text as value_text
 from tamis.values.column import Value
 from tamis.values.types import BOOLEAN, STRING, Type
@@ -44,7 +45,7 @@ class ExplainedPart:
     """One part of a condition.
 
     Attributes:
-        text: As a condition would write it.
+        text: As a condition would write it; of another dialect than SQL, as it was written.
         verdict: TRUE, FALSE or NULL (None) for this event.
         operator: What joins its parts (`and`, `or`, ...), or None for a predicate.
         values: The attributes that a predicate reads, and their values in the event.
@@ -168,6 +169,7 @@ def explain(
 
 class _Explainer:
     def __init__(self, condition: Condition, batch: EventBatch, row: int) -> None:
+        self.condition = condition
         self.sources = condition.sources
         self.zone = condition.schema.time_zone
         self.batch = batch
@@ -201,8 +203,14 @@ class _Explainer:
         )
 
     def text(self, expression: Typed) -> str:
-        """The text as it was written, where that is known."""
-        return to_text(self.sources.get(id(expression)) or to_syntax(expression))
+        """The text as it was written, where that is known; in another dialect than SQL, the text itself."""
+        source = self.sources.get(id(expression))
+        if source is None:
+            return to_text(to_syntax(expression))
+        start, end = source.span
+        if self.condition.dialect == SQL or isinstance(source, Name) or start >= end:
+            return to_text(source)
+        return " ".join(self.condition.text[start:end].split())
 
     def part(self, expression: Typed) -> ExplainedPart:
         verdict = self.value(expression)

@@ -31,6 +31,7 @@ from tamis.formulas.formula import Formula
 from tamis.frames import BatchFrame, select_rows
 from tamis.language.bulk import FormulaColumn, compile_many, refusals
 from tamis.language.condition import Condition, compile_condition
+from tamis.language.dialects import SQL, dialect_of
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.schedule.scheduler import Plan, Schedule, Scheduler, check_schedule
 from tamis.segments.collection import SegmentCollection, SegmentState
@@ -154,39 +155,60 @@ class Matcher:
 
     # --- subscriptions -----------------------------------------------------------------------------------
 
-    def add(self, id: str, condition: str | Condition, *, priority: int = 0, owner: str | None = None) -> None:
+    def add(
+        self,
+        id: str,
+        condition: str | Condition,
+        *,
+        priority: int = 0,
+        owner: str | None = None,
+        dialect: str = SQL,
+    ) -> None:
         """Register a condition, as text or compiled for the same event type, under a new id.
 
         Raises:
             ConditionError: The condition is refused; the error has all its problems.
+            DialectError: There is no such dialect.
             SubscriptionError: The id is taken, or no text.
         """
         _check_id(id)
-        compiled = self._compile(condition)
+        compiled = self._compile(condition, dialect)
         with self._collection.lock:
             if id in self:
                 raise _already_there(id)
-            self._collection.append(Subscription(id, compiled.text, priority, owner), compiled.formula)
+            subscription = Subscription(id, compiled.text, priority, owner, dialect=compiled.dialect)
+            self._collection.append(subscription, compiled.formula)
 
-    def add_many(self, subscriptions: Iterable[Any] | pa.Table) -> list[Refusal]:
+    def add_many(self, subscriptions: Iterable[Any] | pa.Table, *, dialect: str = SQL) -> list[Refusal]:
         """Register many; those that are refused come back with their reasons, the others are added.
 
         Args:
             subscriptions: Pairs (id, condition), mappings or `Subscription`s, or an Arrow table with columns
-                `id` and `condition` and, if there, `priority` and `owner`.
+                `id` and `condition` and, if there, `priority`, `owner` and `dialect`.
+            dialect: Of the conditions that name none.
+
+        Raises:
+            DialectError: There is no dialect of the name that was given for all.
         """
-        columns = columns_of(subscriptions)
-        return self._add(columns, compile_many(columns.given, self.event_type, self.limits))
+        dialect_of(dialect)
+        columns = columns_of(subscriptions, dialect)
+        return self._add(columns, compile_many(columns.given, self.event_type, self.limits, columns.dialect))
 
     def add_compiled(self, subscriptions: Iterable[Any] | pa.Table, formulas: FormulaColumn) -> list[Refusal]:
         """As `add_many`, with what `compile_conditions` gave for the same conditions and event type."""
         return self._add(columns_of(subscriptions), formulas)
 
     def replace(
-        self, id: str, condition: str | Condition, *, priority: int | None = None, owner: str | None = None
+        self,
+        id: str,
+        condition: str | Condition,
+        *,
+        priority: int | None = None,
+        owner: str | None = None,
+        dialect: str | None = None,
     ) -> None:
         """Give a subscription another condition, as its next revision; what is not given stays as it was."""
-        compiled = self._compile(condition)
+        compiled = self._compile(condition, self.subscription(id).dialect if dialect is None else dialect)
         with self._collection.lock:
             old = self.subscription(id)
             new = Subscription(
@@ -196,6 +218,7 @@ class Matcher:
                 old.owner if owner is None else owner,
                 old.revision + 1,
                 old.label,
+                compiled.dialect,
             )
             self._collection.replace(new, compiled.formula)
 
@@ -368,7 +391,8 @@ class Matcher:
         subscription = self.subscription(id)
         batch = event if isinstance(event, EventBatch) else EventBatch.of(event, self.event_type)
         sharing = self._collection.newest().users
-        return explain(self._compile(subscription.condition), batch, subscription_id=id, sharing=sharing)
+        condition = self._compile(subscription.condition, subscription.dialect)
+        return explain(condition, batch, subscription_id=id, sharing=sharing)
 
     def stats(self) -> dict[str, Any]:
         """What the matcher holds: the engine, and why if it was chosen, counts, and bytes by structure.
@@ -476,10 +500,10 @@ class Matcher:
 
     # --- inside ------------------------------------------------------------------------------------------
 
-    def _compile(self, condition: str | Condition) -> Condition:
+    def _compile(self, condition: str | Condition, dialect: str) -> Condition:
         if isinstance(condition, Condition):
             return condition
-        return compile_condition(condition, self.event_type, self.limits)
+        return compile_condition(condition, self.event_type, self.limits, dialect)
 
     def _new_collection(self) -> SegmentCollection | LiveCollection:
         if self._engine is not None and self._engine.dynamic:
@@ -497,7 +521,7 @@ class Matcher:
         return collection
 
     def _formula_of(self, subscription: Subscription) -> Formula:
-        return self._compile(subscription.condition).formula
+        return self._compile(subscription.condition, subscription.dialect).formula
 
     def _build(self, forest: Forest) -> Index:
         if self._engine is not None:

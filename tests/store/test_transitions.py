@@ -120,6 +120,7 @@ def test_an_import_keeps_errors_by_their_places() -> None:
 @pytest.mark.slow
 def test_bulk_and_single_compilation_refuse_the_same() -> None:
     conditions = [f"price < {number}" if number % 3 else "price <" for number in range(150)]
-    bulk = condition_errors(conditions, SALE, DEFAULT_LIMITS)
-    single = {n: condition_errors([text], SALE, DEFAULT_LIMITS) for n, text in enumerate(conditions)}
+    given = [SubscriptionFields("a", condition, "sale") for condition in conditions]
+    bulk = condition_errors(given, SALE, DEFAULT_LIMITS)
+    single = {n: condition_errors([each], SALE, DEFAULT_LIMITS) for n, each in enumerate(given)}
     assert {n: str(error) for n, error in bulk.items()} == {n: str(e[0]) for n, e in single.items() if e}

@@ -5,6 +5,7 @@ A file is either valid or refused with all of its problems, each with its line. 
 ```yaml
 event_type: camera.json        # a file relative to this one, or the event type itself; optional
 subscriptions: cameras.jsonl   # a file relative to this one, or a mapping of ids to conditions; optional
+dialect: sql                   # of the conditions that name none; optional
 cases:
   - name: a cheap Sony         # optional
     condition: bargain         # the id of a subscription, or else a condition
@@ -28,11 +29,12 @@ from typing import Any
 import yaml
 
 from tamis.cli.subscriptions import SubscriptionEntry, read_subscriptions
-from tamis.errors import TamisError
+from tamis.errors import DialectError, TamisError
 from tamis.events.conversion import plain
 from tamis.events.event_type import EventType
+from tamis.language.dialects import SQL, dialect_of
 
-_FILE_KEYS = ("event_type", "subscriptions", "cases")
+_FILE_KEYS = ("event_type", "subscriptions", "dialect", "cases")
 _CASE_KEYS = ("name", "condition", "event", "events", "expected")
 _Path = tuple[str | int, ...]
 
@@ -64,6 +66,7 @@ class CaseFile:
     event_type: EventType
     subscriptions: tuple[SubscriptionEntry, ...]
     cases: tuple[Case, ...]
+    dialect: str = SQL
 
 
 class CaseFileError(TamisError):
@@ -110,7 +113,10 @@ class _CaseFileReader:
         self.check_keys((), content, _FILE_KEYS)
         event_type = self.event_type(content.get("event_type"))
         declared = "event_type" in content
-        subscriptions = self.subscriptions(content.get("subscriptions"), event_type.name if declared else None)
+        dialect = self.dialect(content.get("dialect", SQL))
+        subscriptions = self.subscriptions(
+            content.get("subscriptions"), event_type.name if declared else None, dialect
+        )
         ids = {entry.id for entry in subscriptions}
         listed = content.get("cases")
         cases: list[Case] = []
@@ -120,7 +126,7 @@ class _CaseFileReader:
             cases = [self.case(case, ("cases", place), ids) for place, case in enumerate(listed)]
         if self.problems:
             raise CaseFileError(self.path, self.problems)
-        return CaseFile(self.path, event_type, tuple(subscriptions), tuple(cases))
+        return CaseFile(self.path, event_type, tuple(subscriptions), tuple(cases), dialect)
 
     def report(self, path: _Path, message: str) -> None:
         where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
@@ -169,25 +175,33 @@ class _CaseFileReader:
             self.report(("event_type",), str(error))
         return EventType()
 
-    def subscriptions(self, described: Any, type_name: str | None) -> list[SubscriptionEntry]:
+    def dialect(self, name: Any) -> str:
+        try:
+            dialect_of(name)
+        except DialectError as error:
+            self.report(("dialect",), str(error))
+            return SQL
+        return str(name)
+
+    def subscriptions(self, described: Any, type_name: str | None, dialect: str) -> list[SubscriptionEntry]:
         if isinstance(described, str):
             try:
-                return read_subscriptions(self.beside(described), event_type=type_name)
+                return read_subscriptions(self.beside(described), event_type=type_name, dialect=dialect)
             except (TamisError, OSError) as error:
                 self.report(("subscriptions",), str(error))
         elif isinstance(described, Mapping):
-            return list(self.inline_subscriptions(described))
+            return list(self.inline_subscriptions(described, dialect))
         elif described is not None:
             self.report(
                 ("subscriptions",), f"expected a file or a mapping of ids to conditions, found {described!r}"
             )
         return []
 
-    def inline_subscriptions(self, described: Mapping[Any, Any]) -> Iterator[SubscriptionEntry]:
+    def inline_subscriptions(self, described: Mapping[Any, Any], dialect: str) -> Iterator[SubscriptionEntry]:
         for id, condition in described.items():
             path = ("subscriptions", str(id))
             if isinstance(condition, str):
-                yield SubscriptionEntry(str(id), condition, self.path, self.line(path) or 1)
+                yield SubscriptionEntry(str(id), condition, self.path, self.line(path) or 1, dialect=dialect)
             else:
                 self.report(path, f"expected a condition, found {condition!r}")
 

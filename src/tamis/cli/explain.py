@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tamis.cli.options import EventId, EventsFile, EventsFormat, EventTypeFile, Json, Operators, SubscriptionsFile
+from tamis.cli.options import (
+    Dialect,
+    EventId,
+    EventsFile,
+    EventsFormat,
+    EventTypeFile,
+    Json,
+    Operators,
+    SubscriptionsFile,
+)
 
 if TYPE_CHECKING:
     from tamis.cli.inputs import EventNames
@@ -30,6 +39,7 @@ def explain(
     operators: Operators = None,
     event_id: EventId = None,
     format: EventsFormat = None,
+    dialect: Dialect = "sql",
     json: Json = False,
 ) -> None:
     """Explain why an event satisfies a subscription, or why not.
@@ -59,9 +69,12 @@ def explain(
         check_sources(subscriptions, events)
         type_ = load_event_type(event_type, subscriptions)
         name = None if event_type is None and not is_store(subscriptions) else type_.name
-        entry = _entry(read_subscriptions(subscriptions, event_type=name), id, source_name(subscriptions))
+        entries = read_subscriptions(subscriptions, event_type=name, dialect=dialect)
+        entry = _entry(entries, id, source_name(subscriptions))
         try:
-            condition = None if entry.problems else compile_condition(entry.condition, type_)
+            condition = None
+            if not entry.problems:
+                condition = compile_condition(entry.condition, type_, dialect=entry.dialect)
         except ConditionError as error:
             note(refusal_text(entry, error))
             raise typer.Exit(1) from error

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tamis.cli.options import EventTypeFile, Json, Operators, Quiet
+from tamis.cli.options import Dialect, EventTypeFile, Json, Operators, Quiet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +35,7 @@ def lint(
         ),
     ] = None,
     operators: Operators = None,
+    dialect: Dialect = "sql",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -63,7 +64,7 @@ def lint(
         check_sources(*files, *([] if events is None else [events]))
         type_ = load_event_type(event_type)
         name = None if event_type is None else type_.name
-        entries = [entry for file in files for entry in read_subscriptions(file, event_type=name)]
+        entries = [entry for file in files for entry in read_subscriptions(file, event_type=name, dialect=dialect)]
         screen = Screen()
         lines = JsonLines() if json else None
         totals = {"error": 0, "warning": 0}
@@ -105,9 +106,11 @@ def _findings(
     keys: dict[str, SubscriptionEntry] = {}
     for entry in entries:
         keys[_key(entry, keys)] = entry
-    given = [(key, entry.condition) for key, entry in keys.items() if _has_condition(entry)]
+    stated = {key: entry for key, entry in keys.items() if _has_condition(entry)}
+    given = [(key, entry.condition) for key, entry in stated.items()]
+    dialects = [entry.dialect for entry in stated.values()]
     by_key: dict[str | None, list[Finding]] = {}
-    for finding in lint_many(given, event_type, seen=seen):
+    for finding in lint_many(given, event_type, seen=seen, dialect=dialects):
         by_key.setdefault(finding.subscription_id, []).append(finding)
     for key, entry in keys.items():
         place = {"file": entry.file, "line": entry.line, "subscription_id": entry.id or None}

@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tamis.cli.options import EventId, EventsFile, EventsFormat, EventTypeFile, Operators, Quiet, SubscriptionsFile
+from tamis.cli.options import (
+    Dialect,
+    EventId,
+    EventsFile,
+    EventsFormat,
+    EventTypeFile,
+    Operators,
+    Quiet,
+    SubscriptionsFile,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -76,6 +85,7 @@ def match(
             "reported and not matched; refuse, an error.",
         ),
     ] = "null",
+    dialect: Dialect = "sql",
     json: Annotated[
         bool, typer.Option("--json", help="Write the reports on standard error as JSON, too.")
     ] = False,
@@ -88,6 +98,7 @@ def match(
     \b
     Examples:
       tamis match --subscriptions cameras.jsonl --events events.jsonl --event-type camera.json
+      tamis match --subscriptions rules.txt --dialect eventbridge --events events.jsonl
       tail -f log.jsonl | tamis match --subscriptions alerts.txt --events - --batch-rows 1
       tamis match --subscriptions s.parquet --events e.parquet --event-id order -o pairs.jsonl
 
@@ -115,7 +126,8 @@ def match(
         reading = open_events(events, type_, format, batch_rows=batch_rows)
         report = _MatchReport(JsonLines(sys.stderr.buffer) if json else None, source_name(events))
         named = event_type is not None or is_store(subscriptions)
-        entries = read_subscriptions(subscriptions, event_type=type_.name if named else None)
+        name = type_.name if named else None
+        entries = read_subscriptions(subscriptions, event_type=name, dialect=dialect)
         report.refusals(_register(matcher, entries), len(entries))
         names = EventNames.of(event_id, type_)
         with (
@@ -147,7 +159,10 @@ def _register(
     from tamis.segments.records import Subscription
 
     good = {entry.id: entry for entry in entries if not entry.problems}
-    given = (Subscription(each.id, each.condition, each.priority, each.owner) for each in good.values())
+    given = (
+        Subscription(each.id, each.condition, each.priority, each.owner, dialect=each.dialect)
+        for each in good.values()
+    )
     errors = {refusal.id: refusal.error for refusal in matcher.add_many(given)}
     for entry in entries:
         if entry.problems:

@@ -69,6 +69,14 @@ Operators: TypeAlias = Annotated[
 Condition: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONDITION", help="The condition that events must satisfy.")
 ]
+Dialect: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--dialect",
+        metavar="NAME",
+        help="The language of conditions that name none: sql, eventbridge or jms.",
+    ),
+]
 Label: TypeAlias = Annotated[str | None, typer.Option("--label", metavar="TEXT", help="A readable name.")]
 Priority: TypeAlias = Annotated[
     int | None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tamis.cli.options import EventTypeFile, Json, Operators
+from tamis.cli.options import Dialect, EventTypeFile, Json, Operators
 
 if TYPE_CHECKING:
     from tamis.errors import ConditionError
@@ -30,6 +30,7 @@ def show(
             "--subscriptions", metavar="FILE", help="With --engines: the subscriptions, a file or a store."
         ),
     ] = None,
+    dialect: Dialect = "sql",
     json: Json = False,
 ) -> None:
     """Show the meaning of a condition, or which engine suits subscriptions.
@@ -58,11 +59,11 @@ def show(
             fail("expected a condition, or --engines with --subscriptions FILE")
         type_ = load_event_type(event_type)
         if engines:
-            _show_engines(text, subscriptions, type_, json=json)
+            _show_engines(text, subscriptions, type_, dialect, json=json)
             return
         assert text is not None, "there is one without --subscriptions"
         try:
-            condition = compile_condition(text, type_)
+            condition = compile_condition(text, type_, dialect=dialect)
         except ConditionError as error:
             _refuse(error, json=json)
         if json:
@@ -72,17 +73,21 @@ def show(
             _print(condition, tree=tree)
 
 
-def _show_engines(text: str | None, subscriptions: str | None, type_: EventType, *, json: bool) -> None:
+def _show_engines(
+    text: str | None, subscriptions: str | None, type_: EventType, dialect: str, *, json: bool
+) -> None:
     from tamis.cli.output import JsonLines, Screen, note
     from tamis.cli.subscriptions import read_subscriptions
     from tamis.engines.engine_choice import BATCH_EVENTS, choose
     from tamis.errors import ConditionError
     from tamis.language.bulk import compile_many
 
-    texts = [text]
+    texts, dialects = [text], [dialect]
     if subscriptions is not None:
-        texts = [entry.condition for entry in read_subscriptions(subscriptions) if not entry.problems]
-    compiled = [each for each in compile_many(texts, type_) if not isinstance(each, ConditionError)]
+        good = [entry for entry in read_subscriptions(subscriptions, dialect=dialect) if not entry.problems]
+        texts, dialects = [entry.condition for entry in good], [entry.dialect for entry in good]
+    formulas = compile_many(texts, type_, dialect=dialects)
+    compiled = [each for each in formulas if not isinstance(each, ConditionError)]
     if len(compiled) < len(texts):
         note(f"{len(texts) - len(compiled)} of {len(texts)} conditions are refused and left out")
     one, batch = choose(compiled, events=1), choose(compiled)
@@ -117,6 +122,7 @@ def _meaning(condition: Condition) -> dict[str, Any]:
     predicates = condition.formula.predicates()
     return {
         "condition": condition.text,
+        **({} if condition.dialect == "sql" else {"dialect": condition.dialect}),
         "canonical": to_text(condition.tree),
         "formula": condition.formula.describe(),
         "predicates": [{"text": one.describe(), "cost": round(one.cost, 2)} for one in predicates],

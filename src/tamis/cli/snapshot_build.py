@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from tamis.cli.options import EventTypeFile, Json, Quiet
+from tamis.cli.options import Dialect, EventTypeFile, Json, Quiet
 
 if TYPE_CHECKING:
     from tamis.cli.subscriptions import SubscriptionEntry
@@ -49,6 +49,7 @@ def build(
         ),
     ],
     event_type: EventTypeFile = None,
+    dialect: Dialect = "sql",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -76,9 +77,8 @@ def build(
         given = None if event_type is None else load_event_type(event_type)
         matcher, newest = _open_newest(url, snapshots, given)
         step("reading")
-        entries = _read_entries(
-            subscriptions, None if matcher.event_type.is_schemaless else matcher.event_type.name
-        )
+        name = None if matcher.event_type.is_schemaless else matcher.event_type.name
+        entries = _read_entries(subscriptions, name, dialect)
         changes = _change(matcher, entries, step)
         _report(changes, as_json=json)
         version = newest
@@ -113,14 +113,14 @@ def _open_newest(url: str, snapshots: Snapshots, given: EventType | None) -> tup
     return matcher, newest
 
 
-def _read_entries(sources: list[str], event_type: str | None) -> list[SubscriptionEntry]:
+def _read_entries(sources: list[str], event_type: str | None, dialect: str) -> list[SubscriptionEntry]:
     """The entries of all files; an id that an earlier file has is reported as a problem."""
     from tamis.cli.subscriptions import read_subscriptions
 
     entries: list[SubscriptionEntry] = []
     places: dict[str, str] = {}
     for source in sources:
-        for entry in read_subscriptions(source, event_type=event_type):
+        for entry in read_subscriptions(source, event_type=event_type, dialect=dialect):
             if not entry.problems and entry.id in places:
                 problem = f"there is already a subscription {entry.id!r}, at {places[entry.id]}"
                 entries.append(replace(entry, problems=(problem,)))
@@ -143,12 +143,17 @@ def _change(matcher: Matcher, entries: list[SubscriptionEntry], step: Callable[[
     gone = [id for id in held if id not in wanted]
     matcher.remove_many(gone)
     changes.removed = len(gone)
-    new = [Subscription(each.id, each.condition, each.priority, each.owner) for each in good.values()]
+    new = [
+        Subscription(each.id, each.condition, each.priority, each.owner, dialect=each.dialect)
+        for each in good.values()
+    ]
     for each in [each for each in new if each.id in held]:
         before = held[each.id]
-        if (each.condition, each.priority, each.owner) != (before.condition, before.priority, before.owner):
+        if each != replace(before, revision=each.revision, label=each.label):
             try:
-                matcher.replace(each.id, each.condition, priority=each.priority, owner=each.owner)
+                matcher.replace(
+                    each.id, each.condition, priority=each.priority, owner=each.owner, dialect=each.dialect
+                )
                 changes.replaced += 1
             except TamisError as error:
                 errors[each.id] = error

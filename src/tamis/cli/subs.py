@@ -60,6 +60,10 @@ def add(
         str | None, typer.Option("--valid-from", metavar="TIME", help="When it becomes valid; by default at once.")
     ] = None,
     expires: Expires = None,
+    dialect: Annotated[
+        str | None,
+        typer.Option("--dialect", metavar="NAME", help="The language of the condition; by default sql."),
+    ] = None,
     replace: Annotated[
         bool,
         typer.Option("--replace", help="If the id exists, change its condition and the other given fields."),
@@ -76,6 +80,7 @@ def add(
     Examples:
       tamis subs add cheap "price < 300" --owner ines
       tamis subs add cheap "price < 200" --replace --expires 30d
+      tamis subs add stopped '{"detail": {"state": ["stopped"]}}' --dialect eventbridge
 
     Exit code 1 if the condition is refused or the id is taken, 2 if the store cannot be written.
     """
@@ -83,7 +88,7 @@ def add(
     from tamis.cli.problems import condition_problems
     from tamis.errors import ConditionError, SubscriptionError
 
-    options = {"event_type": type, "owner": owner, "label": label, "priority": priority}
+    options = {"event_type": type, "owner": owner, "label": label, "priority": priority, "dialect": dialect}
     times = {"valid_from": _time(valid_from, "--valid-from"), "expires": _time(expires, "--expires")}
     given: dict[str, Any] = {name: value for name, value in (options | times).items() if value is not None}
     with open_store(store) as opened_store:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from tamis.cli.options import Json, Quiet
+from tamis.cli.options import Dialect, Json, Quiet
 from tamis.cli.subs_store import StoreUrl, given_record, open_store
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def import_(
         str | None,
         typer.Option("--types", metavar="FILE", help="Declare the event types of this file first, one per line."),
     ] = None,
+    dialect: Dialect = "sql",
     store: StoreUrl = "tamis.db",
     json: Json = False,
     quiet: Quiet = False,
@@ -55,6 +56,7 @@ def import_(
       tamis subs import cameras.jsonl
       tamis subs export --store old.db | tamis subs import - --store postgresql://host/db
       tamis subs import all.jsonl --types types.jsonl --store restored.db
+      tamis subs import rules.jsonl --dialect eventbridge
 
     Exit code 0 if all subscriptions are valid, 1 if some were refused, 2 if nothing could be read or written.
     """
@@ -64,7 +66,7 @@ def import_(
     with reported_errors(), steps(shown=not quiet and not json) as step:
         check_sources(*files)
         step("reading")
-        entries, records = _read_entries(files, type)
+        entries, records = _read_entries(files, type, dialect)
         declared = _read_types(types)
         with open_store(store) as opened_store:
             for event_type in declared:
@@ -129,7 +131,7 @@ def export(
 
 
 def _read_entries(
-    files: list[str], event_type: str | None
+    files: list[str], event_type: str | None, dialect: str
 ) -> tuple[list[SubscriptionEntry], dict[int, dict[str, Any]]]:
     """The entries of all files, and the records of those without problems by index."""
     from tamis.cli.subscriptions import read_subscriptions
@@ -138,7 +140,7 @@ def _read_entries(
     records: dict[int, dict[str, Any]] = {}
     places: dict[str, str] = {}
     for source in files:
-        for each in read_subscriptions(source):
+        for each in read_subscriptions(source, dialect=dialect):
             entry = each
             if not entry.problems and entry.id in places:
                 problem = f"there is already a subscription {entry.id!r}, at {places[entry.id]}"
@@ -148,6 +150,7 @@ def _read_entries(
                 records[len(entries)] = {
                     "id": entry.id,
                     "condition": entry.condition,
+                    "dialect": entry.dialect,
                     "event_type": entry.event_type or event_type,
                     "owner": entry.owner,
                     "priority": entry.priority,

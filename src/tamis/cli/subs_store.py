@@ -53,6 +53,7 @@ def given_record(stored: StoredSubscription) -> dict[str, Any]:
     return {
         "id": stored.id,
         "condition": stored.condition,
+        **({} if stored.dialect == "sql" else {"dialect": stored.dialect}),
         "event_type": stored.event_type,
         "owner": stored.owner,
         "label": stored.label,

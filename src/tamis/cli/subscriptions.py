@@ -21,10 +21,11 @@ from tamis.cli.output import note
 from tamis.errors import SubscriptionError
 from tamis.events.conversion import clean
 from tamis.events.schemas import suggestion
+from tamis.language.dialects import SQL, dialect_of
 from tamis.urls import is_store
 
 _STORED = ("label", "valid_from", "expires", "state")
-_KEYS = ("id", "condition", "event_type", "priority", "owner", *_STORED)
+_KEYS = ("id", "condition", "event_type", "priority", "owner", *_STORED, "dialect")
 _OLD_TYPE = "type"
 """What `event_type` was called."""
 _JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
@@ -48,6 +49,7 @@ class SubscriptionEntry:
         stored: The fields that only a store keeps, as far as the record has them.
         is_old: Does the record name the event type as `type`?
         problems: The problems of the record, apart from its condition.
+        dialect: Of the condition.
     """
 
     id: str
@@ -61,6 +63,7 @@ class SubscriptionEntry:
     stored: Mapping[str, Any] = field(default_factory=dict)
     is_old: bool = False
     problems: tuple[str, ...] = ()
+    dialect: str = SQL
 
     @property
     def place(self) -> str:
@@ -68,28 +71,33 @@ class SubscriptionEntry:
         return f"{self.file}:{self.line}"
 
 
-def read_subscriptions(source: str, *, event_type: str | None = None) -> list[SubscriptionEntry]:
+def read_subscriptions(
+    source: str, *, event_type: str | None = None, dialect: str = SQL
+) -> list[SubscriptionEntry]:
     """The subscriptions of a file, by its suffix, of standard input, or of a store.
 
     Args:
         source: A path, the URL of a store, or `-` for standard input: JSON lines, conditions, or both.
         event_type: Name of the event type; subscriptions to another one get a problem, in a store they are
             left out.
+        dialect: Of the conditions of a file that name none.
 
     Raises:
         SubscriptionError: The file does not have the format of its suffix.
+        DialectError: There is no such dialect.
     """
+    dialect_of(dialect)
     suffix = "" if source == STDIN else Path(source).suffix.lower()
     try:
         found: Iterable[SubscriptionEntry]
         if is_store(source):
             found = _read_store(source, event_type)
         elif suffix == ".parquet":
-            found = _parquet(source)
+            found = _parquet(source, dialect)
         elif suffix == ".csv":
-            found = _csv(source, _text(source))
+            found = _csv(source, _text(source), dialect)
         else:
-            found = _lines(source, json_only=suffix in _JSON_SUFFIXES)
+            found = _lines(source, json_only=suffix in _JSON_SUFFIXES, dialect=dialect)
         entries = list(_check_together(found, event_type))
     except (csv.Error, UnicodeDecodeError) as error:
         msg = f"{source_name(source)}: {error}"
@@ -105,8 +113,9 @@ def _read_store(source: str, event_type: str | None) -> Iterator[SubscriptionEnt
 
     with Store.open(source, create=False) as store:
         for number, each in enumerate(store.list(event_type=event_type), 1):
+            named = each.event_type, each.priority, each.owner
             yield SubscriptionEntry(
-                each.id, each.condition, store.url, number, False, each.event_type, each.priority, each.owner
+                each.id, each.condition, store.url, number, False, *named, dialect=each.dialect
             )
 
 
@@ -132,7 +141,7 @@ def _text(source: str) -> str:
     return _bytes(source).decode("utf-8-sig")
 
 
-def _lines(source: str, *, json_only: bool) -> Iterator[SubscriptionEntry]:
+def _lines(source: str, *, json_only: bool, dialect: str) -> Iterator[SubscriptionEntry]:
     file = source_name(source)
     for number, line in enumerate(_bytes(source).removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         try:
@@ -144,13 +153,24 @@ def _lines(source: str, *, json_only: bool) -> Iterator[SubscriptionEntry]:
         start = text.lstrip()
         if not start:
             continue
-        if json_only or start.startswith("{"):  # no condition starts with a brace
-            yield _json(text, file, number)
+        if json_only or (start.startswith("{") and _is_record(text, dialect)):
+            yield _json(text, file, number, dialect)
         elif not start.startswith(_COMMENTS):
-            yield SubscriptionEntry(str(number), text, file, number, whole_line=True)
+            yield SubscriptionEntry(str(number), text, file, number, whole_line=True, dialect=dialect)
 
 
-def _json(text: str, file: str, line: int) -> SubscriptionEntry:
+def _is_record(text: str, dialect: str) -> bool:
+    """Is a line with a brace a record? No condition in SQL starts so; elsewhere it is one if it has a plain id."""
+    if dialect == SQL:
+        return True
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return False  # the dialect says what is wrong, and where
+    return isinstance(found, dict) and isinstance(found.get("id"), str | int)
+
+
+def _json(text: str, file: str, line: int, dialect: str) -> SubscriptionEntry:
     try:
         record = json.loads(text)
     except json.JSONDecodeError as error:
@@ -159,10 +179,12 @@ def _json(text: str, file: str, line: int) -> SubscriptionEntry:
         return SubscriptionEntry("", "", file, line, problems=(f"not JSON: {error}",))
     if not isinstance(record, dict):
         return SubscriptionEntry("", "", file, line, problems=("expected a JSON object with id and condition",))
-    return _entry(record, file, line)
+    if isinstance(record.get("condition"), dict) and record.get("dialect", dialect) != SQL:
+        record["condition"] = json.dumps(record["condition"], ensure_ascii=False)  # a pattern, not its text
+    return _entry(record, file, line, dialect)
 
 
-def _csv(source: str, text: str) -> Iterator[SubscriptionEntry]:
+def _csv(source: str, text: str, dialect: str) -> Iterator[SubscriptionEntry]:
     file = source_name(source)
     rows = csv.reader(io.StringIO(text, newline=""))
     header = [name.strip() for name in next(rows, [])]
@@ -174,7 +196,7 @@ def _csv(source: str, text: str) -> Iterator[SubscriptionEntry]:
             priority = record.get("priority")
             if priority is not None and _INTEGER.fullmatch(priority):
                 record["priority"] = int(priority)
-            entry = _entry(record, file, first)
+            entry = _entry(record, file, first, dialect)
             if len(row) > len(header):
                 problem = f"expected {len(header)} cells, found {len(row)}; is a comma not quoted?"
                 entry = replace(entry, problems=(*entry.problems, problem))
@@ -182,7 +204,7 @@ def _csv(source: str, text: str) -> Iterator[SubscriptionEntry]:
         first = rows.line_num + 1
 
 
-def _parquet(source: str) -> Iterator[SubscriptionEntry]:
+def _parquet(source: str, dialect: str) -> Iterator[SubscriptionEntry]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -194,7 +216,7 @@ def _parquet(source: str) -> Iterator[SubscriptionEntry]:
         msg = f"{source}: {error}"
         raise SubscriptionError(msg) from error
     for row, record in enumerate(table.to_pylist(), 1):
-        yield _entry(record, source, row)
+        yield _entry(record, source, row, dialect)
 
 
 def _check_columns(names: list[str], file: str) -> None:
@@ -209,7 +231,7 @@ def _check_columns(names: list[str], file: str) -> None:
         raise SubscriptionError(msg)
 
 
-def _entry(record: Mapping[str, Any], file: str, line: int) -> SubscriptionEntry:
+def _entry(record: Mapping[str, Any], file: str, line: int, dialect: str) -> SubscriptionEntry:
     """The entry of a record, with all of its problems."""
     problems = _unknown_keys(record, "key")
     is_old = _OLD_TYPE in record
@@ -233,7 +255,7 @@ def _entry(record: Mapping[str, Any], file: str, line: int) -> SubscriptionEntry
         problems.append(_expected_text("priority", "an integer", record))
         priority = 0
     texts = {}
-    for key in ("event_type", "owner"):
+    for key in ("event_type", "owner", "dialect"):
         texts[key] = record.get(key)
         if texts[key] is not None and not isinstance(texts[key], str):
             problems.append(_expected_text(key, "a text", record))
@@ -249,6 +271,7 @@ def _entry(record: Mapping[str, Any], file: str, line: int) -> SubscriptionEntry
         stored={key: record[key] for key in _STORED if key in record},
         is_old=is_old,
         problems=tuple(problems),
+        dialect=texts["dialect"] or dialect,
     )
 
 

@@ -38,6 +38,7 @@ def test(
     A file of cases:
       event_type: camera.json       # a file relative to this one, or inline; optional
       subscriptions: cameras.jsonl  # a file relative to this one, or a mapping of ids to conditions
+      dialect: sql                  # of the conditions that name none; optional
       cases:
         - name: a cheap Sony
           condition: bargain        # the id of a subscription, or else a condition
@@ -108,7 +109,7 @@ class _CaseRun:
         self.file = file
         self.entries = {entry.id: entry for entry in file.subscriptions if not entry.problems}
         self.matcher = Matcher(file.event_type)
-        given = (Subscription(entry.id, entry.condition) for entry in self.entries.values())
+        given = (Subscription(entry.id, entry.condition, dialect=entry.dialect) for entry in self.entries.values())
         self.errors = {refusal.id: refusal.error for refusal in self.matcher.add_many(given)}
 
     def refusals(self) -> Iterator[str]:
@@ -143,8 +144,9 @@ class _CaseRun:
         assert case.condition is not None
         entry = self.entries.get(case.condition)
         text = case.condition if entry is None else entry.condition
+        dialect = self.file.dialect if entry is None else entry.dialect
         try:
-            condition = compile_condition(text, self.file.event_type)
+            condition = compile_condition(text, self.file.event_type, dialect=dialect)
         except ConditionError as error:
             return _CaseResult(False, problem=f"the condition is refused:\n{error}")
         batch = EventBatch.of(event, self.file.event_type)

@@ -9,20 +9,22 @@ given: an attribute that none of them has is probably misspelt.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
 
-from tamis.errors import ConditionError, Problem
+from tamis.errors import ConditionError, DialectError, Problem
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import Attribute, EventType
 from tamis.formulas.expression import Path, Typed
 from tamis.formulas.formula import FALSE, TRUE, Formula, at_least, conjunction, disjunction, leaf
 from tamis.formulas.predicates.within import Within
 from tamis.language.condition import Condition, compile_condition
+from tamis.language.dialects import SQL
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.syntax.tree import Expression, FunctionCall, Lambda, Name, walk
 from tamis.values.order import order_key
@@ -36,7 +38,7 @@ class Finding:
 
     Attributes:
         severity: "error" or "warning".
-        code: A word to search for: syntax, never-true, always-true, repeated, equal, unseen.
+        code: A word to search for: syntax, dialect, never-true, always-true, repeated, equal, unseen.
         message: One sentence.
         line: Counted from 1.
         column: Counted from 1.
@@ -99,14 +101,19 @@ def _add_names(path: str, value: Any, names: set[str], depth: int = 0) -> None:
 
 
 def lint(
-    text: str, event_type: Any = None, *, limits: Limits = DEFAULT_LIMITS, seen: SeenAttributes | None = None
+    text: str,
+    event_type: Any = None,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    seen: SeenAttributes | None = None,
+    dialect: str = SQL,
 ) -> list[Finding]:
     """The errors and warnings of a condition.
 
     >>> [finding.code for finding in lint("a < 3 and a > 5")]
     ['never-true']
     """
-    return lint_many([(None, text)], event_type, limits=limits, seen=seen)
+    return lint_many([(None, text)], event_type, limits=limits, seen=seen, dialect=[dialect])
 
 
 def lint_many(
@@ -115,6 +122,7 @@ def lint_many(
     *,
     limits: Limits = DEFAULT_LIMITS,
     seen: SeenAttributes | None = None,
+    dialect: str | Sequence[str] = SQL,
 ) -> list[Finding]:
     """The errors and warnings of many conditions, which are also compared with each other.
 
@@ -123,15 +131,20 @@ def lint_many(
         event_type: What they are about; None for schemaless events.
         limits: Of conditions.
         seen: The attributes of recent events, if the event type is schemaless.
+        dialect: Of all conditions, or that of each.
     """
     schema = EventType.of(event_type)
     found: list[Finding] = []
     first_with: dict[bytes, str | None] = {}
-    for id, text in subscriptions:
+    names = repeat(dialect) if isinstance(dialect, str) else dialect
+    for (id, text), name in zip(subscriptions, names, strict=False):
         try:
-            condition = compile_condition(text, schema, limits)
+            condition = compile_condition(text, schema, limits, name)
         except ConditionError as error:
             found.extend(_finding("error", "syntax", problem, text, id) for problem in error.problems)
+            continue
+        except DialectError as error:
+            found.append(_finding("error", "dialect", Problem(str(error), 0, len(text)), text, id))
             continue
         found.extend(
             _finding("warning", code, problem, text, id) for code, problem in _warnings(condition, schema)

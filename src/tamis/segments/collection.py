@@ -173,7 +173,7 @@ class SegmentCollection:
         """Add some subscriptions of new ids as a segment."""
         if len(places) < len(columns):
             columns, forest = columns.take(places), join_forests([(forest, places)])
-        records = Records.of_columns(*columns[:6])
+        records = Records.of_columns(*columns[:7])
         forest, rest = split_forest(forest)
         segment = LiveSegment(forest, records, self._build(forest), None if rest is None else CallVerifier(*rest))
         with self.lock:

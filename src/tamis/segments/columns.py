@@ -10,11 +10,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.arrays import I32, I64
-from tamis.segments.records import Subscription
+from tamis.language.bulk import DialectNames
+from tamis.language.dialects import SQL
+from tamis.segments.records import Subscription, dialect_column
 
 
 class Columns(NamedTuple):
-    """One entry a subscription; the conditions also as they were given, to be compiled. What is no id is empty."""
+    """One entry a subscription; the conditions also as they were given, to be compiled.
+
+    What is no id is empty. There is no dialect where it is SQL.
+    """
 
     ids: pa.LargeStringArray
     conditions: pa.LargeStringArray
@@ -22,6 +27,7 @@ class Columns(NamedTuple):
     priorities: I64
     revisions: I32
     labels: pa.LargeStringArray
+    dialects: pa.LargeStringArray
     given: Sequence[str | None] | pa.Array
 
     def __len__(self) -> int:
@@ -37,20 +43,30 @@ class Columns(NamedTuple):
             self.owners[place].as_py(),
             int(self.revisions[place]),
             self.labels[place].as_py(),
+            self.dialects[place].as_py() or SQL,
         )
 
     def take(self, places: I64) -> Columns:
         """Some of them."""
         some = pa.array(places)
         texts = (self.ids.take(some), self.conditions.take(some), self.owners.take(some))
-        return Columns(*texts, self.priorities[places], self.revisions[places], self.labels.take(some), texts[1])
+        optional = self.labels.take(some), self.dialects.take(some)
+        return Columns(*texts, self.priorities[places], self.revisions[places], *optional, texts[1])
+
+    @property
+    def dialect(self) -> DialectNames:
+        """The dialect of all, or that of each."""
+        return SQL if self.dialects.null_count == len(self) else self.dialects.to_pylist()
 
 
-def columns_of(given: Any) -> Columns:
-    """Columns of pairs (id, condition), mappings or subscriptions, or of an Arrow table."""
+def columns_of(given: Any, dialect: str = SQL) -> Columns:
+    """Columns of pairs (id, condition), mappings or subscriptions, or of an Arrow table.
+
+    `dialect` is that of pairs, mappings and rows that name none.
+    """
     if hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
-        return _table_columns(pa.table(given))
-    listed = [_subscription(each) for each in given]
+        return _table_columns(pa.table(given), dialect)
+    listed = [_subscription(each, dialect) for each in given]
     conditions = [each.condition for each in listed]
     return Columns(
         texts_of([_id(each.id) for each in listed]),
@@ -59,23 +75,26 @@ def columns_of(given: Any) -> Columns:
         np.fromiter((each.priority for each in listed), np.int64, len(listed)),
         np.fromiter((each.revision for each in listed), np.int32, len(listed)),
         texts_of([each.label for each in listed]),
+        dialect_column(each.dialect for each in listed),
         conditions,
     )
 
 
-def _table_columns(table: pa.Table) -> Columns:
+def _table_columns(table: pa.Table, dialect: str) -> Columns:
     ids, conditions = pc.fill_null(texts_of(table["id"]), ""), texts_of(table["condition"])
-    owners, labels = (
+    owners, labels, dialects = (
         texts_of(table[name]) if name in table.column_names else pa.nulls(len(ids), pa.large_string())
-        for name in ("owner", "label")
+        for name in ("owner", "label", "dialect")
     )
+    dialects = pc.fill_null(dialects, dialect)
+    dialects = pc.if_else(pc.equal(dialects, SQL), None, dialects)
     priorities = np.zeros(len(ids), np.int64)
     if "priority" in table.column_names:
         priorities = pc.fill_null(table["priority"].cast(pa.int64()), 0).to_numpy()
     revisions = np.ones(len(ids), np.int32)
     if "revision" in table.column_names:
         revisions = table["revision"].cast(pa.int32()).to_numpy()
-    return Columns(ids, conditions, owners, priorities, revisions, labels, conditions)
+    return Columns(ids, conditions, owners, priorities, revisions, labels, dialects, conditions)
 
 
 def texts_of(values: Iterable[str | None] | pa.Array | pa.ChunkedArray) -> pa.LargeStringArray:
@@ -99,12 +118,13 @@ def _id(given: Any) -> str:
     return given if isinstance(given, str) else ""
 
 
-def _subscription(given: Any) -> Subscription:
+def _subscription(given: Any, dialect: str) -> Subscription:
     if isinstance(given, Subscription):
         return given
     if isinstance(given, Mapping):
         id, condition, owner = given["id"], given["condition"], given.get("owner")
         revision, label = int(given.get("revision") or 1), given.get("label")
-        return Subscription(id, condition, int(given.get("priority") or 0), owner, revision, label)
+        own = given.get("dialect") or dialect
+        return Subscription(id, condition, int(given.get("priority") or 0), owner, revision, label, own)
     id, condition = given
-    return Subscription(id, condition)
+    return Subscription(id, condition, dialect=dialect)

@@ -15,8 +15,11 @@ import pyarrow as pa
 
 from tamis.arrays import I32, I64, U8, AnyArray
 from tamis.kernels import kernel
+from tamis.language.dialects import SQL
 
 _TEXTS = ("ids", "conditions", "owners")
+_OPTIONAL = {"labels": "labelled", "dialects": "translated"}
+"""Columns of texts that may be missing, and the array that says which of their rows have one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,7 @@ class Subscription:
         owner: Whose it is, for the owner's own use.
         revision: 1 when added, one more with each replacement.
         label: What people call it.
+        dialect: Of the condition.
     """
 
     id: str
@@ -38,6 +42,7 @@ class Subscription:
     owner: str | None = None
     revision: int = 1
     label: str | None = None
+    dialect: str = SQL
 
 
 class TextColumn(NamedTuple):
@@ -57,6 +62,7 @@ class Records:
     __slots__ = (
         "_ids",
         "conditions",
+        "dialects",
         "has_priorities",
         "ids",
         "labels",
@@ -75,12 +81,17 @@ class Records:
         revisions: I32,
         table: I32 | None = None,
         labels: pa.LargeStringArray | None = None,
+        dialects: pa.LargeStringArray | None = None,
     ) -> None:
-        """Columns of equal length; the table of ids is made if it is not given, and labels may all be missing."""
+        """Columns of equal length; the table of ids is made if it is not given, and the last two may be missing.
+
+        A condition without a dialect is SQL.
+        """
         self.ids = ids
         self.conditions = conditions
         self.owners = owners
-        self.labels = None if labels is None or labels.null_count == len(labels) else labels
+        self.labels = _unless_empty(labels)
+        self.dialects = _unless_empty(dialects)
         self.priorities = priorities
         self.revisions = revisions
         self.has_priorities = len(priorities) > 0
@@ -100,6 +111,7 @@ class Records:
             np.fromiter((each.priority for each in subscriptions), np.int64, len(subscriptions)),
             np.fromiter((each.revision for each in subscriptions), np.int32, len(subscriptions)),
             pa.array([each.label for each in subscriptions], pa.large_string()),
+            dialect_column(each.dialect for each in subscriptions),
         )
 
     @classmethod
@@ -111,10 +123,11 @@ class Records:
         priorities: I64,
         revisions: I32,
         labels: pa.LargeStringArray | None = None,
+        dialects: pa.LargeStringArray | None = None,
     ) -> Records:
         """As the constructor; priorities that are all 0 are left out."""
         given = priorities if priorities.any() else np.empty(0, np.int64)
-        return cls(ids, conditions, owners, given, revisions, labels=labels)
+        return cls(ids, conditions, owners, given, revisions, None, labels, dialects)
 
     def __len__(self) -> int:
         """Number of slots."""
@@ -129,6 +142,7 @@ class Records:
             self.owners[slot].as_py(),
             int(self.revisions[slot]),
             None if self.labels is None else self.labels[slot].as_py(),
+            (None if self.dialects is None else self.dialects[slot].as_py()) or SQL,
         )
 
     def slots(self, ids: pa.LargeStringArray) -> I32:
@@ -146,13 +160,12 @@ class Records:
         some = pa.array(slots)
         priorities = self.priorities[slots] if self.has_priorities else np.zeros(len(slots), np.int64)
         texts = (self.ids.take(some), self.conditions.take(some), self.owners.take(some))
-        return (*texts, priorities, self.revisions[slots], self.labels_of(slots))
+        optional = (_taken(column, slots) for column in (self.labels, self.dialects))
+        return (*texts, priorities, self.revisions[slots], *optional)
 
     def labels_of(self, slots: I32 | I64) -> pa.LargeStringArray:
         """The labels of some slots."""
-        if self.labels is None:
-            return pa.nulls(len(slots), pa.large_string())
-        return self.labels.take(pa.array(slots))
+        return _taken(self.labels, slots)
 
     def arrays(self) -> dict[str, AnyArray]:
         """Everything, to be saved."""
@@ -165,10 +178,11 @@ class Records:
         for name in _TEXTS:
             offsets, data = _texts(getattr(self, name))
             found[f"{name}.offsets"], found[f"{name}.data"] = offsets, data
-        if self.labels is not None:
-            offsets, data = _texts(self.labels)
-            labelled = np.asarray(self.labels.is_valid())
-            found |= {"labels.offsets": offsets, "labels.data": data, "labelled": labelled}
+        for name, valid in _OPTIONAL.items():
+            column = getattr(self, name)
+            if column is not None:
+                offsets, data = _texts(column)
+                found |= {f"{name}.offsets": offsets, f"{name}.data": data, valid: np.asarray(column.is_valid())}
         return found
 
     @classmethod
@@ -176,8 +190,24 @@ class Records:
         """What `arrays` gave, without copying."""
         ids, conditions = (_column(arrays, name) for name in _TEXTS[:2])
         owners = _column(arrays, "owners", "owned")
-        labels = _column(arrays, "labels", "labelled") if "labels.offsets" in arrays else None
-        return cls(ids, conditions, owners, arrays["priorities"], arrays["revisions"], arrays["table"], labels)
+        optional = (
+            _column(arrays, name, valid) if f"{name}.offsets" in arrays else None
+            for name, valid in _OPTIONAL.items()
+        )
+        return cls(ids, conditions, owners, arrays["priorities"], arrays["revisions"], arrays["table"], *optional)
+
+
+def dialect_column(names: Iterable[str | None]) -> pa.LargeStringArray:
+    """The dialects of subscriptions; nothing where it is SQL."""
+    return pa.array([None if name == SQL else name for name in names], pa.large_string())
+
+
+def _unless_empty(column: pa.LargeStringArray | None) -> pa.LargeStringArray | None:
+    return None if column is None or column.null_count == len(column) else column
+
+
+def _taken(column: pa.LargeStringArray | None, slots: I32 | I64) -> pa.LargeStringArray:
+    return pa.nulls(len(slots), pa.large_string()) if column is None else column.take(pa.array(slots))
 
 
 def _column(arrays: Mapping[str, AnyArray], name: str, valid: str | None = None) -> pa.LargeStringArray:
@@ -191,9 +221,9 @@ def _column(arrays: Mapping[str, AnyArray], name: str, valid: str | None = None)
 def join_records(parts: Iterable[tuple[Any, ...]]) -> Records:
     """The records of several groups of columns, one after the other."""
     columns = list(zip(*parts, strict=True))
-    ids, conditions, owners, labels = (pa.concat_arrays(columns[place]) for place in (0, 1, 2, 5))
+    ids, conditions, owners, *optional = (pa.concat_arrays(columns[place]) for place in (0, 1, 2, 5, 6))
     numbers = np.concatenate(columns[3]), np.concatenate(columns[4])
-    return Records.of_columns(ids, conditions, owners, *numbers, labels)
+    return Records.of_columns(ids, conditions, owners, *numbers, *optional)
 
 
 def _texts(column: pa.LargeStringArray) -> TextColumn:

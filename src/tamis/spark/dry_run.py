@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 SAMPLE_ROWS = 1_000
 DoubtKind: TypeAlias = Literal["no id", "no time", "dead letters", "misfits"]
-_COLUMNS = ("id", "condition", "priority", "owner", "revision", "label")
+_COLUMNS = ("id", "condition", "priority", "owner", "revision", "label", "dialect")
 
 
 @dataclass(frozen=True, slots=True)

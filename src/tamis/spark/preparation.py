@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 SEGMENT_ROWS = 500_000
 """Subscriptions of a segment, at most, where a task has more."""
 _PIECE_BYTES = 16 << 20
-_COLUMNS = ("id", "condition", "priority", "owner", "revision", "label")
+_COLUMNS = ("id", "condition", "priority", "owner", "revision", "label", "dialect")
 _BUILT = pa.schema(
     [
         ("segment", pa.string()),

@@ -8,6 +8,7 @@ from itertools import chain
 from sqlalchemy import Connection
 
 from tamis.events.event_type import EventType
+from tamis.language.dialects import SQL
 from tamis.sql.rows import insert_rows
 from tamis.store import tables
 from tamis.store.database import put_rows
@@ -15,8 +16,8 @@ from tamis.store.records import Kind, now_us
 from tamis.store.tables import Row
 from tamis.store.view import StoreView
 
-_NOTHING = (None,) * 7
-"""The columns of the log from `owner` to `refusal`, of a change of an event type."""
+_NOTHING = (*(None,) * 7, SQL)
+"""The columns of the log from `owner` to `dialect`, of a change of an event type."""
 
 
 class ChangeSet:

@@ -81,7 +81,7 @@ class StoreDatabase:
                     connection.execute(meta.insert().values(first))
         if identity is None:
             raise self._no_store()
-        self._database.add_missing_columns([changes])
+        self._database.add_missing_columns([subscriptions, changes])
         return identity
 
     def _identity(self, connection: Connection) -> str | None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _SEGMENT_ROWS = 1_000_000
 """Subscriptions added together: they become one segment, and fewer segments match faster."""
-_COLUMNS = ("id", "condition", "priority", "owner", "revision", "label")
+_COLUMNS = ("id", "condition", "priority", "owner", "revision", "label", "dialect")
 
 
 @dataclass(frozen=True, slots=True)

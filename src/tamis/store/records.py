@@ -15,6 +15,7 @@ import pyarrow as pa
 from tamis.errors import SubscriptionError
 from tamis.events.conversion import clean
 from tamis.events.schemas import suggestion
+from tamis.language.dialects import SQL
 from tamis.store.tables import LIVING, Row
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ class StoredSubscription:
 
     Attributes:
         id: Chosen by the caller.
-        revision: 1 when first added, one more with each other condition or event type, even after a removal.
+        revision: 1 when first added, one more with each other condition, dialect or event type, even after a
+            removal.
         condition: Its text.
         event_type: Name of its event type.
         owner: Whose it is.
@@ -63,6 +65,7 @@ class StoredSubscription:
         changed: When it was changed last.
         state: "active", "waiting" for `valid_from`, or "paused".
         refusal: Why its event type, changed since, refuses the condition; None if it does not.
+        dialect: Of the condition.
     """
 
     id: str
@@ -78,6 +81,7 @@ class StoredSubscription:
     changed: datetime
     state: State
     refusal: str | None
+    dialect: str = SQL
 
     @classmethod
     def of(cls, row: Row) -> StoredSubscription:
@@ -95,9 +99,9 @@ class ChangeLogEntry:
     Attributes:
         store_version: The version of the store that the change belongs to.
         at: When it was made.
-        kind: "add"; "replace": another condition or event type, so another revision; "edit": anything else;
-            "renew": when it expires; "pause", "resume"; "remove"; "start", "expire": its time has come; "refuse",
-            "accept": its event type was changed.
+        kind: "add"; "replace": another condition, dialect or event type, so another revision; "edit": anything
+            else; "renew": when it expires; "pause", "resume"; "remove"; "start", "expire": its time has come;
+            "refuse", "accept": its event type was changed.
         id: Of the subscription.
         revision: After the change, as everything below.
         condition: Its text.
@@ -109,6 +113,7 @@ class ChangeLogEntry:
         expires: When it ends.
         state: "active", "waiting", "paused", "removed" or "expired".
         refusal: Why its event type refuses the condition, if it does.
+        dialect: Of the condition.
         actor: Who made the change, if the store was told (`Store.acting_as`).
     """
 
@@ -126,6 +131,7 @@ class ChangeLogEntry:
     expires: datetime | None
     state: State
     refusal: str | None
+    dialect: str
     actor: str | None
 
 
@@ -136,7 +142,7 @@ class ImportResult:
     Attributes:
         store_version: The version of the store after it.
         added: Ids that were new.
-        replaced: Ids with another condition or event type.
+        replaced: Ids with another condition, dialect or event type.
         edited: Ids of which something else has changed.
         unchanged: Ids that were there as given.
         by_type: How many of all these there are of each event type.
@@ -164,6 +170,7 @@ class SubscriptionFields(NamedTuple):
     valid_from: int | None = None
     expires: int | None = None
     state: str | None = None
+    dialect: str = SQL
 
 
 FIELDS = SubscriptionFields._fields
@@ -222,10 +229,11 @@ def parse_record(record: Mapping[str, Any], now: int) -> SubscriptionFields:
         raise SubscriptionError(msg)
     found: dict[str, Any] = {"id": id, "condition": record.get("condition")}
     found["event_type"] = record.get("event_type") or DEFAULT_TYPE
+    found["dialect"] = record.get("dialect") or SQL
     found["owner"], found["label"] = record.get("owner"), record.get("label")
     priority = record.get("priority")
     found["priority"] = 0 if priority is None else priority
-    for key in ("condition", "event_type", "owner", "label"):
+    for key in ("condition", "event_type", "owner", "label", "dialect"):
         check_text(id, key, found[key], optional=key in ("owner", "label"))
     check_text(id, "id", id)
     check_priority(id, found["priority"])

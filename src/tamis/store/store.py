@@ -22,6 +22,7 @@ from sqlalchemy import select
 
 from tamis.errors import SubscriptionError
 from tamis.events.event_type import EventType
+from tamis.language.dialects import SQL
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.store import tables
 from tamis.store.change_set import ChangeSet
@@ -208,7 +209,7 @@ class Store:
                 return []
             change_set.declare(wanted)
             rows = change_set.view.of_type(wanted.name)
-            errors = condition_errors([row.condition for row in rows], wanted, self.limits)
+            errors = condition_errors(rows, wanted, self.limits)
             for place, row in enumerate(rows):
                 error = errors.get(place)
                 if error is not None:
@@ -246,6 +247,7 @@ class Store:
         priority: int = 0,
         valid_from: datetime | None = None,
         expires: datetime | None = None,
+        dialect: str = SQL,
     ) -> int:
         """Add a subscription under a new id; gives the version.
 
@@ -256,7 +258,8 @@ class Store:
             ConditionError: The condition is refused.
             SubscriptionError: The id is taken, there is no such event type, or a field is not what it should be.
         """
-        record = {"id": id, "condition": condition, "event_type": event_type, "owner": owner, "label": label}
+        record = {"id": id, "condition": condition, "event_type": event_type, "owner": owner}
+        record |= {"label": label, "dialect": dialect}
         times = {"valid_from": valid_from, "expires": expires}
         imported = self.add_many([{**record, "priority": priority, **times}])
         if imported.refusals:
@@ -306,7 +309,7 @@ class Store:
     def replace(self, id: str, condition: str | None = None, **fields: Any) -> int:
         """Change a subscription: its condition, or any field of `add`; what is not given stays. Gives the version.
 
-        Another condition or event type makes another revision.
+        Another condition, dialect or event type makes another revision.
 
         Raises:
             ConditionError: The condition is refused.

@@ -11,6 +11,14 @@ from typing import NamedTuple
 
 from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, SmallInteger, Table, Text
 
+from tamis.language.dialects import SQL
+
+
+# Columns that came later: stores of earlier versions get them when they are opened. The actor is another.
+def _dialect_column() -> Column[str]:
+    return Column("dialect", Text, nullable=False, server_default=SQL)
+
+
 LAYOUT = 1
 """The arrangement of these tables; a store of a higher one was made by a newer tamis."""
 
@@ -55,6 +63,7 @@ subscriptions = Table(
     Column("changed", BigInteger, nullable=False),
     Column("state", Text, nullable=False),
     Column("refusal", Text),
+    _dialect_column(),
     Column("due", BigInteger),  # when it starts or expires, whichever comes next
 )
 Index("tamis_subscriptions_owner", subscriptions.c.owner, subscriptions.c.id)
@@ -79,7 +88,8 @@ changes = Table(
     Column("expires", BigInteger),
     Column("state", Text),
     Column("refusal", Text),
-    Column("actor", Text),  # it came later: stores of earlier versions get it when they are opened
+    _dialect_column(),
+    Column("actor", Text),
     sqlite_with_rowid=False,
 )
 Index("tamis_changes_id", changes.c.id)
@@ -101,6 +111,7 @@ class Row(NamedTuple):
     changed: int
     state: str
     refusal: str | None
+    dialect: str = SQL
 
     @property
     def living(self) -> bool:
@@ -110,12 +121,12 @@ class Row(NamedTuple):
     def column_values(self) -> tuple[object, ...]:
         """The values of all columns; of one that is gone, only what keeps its revisions apart."""
         if not self.living:
-            return (*self._replace(condition="", valid_from=None, expires=None, refusal=None), None)
+            return (*self._replace(condition="", valid_from=None, expires=None, refusal=None, dialect=SQL), None)
         return (*self, self.valid_from if self.state == WAITING else self.expires)
 
     def log_values(self) -> tuple[object, ...]:
         """The columns from `id` on of the change log, but for the actor."""
-        return (*self[:9], self.state, self.refusal)
+        return (*self[:9], self.state, self.refusal, self.dialect)
 
 
 ROW_COLUMNS = tuple(subscriptions.c[name] for name in Row._fields)

@@ -76,7 +76,8 @@ def compile_import(
         if isinstance(event_type, SubscriptionError):
             compiled.errors.update(dict.fromkeys(places, event_type))
         else:
-            found = condition_errors([compiled.good[place].condition for place in places], event_type, limits)
+            given = [compiled.good[place] for place in places]
+            found = condition_errors(given, event_type, limits)
             compiled.errors.update({places[at]: error for at, error in found.items()})
     for place in compiled.errors:
         compiled.good.pop(place, None)
@@ -113,12 +114,13 @@ def default_type(declared: Mapping[str, EventType]) -> str:
 
 
 def condition_errors(
-    conditions: Sequence[str], event_type: EventType, limits: Limits
+    subscriptions: Sequence[SubscriptionFields | Row], event_type: EventType, limits: Limits
 ) -> dict[int, ConditionError]:
-    """Why conditions are refused, by their place."""
+    """Why the conditions of subscriptions are refused, by their place."""
     from tamis.language.bulk import compile_many, refusals
 
-    return refusals(compile_many(conditions, event_type, limits))
+    dialects = [each.dialect for each in subscriptions]
+    return refusals(compile_many([each.condition for each in subscriptions], event_type, limits, dialects))
 
 
 def after_import(
@@ -132,7 +134,8 @@ def after_import(
     if before is None or not before.living:
         revision = 1 if before is None else before.revision + 1
         state = _state_after(subscription.state, subscription.valid_from, now)
-        return Outcome("add", Row(subscription.id, revision, *subscription[1:-1], now, now, state, None))
+        given = *subscription[1:8], now, now, state, None, subscription.dialect
+        return Outcome("add", Row(subscription.id, revision, *given))
     if not replace:
         msg = "use replace to change it"
         raise SubscriptionError(msg, "exists", before.id)
@@ -164,7 +167,7 @@ def after_replacement(
         event_type = _event_type_of(subscription.event_type, declared)
         if isinstance(event_type, SubscriptionError):
             raise event_type
-        for error in condition_errors([subscription.condition], event_type, limits).values():
+        for error in condition_errors([subscription], event_type, limits).values():
             raise error
     return outcome
 
@@ -172,7 +175,8 @@ def after_replacement(
 def _change(before: Row, wanted: SubscriptionFields, now: int) -> Outcome | None:
     state = _state_after(wanted.state or before.state, wanted.valid_from, now)
     after = before._replace(**{**wanted._asdict(), "state": state})
-    if (after.condition, after.event_type) != (before.condition, before.event_type):
+    decides = ("condition", "dialect", "event_type")
+    if any(getattr(after, name) != getattr(before, name) for name in decides):
         return Outcome("replace", after._replace(revision=before.revision + 1, refusal=None))
     if after._replace(state=before.state) != before:
         return Outcome("edit", after)

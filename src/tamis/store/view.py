@@ -39,6 +39,7 @@ CHANGES_SCHEMA = pa.schema(
         ("expires", _TIME),
         ("state", pa.string()),
         ("refusal", pa.string()),
+        ("dialect", pa.string()),
         ("actor", pa.string()),
     ]
 )
@@ -53,6 +54,7 @@ MATCHABLE_SCHEMA = pa.schema(
         ("owner", pa.large_string()),
         ("revision", pa.int32()),
         ("label", pa.large_string()),
+        ("dialect", pa.string()),
     ]
 )
 """Columns of what a matcher needs to know."""

@@ -8,6 +8,7 @@ from tamis.functions import (  # noqa: F401  (importing registers)
     comparison,
     conditional,
     dates,
+    documents,
     like,
     logic,
     numbers,

@@ -22,6 +22,7 @@ SQL = "sql"
 DIALECTS: dict[str, str] = {
     SQL: "tamis.syntax.parser",
     "cesql": "tamis.language.dialects.cesql",
+    "percolator": "tamis.language.dialects.percolator",
 }
 """The module of each dialect."""
 

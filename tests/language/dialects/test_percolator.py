@@ -358,6 +358,7 @@ DOCUMENTS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.recursive(LEAVES, _bools, max_leaves=6), min_size=1, max_size=8),
     st.lists(DOCUMENTS, min_size=1, max_size=4),

@@ -8,9 +8,11 @@ that is not known here is refused where it stands.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
+from typing import Any
 
 from tamis.errors import PatternError, Problem
 from tamis.functions.documents import point_of, words
@@ -69,6 +71,23 @@ def parse_leniently(text: str, limits: Limits = DEFAULT_LIMITS) -> tuple[Express
         root = root.value["query"]
     tree = reader.query(root)
     return tree, reader.problems
+
+
+def record_of(document: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The id and the condition of a document of a percolator index, or None if it is none.
+
+    A document is what a search or a scroll returns (`_id` and `_source`), or its source alone; the query is its
+    field `query`. Other fields, which percolator searches filter by, are left out.
+
+    >>> record_of({"_id": "7", "_source": {"query": {"match_all": {}}, "owner": "ann"}})
+    {'condition': '{"match_all": {}}', 'id': '7'}
+    """
+    source = document.get("_source", document)
+    if "condition" in document or not isinstance(source, Mapping) or "query" not in source:
+        return None
+    id = document.get("_id", document.get("id"))
+    found = {"condition": json.dumps(source["query"], ensure_ascii=False)}
+    return found if id is None else {**found, "id": id}
 
 
 class _Reader:

@@ -38,7 +38,7 @@ def at_least(least: str, operands: list[str]) -> str:
 
 def first_not(passing: str, operands: list[str]) -> str:
     """The first operand that is not `passing`, which is TRUE or FALSE; else that."""
-    tests = " ".join(f"WHEN NOT {operand} <=> {passing} THEN {operand}" for operand in operands)
+    tests = " ".join(f"WHEN NOT (({operand}) <=> {passing}) THEN ({operand})" for operand in operands)
     return f"CASE {tests} ELSE {passing} END"
 
 

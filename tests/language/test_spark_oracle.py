@@ -23,7 +23,10 @@ PAIRS = int(os.environ.get("TAMIS_ORACLE_PAIRS", "10000"))
 FIRST_SEED = int(os.environ.get("TAMIS_ORACLE_SEED", "0"))
 PAIRS_A_ROUND = 200
 REPORTED = 8
-OF_DIALECTS = ("cesql_", "only_", "field_", "arc_metres")
+OF_DIALECTS = (
+    *("cesql_", "field_", "arc_metres"),
+    *("leaf_values", "inner_objects", "in_cidr", "text_of", "number_of", "boolean_of"),
+)
 """Functions that dialects are made of; Spark has nothing like them."""
 MISTAKES = max(300, PAIRS // 10)
 

@@ -15,7 +15,7 @@ from tamis.functions.rows import Scalar, apply_strict
 from tamis.functions.strings import LONGEST
 from tamis.functions.vectorization import text_vector
 from tamis.values.casts import Caster, caster
-from tamis.values.column import Column, Value, constant_column
+from tamis.values.column import Column, Value
 from tamis.values.types import (
     ANY,
     BOOLEAN,
@@ -161,30 +161,6 @@ def _in(value: Value, *items: Value) -> bool | None:
 
 
 register(Function("cesql_in", _resolve_in, lambda _: _in, sees_null=True))
-
-
-def _define_only(type_: Type) -> None:
-    """`only_string(x)` and the like: x where it is of that kind, else NULL; nothing is converted."""
-
-    def resolve(arguments: Sequence[Argument], zone: str) -> Signature:
-        check_count(arguments, 1, 1)
-        found = arguments[0].type
-        same = found in (ANY, type_) or (type_ == INT and is_integral(found))
-        return Signature((type_ if same else found,), type_, zone)
-
-    def bind(signature: Signature) -> Scalar:
-        return lambda value: value if signature.parameters[0] == type_ else None
-
-    def vector(signature: Signature, columns: Sequence[Column]) -> Column:
-        if signature.parameters[0] == type_:
-            return columns[0]
-        return constant_column(type_, None, len(columns[0]))
-
-    register(Function(f"only_{type_.name}", resolve, bind, vector))
-
-
-for _type in (STRING, INT, BOOLEAN):
-    _define_only(_type)
 
 
 # --- texts ---------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from tamis.errors import Problem
 from tamis.formulas.binding import BINDS
 from tamis.formulas.expression import Apply, Constant, Joint, OperatorCall, Path, Quantifier, Typed, Variable
 from tamis.functions import FUNCTIONS
+from tamis.functions.kinds import KINDS
 from tamis.functions.registry import Argument, ArgumentError, Function, Signature
 from tamis.functions.structs import field_type
 from tamis.language.implicit_casts import may_cast
@@ -407,6 +408,8 @@ class _Analyser:
 
     def apply(self, name: str, arguments: tuple[Typed, ...], signature: Signature) -> Typed:
         """The call, or its value if all arguments are constants."""
+        if name in KINDS and arguments[0].type == signature.returns:
+            return arguments[0]
         arguments, signature = drop_inner_calls(name, arguments, signature)
         constants = [argument.value for argument in arguments if isinstance(argument, Constant)]
         if len(constants) == len(arguments):

@@ -178,10 +178,10 @@ def test_declared_types_are_cast_as_values_are() -> None:
         "hot = 'true'": True,
         "hot IN ('TRUE')": True,
         "far = 5": None,
-        "far IN (5)": None,
+        "far IN (5)": False,
         "price = '1.50'": True,
         "price < 5": None,
-        "price IN ('1.50')": None,
+        "price IN ('1', 2)": False,
     }
     for text, verdict in verdicts.items():
         assert evaluate(compile_condition(text, event_type, dialect="cesql"), batch) == [verdict], text

@@ -24,6 +24,8 @@ DIALECTS: dict[str, str] = {
     SQL: "tamis.syntax.parser",
     "cesql": "tamis.language.dialects.cesql",
     "percolator": "tamis.language.dialects.percolator",
+    "jms": "tamis.language.dialects.jms",
+    "eventbridge": "tamis.language.dialects.eventbridge",
 }
 """The module of each dialect."""
 

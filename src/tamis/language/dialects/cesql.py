@@ -44,6 +44,7 @@ _KEYWORDS = ("AND", "OR", "XOR", "NOT", "LIKE", "EXISTS", "IN", "TRUE", "FALSE")
 _LOGIC = {"AND": "and_then", "OR": "or_else", "XOR": "xor"}
 _COMPARISONS = {"=": "=", "!=": "<>", "<>": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _BEHIND_NOT = (*_LOGIC, ")", ",", "")
+_KINDS = {STRING: "text_of", INT: "number_of", BOOLEAN: "boolean_of"}
 _REQUIRED = ("id", "source", "specversion", "type")
 _ATTRIBUTE = re.compile(r"[a-z0-9]+")
 _LEAST, _GREATEST = integer_bounds(INT)
@@ -401,14 +402,14 @@ class _Parser:
         A cast that fails is an error unless a constant before it is equal.
         """
         tests: list[Expression] = []
-        for type_ in (STRING, INT, BOOLEAN):
+        for type_, kind in _KINDS.items():
             values = [_cast(literal, type_) for literal in literals]
             fails = values.index(None) if None in values else len(values)
             if fails:
                 known = [
                     Literal(type_, value, each.tree.span) for value, each in zip(values, literals, strict=True)
                 ]
-                only = FunctionCall(f"only_{type_.name}", (attribute.tree,), attribute.tree.span)
+                only = FunctionCall(kind, (attribute.tree,), attribute.tree.span)
                 test = self.call("in", [only, *known[:fails]], BOOLEAN, start).tree
                 true = Literal(BOOLEAN, True, self.span(start))
                 tests.append(

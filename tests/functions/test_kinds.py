@@ -1,0 +1,55 @@
+"""Values of one kind, without any conversion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tamis.events.batch import EventBatch
+from tamis.events.event_type import EventType
+from tamis.formulas.expression import Path
+from tamis.language.condition import compile_condition
+from tamis.reference import evaluate
+from tamis.values.types import BOOLEAN, DATE, DOUBLE, INT, NUMBER, STRING, Type, decimal
+from tests.functions.calls import results
+
+
+@pytest.mark.parametrize(
+    ("name", "type_", "value", "expected"),
+    [
+        ("text_of", STRING, "1", "1"),
+        ("text_of", INT, 1, None),
+        ("text_of", STRING, None, None),
+        ("number_of", INT, 1, 1),
+        ("number_of", NUMBER, 1.5, 1.5),
+        ("number_of", decimal(4, 2), 150, 150),
+        ("number_of", STRING, "1", None),
+        ("number_of", BOOLEAN, True, None),
+        ("boolean_of", BOOLEAN, False, False),
+        ("boolean_of", DOUBLE, 1.0, None),
+        ("boolean_of", DATE, 1, None),
+    ],
+)
+def test_a_value_of_a_declared_type(name: str, type_: Type, value: Any, expected: Any) -> None:
+    assert results(name, [type_], [(value,), (value,)]) == [expected, expected]
+
+
+EVENTS = [{"a": "1"}, {"a": 1}, {"a": 1.0}, {"a": True}, {"a": None}, {"a": [1]}, {}]
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("text_of(a) = '1'", [True, None, None, None, None, None, None]),
+        ("number_of(a) = 1", [None, True, True, None, None, None, None]),
+        ("boolean_of(a)", [None, None, None, True, None, None, None]),
+    ],
+)
+def test_a_value_of_a_schemaless_event(condition: str, expected: list[bool | None]) -> None:
+    assert list(evaluate(compile_condition(condition), EventBatch.of(EVENTS))) == expected
+
+
+def test_nothing_is_computed_where_the_declared_type_is_of_the_kind() -> None:
+    event_type = EventType.of({"attributes": {"a": "boolean"}})
+    assert isinstance(compile_condition("boolean_of(a)", event_type).expression, Path)

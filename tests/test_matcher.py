@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 from tamis import ConditionError, EventError, EventType, Matcher, Subscription, SubscriptionError
 from tamis.engines import ENGINES
+from tamis.errors import DialectError
 from tamis.limits import Limits
 
 CAMERA = EventType.from_dict(
@@ -370,3 +372,31 @@ def test_whole_numbers_of_many_become_texts_and_what_is_no_id_comes_back() -> No
 def test_an_unknown_order_of_pairs_is_refused() -> None:
     with pytest.raises(ValueError, match="there is no order 'events'; known are event, subscription, and None"):
         Matcher().match_batch([{"a": 1}], sort="events")  # type: ignore[arg-type]
+
+
+def test_conditions_of_several_dialects_in_one_matcher(tmp_path: Path) -> None:
+    matcher = Matcher()
+    matcher.add("sql", "color = 'red'")
+    matcher.add("jms", "color LIKE 'r%'", dialect="jms")
+    rows = [{"id": "rule", "condition": '{"color": ["red"]}'}, {"id": "bad", "condition": "color = 'red'"}]
+    rows.append({"id": "own", "condition": "color <> 'blue'", "dialect": "sql"})
+    assert [refusal.id for refusal in matcher.add_many(rows, dialect="eventbridge")] == ["bad"]
+    assert sorted(matcher.match({"color": "red"})) == ["jms", "own", "rule", "sql"]
+    assert matcher.subscription("rule").dialect == "eventbridge"
+    matcher.replace("rule", '{"color": ["blue"]}')
+    assert matcher.subscription("rule").dialect == "eventbridge"
+    matcher.replace("jms", "color = 'blue'", dialect="sql")
+    assert sorted(matcher.match({"color": "blue"})) == ["jms", "rule"]
+    matcher.publish(tmp_path)
+    opened = Matcher.open(tmp_path)
+    assert {each.id: each.dialect for each in opened} == {each.id: each.dialect for each in matcher}
+    assert opened.explain("rule", {"color": "blue"}).matched
+    with pytest.raises(DialectError):
+        matcher.add_many([], dialect="nosuch")
+
+
+def test_dialects_in_a_table() -> None:
+    table = pa.table({"id": ["a", "b"], "condition": ["x = 1", '{"x": [1]}'], "dialect": [None, "eventbridge"]})
+    matcher = Matcher()
+    assert matcher.add_many(table) == []
+    assert sorted(matcher.match({"x": 1})) == ["a", "b"]

@@ -177,3 +177,23 @@ def test_import_takes_documents_of_a_percolator_index(run: Run, write: Write, st
         "cheap": ("percolator", '{"range": {"price": {"lt": 300}}}'),
         "new": ("percolator", '{"bool": {"must_not": {"exists": {"field": "used"}}}}'),
     }
+
+
+def test_dialects_survive_export_and_import(run: Run, store: Store, write: Write) -> None:
+    rules = write(
+        "rules.jsonl",
+        [{"id": "r", "condition": {"state": ["on"]}}, {"id": "s", "condition": "x = 1", "dialect": "sql"}],
+    )
+    assert run("subs", "import", rules, "--dialect", "eventbridge").code == 0
+    assert run("subs", "add", "j", "color = 'red'", "--dialect", "jms").code == 0
+    exported = run("subs", "export").out
+    assert "dialect" not in json.loads(exported.splitlines()[-1])
+    again = run("subs", "import", write("all.jsonl", exported), "--store", "other.db", "--json")
+    assert again.json[0]["added"] == 3
+    with Store.open("other.db") as other:
+        assert {each.id: each.dialect for each in other.list()} == {"j": "jms", "r": "eventbridge", "s": "sql"}
+    events = write("events.jsonl", [{"state": "on", "color": "red"}])
+    pairs = run("match", "--subscriptions", "other.db", "--events", events).json
+    assert sorted(pair["subscription_id"] for pair in pairs) == ["j", "r"]
+    found = run("explain", "--subscriptions", "other.db", "--id", "r", "--events", events, "--event", "0")
+    assert '"state": ["on"]' in found.out

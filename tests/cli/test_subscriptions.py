@@ -8,15 +8,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from tamis.cli.subscriptions import SubscriptionEntry, read_subscriptions
-from tamis.errors import SubscriptionError
+from tamis.errors import DialectError, SubscriptionError
 
 
 @pytest.fixture
 def read(tmp_path: Path) -> Any:
-    def read(name: str, content: str | bytes) -> list[SubscriptionEntry]:
+    def read(name: str, content: str | bytes, **options: Any) -> list[SubscriptionEntry]:
         path = tmp_path / name
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return read_subscriptions(str(path))
+        return read_subscriptions(str(path), **options)
 
     return read
 
@@ -163,3 +163,24 @@ def test_documents_of_a_percolator_index(tmp_path: Path) -> None:
         ("7", '{"term": {"a": "ü"}}'),
         ("2", lines[1]),
     ]
+
+
+def test_dialects_of_records_and_of_lines(read: Any) -> None:
+    records = '{"id": "a", "condition": {"x": [1]}}\n{"id": "b", "condition": "x = 1", "dialect": "jms"}\n'
+    found = read("s.jsonl", records, dialect="eventbridge")
+    assert [(each.condition, each.dialect) for each in found] == [('{"x": [1]}', "eventbridge"), ("x = 1", "jms")]
+    lines = '# rules\n{"x": [1]}\n{"id": ["a"]}\n{"id": "r", "condition": {"x": [2]}}\n{"x": '
+    found = read("s.txt", lines, dialect="eventbridge")
+    assert [(each.id, each.condition, each.problems) for each in found] == [
+        ("2", '{"x": [1]}', ()),
+        ("3", '{"id": ["a"]}', ()),
+        ("r", '{"x": [2]}', ()),
+        ("5", '{"x": ', ()),
+    ]
+    [entry] = read("s.csv", "id,condition,dialect\na,x = 1,jms\n")
+    assert entry.dialect == "jms"
+
+
+def test_an_unknown_default_dialect_is_an_error(read: Any) -> None:
+    with pytest.raises(DialectError):
+        read("s.txt", "a = 1", dialect="nosuch")

@@ -61,3 +61,13 @@ def test_labels_come_back_and_segments_of_before_have_none() -> None:
     without = Records.of(some[1:]).arrays()
     assert not any("label" in name for name in without), "as they were written before there were labels"
     assert Records.from_arrays(without)[0] == some[1]
+
+
+def test_dialects_are_kept_and_joined_and_saved() -> None:
+    some = [Subscription("a", "{}", dialect="eventbridge"), Subscription("b", "x = 1")]
+    records = Records.of(some)
+    assert [Records.from_arrays(records.arrays())[slot] for slot in range(2)] == some
+    plain = Records.of(some[1:])
+    assert plain.dialects is None
+    joined = join_records([plain.columns(np.array([0])), records.columns(np.array([0, 1]))])
+    assert [joined[slot].dialect for slot in range(3)] == ["sql", "eventbridge", "sql"]

@@ -48,9 +48,12 @@ def test_a_store_of_an_earlier_version_gets_the_column_that_it_lacks(url: str) -
         store.add("a", "x = 1")
         with store._database.writing() as connection:
             connection.exec_driver_sql("ALTER TABLE tamis_changes DROP COLUMN actor")
+            connection.exec_driver_sql("ALTER TABLE tamis_changes DROP COLUMN dialect")
+            connection.exec_driver_sql("ALTER TABLE tamis_subscriptions DROP COLUMN dialect")
     with Store.open(url, create=False) as store:
         store.acting_as("ines").remove("a")
         assert [(each.kind, each.actor) for each in store.history("a")] == [("add", None), ("remove", "ines")]
+        assert {each.dialect for each in store.history("a")} == {"sql"}
 
 
 def test_tables_of_others_are_refused_by_name(url: str) -> None:

@@ -520,3 +520,51 @@ def test_changes_before_a_moment_are_cut(store: Store) -> None:
     assert store.trimmed() == first.store_version
     assert store.trim_older(datetime(2999, 1, 1, tzinfo=UTC)) >= 0
     assert (store.history("a"), len(store)) == ([], 1)
+
+
+# --- dialects ----------------------------------------------------------------------------------------------
+
+
+PATTERN = '{"detail": {"state": ["stopped"]}}'
+
+
+def test_a_condition_has_its_dialect_in_every_version(store: Store) -> None:
+    store.add("s", PATTERN, dialect="eventbridge")
+    assert store.get("s").dialect == "eventbridge"
+    store.replace("s", '{"detail": {"state": ["running"]}}')
+    store.replace("s", "color = 'red'", dialect="jms")
+    store.replace("s", dialect="sql")
+    found = [(change.kind, change.revision, change.dialect) for change in store.history("s")]
+    assert found == [
+        ("add", 1, "eventbridge"),
+        ("replace", 2, "eventbridge"),
+        ("replace", 3, "jms"),
+        ("replace", 4, "sql"),
+    ]
+    assert store.changes(0)["dialect"].to_pylist() == ["sql", "eventbridge", "eventbridge", "jms", "sql"]
+
+
+def test_what_a_dialect_refuses_is_refused(store: Store) -> None:
+    with pytest.raises(ConditionError, match="an empty array matches nothing"):
+        store.add("s", '{"a": []}', dialect="eventbridge")
+    with pytest.raises(ConditionError, match="there is no dialect 'nosuch'"):
+        store.add("s", "a = 1", dialect="nosuch")
+    store.add("s", "a = 1 AND b IS TRUE")
+    with pytest.raises(ConditionError, match="expected NULL, found 'TRUE'"):
+        store.replace("s", dialect="jms")
+
+
+def test_an_import_reads_a_condition_without_dialect_as_sql(store: Store) -> None:
+    store.add("s", PATTERN, dialect="eventbridge")
+    assert store.add_many([{"id": "s", "condition": "a = 1"}], replace=True).replaced == 1
+    assert store.get("s").dialect == "sql"
+    assert store.add_many([{"id": "s", "condition": PATTERN}], replace=True).refusals
+
+
+def test_an_event_type_refuses_conditions_of_any_dialect(store: Store) -> None:
+    store.set_event_type(OFFER)
+    store.add("s", '{"brand": ["Leica"]}', dialect="eventbridge", event_type="offer")
+    smaller = EventType.from_dict({"name": "offer", "attributes": {"price": "decimal(8,2)"}})
+    assert [refusal.id for refusal in store.set_event_type(smaller)] == ["s"]
+    assert store.set_event_type(OFFER) == []
+    assert store.get("s").refusal is None

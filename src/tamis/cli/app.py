@@ -8,6 +8,7 @@ import typer
 
 from tamis._version import __version__
 from tamis.cli.client import client
+from tamis.cli.convert import convert
 from tamis.cli.demo import demo
 from tamis.cli.explain import explain
 from tamis.cli.generate import generate
@@ -53,7 +54,7 @@ def _tamis(
     """
 
 
-for _command in (match, lint, show, explain, test, operators, generate, run, serve, config, demo, warm):
+for _command in (match, lint, show, convert, explain, test, operators, generate, run, serve, config, demo, warm):
     app.command()(_command)
 app.add_typer(client, name="client")
 app.add_typer(notifications, name="notifications")

@@ -34,7 +34,7 @@ from tamis.cli.client_service import (
     until_text,
 )
 from tamis.cli.client_subscriptions import list_, pause, resume, show
-from tamis.cli.options import Condition, Json, Label, Priority, Quiet
+from tamis.cli.options import Condition, ConditionDialect, Json, Label, Priority, Quiet
 
 if TYPE_CHECKING:
     from tamis.client import Client, ClientError, Notification, Subscribed
@@ -94,6 +94,7 @@ def subscribe(
         str | None, typer.Option("--webhook", metavar="URL", help="Send notifications to this URL.")
     ] = None,
     expires: Expires = None,
+    dialect: ConditionDialect = None,
     keep: Annotated[
         bool,
         typer.Option(
@@ -127,9 +128,8 @@ def subscribe(
     with open_client(url, token, as_json=json, condition=condition) as service:
         kept = open_tickets(tickets)
         kept.check()
-        made = service.subscribe(
-            condition, id=id, event_type=type, label=label, priority=priority, webhook=webhook, **validity
-        )
+        options: dict[str, Any] = {"label": label, "priority": priority, "dialect": dialect, **validity}
+        made = service.subscribe(condition, id=id, event_type=type, webhook=webhook, **options)
         subscription = made.subscription
         if json:
             secret = {} if made.secret is None else {"secret": made.secret}

@@ -10,9 +10,10 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from tamis.cli.client_service import Token, Url, open_client
-from tamis.cli.options import Condition, Json
+from tamis.cli.options import Condition, ConditionDialect, Json
 
 _STDIN = "-"
+_EVENTS_A_REQUEST = 1_000
 
 TypeName: TypeAlias = Annotated[
     str | None, typer.Option("--type", metavar="NAME", help="The event type; by default the schemaless one.")
@@ -40,6 +41,7 @@ def test(
             "--events", metavar="FILE", help="On the events of a file of JSON lines; - for standard input."
         ),
     ] = None,
+    dialect: ConditionDialect = None,
     url: Url = None,
     token: Token = None,
     json: Json = False,
@@ -59,7 +61,7 @@ def test(
         fail("expected --last or --events, found both")
     given = None if events is None else _read_objects(events)
     with open_client(url, token, as_json=json, condition=condition) as service:
-        tested = service.test(condition, event_type=type, last=last, events=given)
+        tested = service.test(condition, event_type=type, last=last, events=given, dialect=dialect)
         if json:
             JsonLines().write({"events": tested.events, "matched": tested.matched, "ids": tested.ids})
         else:
@@ -81,6 +83,7 @@ def explain(
     event: EventFile = None,
     event_id: PublishedEvent = None,
     type: TypeName = None,
+    dialect: ConditionDialect = None,
     url: Url = None,
     token: Token = None,
     json: Json = False,
@@ -101,7 +104,8 @@ def explain(
         fail("expected a condition or --subscription")
     given = _read_event(event, event_id)
     with open_client(url, token, as_json=json, condition=condition) as service:
-        found = service.explain(condition=condition, subscription=subscription, event_type=type, **given)
+        about: dict[str, Any] = {"condition": condition, "subscription": subscription, "dialect": dialect}
+        found = service.explain(**about, event_type=type, **given)
         if json:
             names = ("verdict", "reason", "tree", "calls")
             JsonLines().write({name: getattr(found, name) for name in names})
@@ -113,6 +117,12 @@ def explain(
 def match(
     event: EventFile = None,
     event_id: PublishedEvent = None,
+    events: Annotated[
+        str | None,
+        typer.Option(
+            "--events", metavar="FILE", help="Many events, JSON lines, with a line of ids for each; - for stdin."
+        ),
+    ] = None,
     type: TypeName = None,
     url: Url = None,
     token: Token = None,
@@ -120,16 +130,24 @@ def match(
 ) -> None:
     """List the active subscriptions that an event satisfies, or would satisfy if it were published.
 
+    With --events, prints a JSON line for each event: the ids of the subscriptions that it satisfies.
+
     \b
     Examples:
       echo '{"price": 199}' | tamis client match --event -
       tamis client match --event-id e7 --json
+      tamis client match --events cameras.jsonl --type camera
 
     Exit code 1 if the service knows no such event or has too many subscriptions to try, 2 if it cannot be reached,
     or the file cannot be read.
     """
-    from tamis.cli.output import JsonLines, Screen, count_text
+    from tamis.cli.output import JsonLines, Screen, count_text, fail
 
+    if events is not None:
+        if event is not None or event_id is not None:
+            fail("expected one of --event, --event-id and --events")
+        _match_many(_read_objects(events), type, url, token, as_json=json)
+        return
     given = _read_event(event, event_id)
     with open_client(url, token, as_json=json) as service:
         found = service.match(**given, event_type=type)
@@ -142,6 +160,19 @@ def match(
             screen.say(f"{len(found.ids):,} of {tried} to {found.event_type!r}")
             for id in found.ids:
                 screen.say(f"  {id}")
+
+
+def _match_many(
+    events: list[dict[str, Any]], type: str | None, url: str | None, token: str | None, *, as_json: bool
+) -> None:
+    from tamis.cli.output import JsonLines
+
+    lines = JsonLines()
+    with open_client(url, token, as_json=as_json) as service:
+        for first in range(0, len(events), _EVENTS_A_REQUEST):
+            some = events[first : first + _EVENTS_A_REQUEST]
+            for ids in service.match_events(some, event_type=type).matches:
+                lines.write([*ids])
 
 
 def _read_event(file: str | None, id: str | None) -> dict[str, Any]:

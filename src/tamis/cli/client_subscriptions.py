@@ -107,6 +107,7 @@ def show(
             "id": found.id,
             "label": found.label,
             "condition": found.condition,
+            "dialect": None if found.dialect == "sql" else found.dialect,
             "event type": found.event_type,
             "state": _state(found),
             "refused": found.refusal,

@@ -77,6 +77,10 @@ Dialect: TypeAlias = Annotated[
         help="The language of conditions that name none: sql, eventbridge or jms.",
     ),
 ]
+ConditionDialect: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--dialect", metavar="NAME", help="The language of the condition; by default sql."),
+]
 Label: TypeAlias = Annotated[str | None, typer.Option("--label", metavar="TEXT", help="A readable name.")]
 Priority: TypeAlias = Annotated[
     int | None,

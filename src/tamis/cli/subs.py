@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from tamis.cli.options import Condition, Json, Label, Operators, Priority
+from tamis.cli.options import Condition, ConditionDialect, Json, Label, Operators, Priority
 from tamis.cli.subs_files import TypeName, export, import_
 from tamis.cli.subs_store import StoreUrl, open_store, stored_record
 from tamis.cli.subs_types import types
@@ -60,10 +60,7 @@ def add(
         str | None, typer.Option("--valid-from", metavar="TIME", help="When it becomes valid; by default at once.")
     ] = None,
     expires: Expires = None,
-    dialect: Annotated[
-        str | None,
-        typer.Option("--dialect", metavar="NAME", help="The language of the condition; by default sql."),
-    ] = None,
+    dialect: ConditionDialect = None,
     replace: Annotated[
         bool,
         typer.Option("--replace", help="If the id exists, change its condition and the other given fields."),

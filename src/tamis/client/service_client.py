@@ -75,6 +75,7 @@ class ServiceClient(ABC, Generic[H, F]):
     explain = CallMethod(condition_calls.explain)
     test = CallMethod(condition_calls.test)
     match = CallMethod(condition_calls.match)
+    match_events = CallMethod(condition_calls.match_events)
 
     event = CallMethod(event_calls.event)
     events = ListingMethod(event_calls.events)

@@ -186,7 +186,8 @@ def _subscription_row(value: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         BackupError: The subscription or its event type is not the owner's.
     """
-    row = {name: value[name] for name in FIELDS}
+    row = {name: value[name] for name in FIELDS if name != "dialect"}
+    row["dialect"] = value.get("dialect")  # backups of earlier versions have none
     for name in ("id", "event_type"):
         if not str(row[name]).startswith(f"{row['owner']}/"):
             msg = f"subscription: {name}: expected a name of tenant {row['owner']!r}, found {row[name]!r}"

@@ -25,6 +25,7 @@ from tamis.service.feed_watcher import FeedWatcher
 from tamis.service.group_commit import GroupCommit
 from tamis.service.inbox import Arrival
 from tamis.service.inboxes import open_inbox
+from tamis.service.matching import RequestMatching
 from tamis.service.metrics import ServiceMetrics
 from tamis.service.reports import Reports
 from tamis.service.settings import ServiceSettings
@@ -129,6 +130,7 @@ class Service:
             raise
         self.webhooks = Webhooks(self.feed.database, gate=Gate(settings.webhook_networks))
         self.subscriptions = TenantSubscriptions(self.store, self.accounts, self.webhooks, settings)
+        self.matching = RequestMatching(self.store, self.subscriptions)
         self.backup = Backup(self.store, self.accounts, self.subscriptions, self.webhooks)
         self.inbox_commits: GroupCommit[Arrival, bool] = GroupCommit(self.inbox.append)
         self.deliverer = Deliverer(self.webhooks, self._event_of, delivery)

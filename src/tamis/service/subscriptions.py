@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from tamis.service.webhooks.queue import Webhooks
     from tamis.service.webhooks.records import Webhook
 
-_GIVEN = ("condition", "label", "priority", "valid_from", "state")
+_GIVEN = ("condition", "dialect", "label", "priority", "valid_from", "state")
 _FIELDS = ("id", *_GIVEN, "event_type", "expires", "valid_for", "delivery")
 _UNREACHABLE = (".", "..", "export")
 """What addresses of subscriptions have other uses for."""
 _SHOWN_CHARACTERS = 1_000
 """Of a condition that goes with each of its notifications."""
 _NEW_US = 60_000_000
-_CHANGEABLE = ("condition", "event_type", "label", "priority", "valid_from", "expires")
+_CHANGEABLE = ("condition", "dialect", "event_type", "label", "priority", "valid_from", "expires")
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +198,8 @@ class TenantSubscriptions:
         with self._store.view() as view:
             return view.count(owner=tenant, event_type=of_type, refused=refused)
 
-    def active_conditions(self, tenant: str, event_type: str, *, limit: int) -> list[tuple[str, str]]:
-        """Id and condition of each subscription that is matched with events of a type, under its qualified name.
+    def active(self, tenant: str, event_type: str, *, limit: int) -> list[tuple[str, StoredSubscription]]:
+        """The subscriptions that are matched with events of a type, under its qualified name, by their ids.
 
         Raises:
             QuotaExceeded: There are more than `limit`.
@@ -210,7 +210,7 @@ class TenantSubscriptions:
         if len(rows) > limit:
             msg = f"there are more than {limit:,} subscriptions to {local_name(event_type)!r}"
             raise QuotaExceeded(msg)
-        return [(id, each.condition) for id, each in rows if each.state == "active" and each.refusal is None]
+        return [(id, each) for id, each in rows if each.state == "active" and each.refusal is None]
 
     def history(self, tenant: str, id: str) -> list[ChangeLogEntry]:
         """Every change of one, the oldest first."""
@@ -349,7 +349,7 @@ class TenantSubscriptions:
             if not dry_run and row.refusal is None:
                 continue
             try:
-                compile_condition(row.condition, named, self._store.limits)
+                compile_condition(row.condition, named, self._store.limits, row.dialect)
             except ConditionError as error:
                 found.append(Refusal(local_name(row.id), error))
         return found

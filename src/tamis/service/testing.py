@@ -15,9 +15,9 @@ from tamis.events.event_type import EventType
 from tamis.events.reading import read_json_lines
 from tamis.explain import Explanation, explain
 from tamis.language.condition import Condition, compile_condition
+from tamis.language.dialects import SQL
 from tamis.language.lint import SeenAttributes, lint
 from tamis.limits import Limits
-from tamis.matcher import Matcher
 
 _SHOWN = 20
 _MOST_BYTES = 4 << 20
@@ -50,7 +50,7 @@ def problems_of(text: str, problems: Sequence[Problem]) -> list[dict[str, Any]]:
 
 
 def findings(
-    text: str, event_type: EventType, limits: Limits, recent: Sequence[bytes] = ()
+    text: str, event_type: EventType, limits: Limits, recent: Sequence[bytes] = (), dialect: str = SQL
 ) -> list[dict[str, Any]]:
     """Everything there is to say about a condition, for JSON.
 
@@ -59,15 +59,16 @@ def findings(
         event_type: What it is about.
         limits: Of conditions.
         recent: The last events as JSON texts, to find misspelt attributes of schemaless ones.
+        dialect: Of the condition.
     """
     try:
-        compile_condition(text, event_type, limits)
+        compile_condition(text, event_type, limits, dialect)
     except ConditionError as error:
         return [{"severity": "error", "code": "syntax", **each} for each in problems_of(text, error.problems)]
     seen = SeenAttributes.of(read_json_lines(_few(recent), event_type)) if recent else None
     return [
         {**each.to_dict(), "start": _offset(text, each.line, each.column), "end": len(text)}
-        for each in lint(text, event_type, limits=limits, seen=seen)
+        for each in lint(text, event_type, limits=limits, seen=seen, dialect=dialect)
     ]
 
 
@@ -83,14 +84,18 @@ def _offset(text: str, line: int, column: int) -> int:
 
 
 def count_matches(
-    text: str, event_type: EventType, limits: Limits, events: Sequence[tuple[str, bytes]]
+    text: str,
+    event_type: EventType,
+    limits: Limits,
+    events: Sequence[tuple[str, bytes]],
+    dialect: str = SQL,
 ) -> MatchCount:
     """How many of some events, given as id and JSON text, a condition matches.
 
     Raises:
         ConditionError: The condition is refused.
     """
-    condition = compile_condition(text, event_type, limits)
+    condition = compile_condition(text, event_type, limits, dialect)
     ids, tried = [], 0
     block = b"\n".join(value for _, value in events)
     if block:
@@ -107,22 +112,14 @@ def _matching(condition: Condition, batch: EventBatch) -> list[int]:
     return [int(numbers[row]) for row in reference.matches(condition, batch)]
 
 
-def match_event(
-    event: Any, event_type: EventType, limits: Limits, conditions: Sequence[tuple[str, str]]
-) -> list[str]:
-    """The ids of the conditions, given as id and text, that an event satisfies, in their order.
-
-    Raises:
-        EventError: That is no event.
-    """
-    matcher = Matcher(event_type, limits=limits)
-    matcher.add_many(conditions)
-    found = {*matcher.match_batch(batch_of_one(event, event_type))["subscription_id"].to_pylist()}
-    return [id for id, _ in conditions if id in found]
-
-
 def explain_event(
-    text: str, event_type: EventType, limits: Limits, event: Any, *, subscription_id: str | None = None
+    text: str,
+    event_type: EventType,
+    limits: Limits,
+    event: Any,
+    *,
+    subscription_id: str | None = None,
+    dialect: str = SQL,
 ) -> Explanation:
     """Why an event satisfies a condition, or why not.
 
@@ -130,7 +127,7 @@ def explain_event(
         ConditionError: The condition is refused.
         EventError: That is no event.
     """
-    condition = compile_condition(text, event_type, limits)
+    condition = compile_condition(text, event_type, limits, dialect)
     return explain(condition, batch_of_one(event, event_type), subscription_id=subscription_id)
 
 

@@ -174,11 +174,54 @@ def test_a_match_wants_one_event(tenant: Tenant, body: dict[str, Any]) -> None:
 def test_there_is_a_limit_of_what_is_matched_in_one_request(
     tenant: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tamis.service.api.conditions._MOST_MATCHED", 1)
+    monkeypatch.setattr("tamis.service.matching.MOST_SUBSCRIPTIONS", 1)
     subscribe(tenant.subscribe)
     assert asked(tenant.subscribe, "match", event={})["subscriptions"] == 1
     subscribe(tenant.subscribe)
     problem(tenant.subscribe.post("/v1/conditions/match", json={"event": {}}), 403, "quota")
+
+
+def test_many_events_are_matched_with_what_is_subscribed_now(served: Running, tenant: Tenant) -> None:
+    def matches() -> Any:
+        answer = tenant.subscribe.post("/v1/match", json={"events": [{"price": 7}, {"price": 700}, {}]})
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    subscribe(tenant.subscribe, "price < 300", id="cheap")
+    subscribe(tenant.subscribe, '{"price": [{"numeric": [">", 5]}]}', id="rule", dialect="eventbridge")
+    subscribe(served.tenant().subscribe, "price < 300", id="theirs")
+    assert matches() == {"event_type": "event", "subscriptions": 2, "matches": [["cheap", "rule"], ["rule"], []]}
+    tenant.admin.delete("/v1/subscriptions/cheap")
+    assert matches()["matches"] == [["rule"], ["rule"], []]
+    assert tenant.subscribe.get("/v1/events").json()["items"] == []
+
+
+@pytest.mark.parametrize("body", [{}, {"events": []}, {"events": [1]}, {"events": [{}], "dialect": "sql"}])
+def test_matching_wants_events(tenant: Tenant, body: dict[str, Any]) -> None:
+    problem(tenant.subscribe.post("/v1/match", json=body), 422, "invalid")
+
+
+def test_a_condition_of_another_dialect_is_tried_as_such(tenant: Tenant) -> None:
+    given = {"condition": "color = 'red' AND", "dialect": "jms"}
+    [found] = asked(tenant.subscribe, "lint", **given)["findings"]
+    assert (found["severity"], found["column"]) == ("error", 18)
+    jms = {"condition": "color = 'red'", "dialect": "jms"}
+    assert asked(tenant.subscribe, "test", events=[{"color": "red"}, {"color": 1}], **jms)["matched"] == 1
+    assert asked(tenant.subscribe, "explain", event={"color": "red"}, **jms)["verdict"] is True
+    answer = tenant.subscribe.post("/v1/conditions/lint", json={"condition": "a", "dialect": "jmx"})
+    problem(answer, 422, "invalid")
+
+
+def test_a_subscription_keeps_its_dialect(tenant: Tenant) -> None:
+    made = subscribe(tenant.subscribe, "color = 'red'", id="j", dialect="jms")
+    assert made["subscription"]["dialect"] == "jms"
+    changed = tenant.admin.patch("/v1/subscriptions/j", json={"condition": '{"a": [1]}', "dialect": "eventbridge"})
+    assert (changed.json()["dialect"], changed.json()["revision"]) == ("eventbridge", 2)
+    [exported] = [json.loads(line) for line in tenant.subscribe.get("/v1/subscriptions/export").text.splitlines()]
+    assert exported["dialect"] == "eventbridge"
+    history = tenant.subscribe.get("/v1/subscriptions/j/history").json()["items"]
+    assert [each["dialect"] for each in history] == ["jms", "eventbridge"]
+    assert asked(tenant.subscribe, "explain", event={"a": 1}, subscription="j")["verdict"] is True
 
 
 def test_lint_looks_at_recent_events(tenant: Tenant) -> None:

@@ -8,19 +8,22 @@ from typing import Any
 from tamis.client.calls.base import ApiCall, post, without_none
 from tamis.client.decoding import decode, decode_items, member
 from tamis.client.errors import INVALID, ClientError
-from tamis.client.models import Explanation, Finding, Matched, Tested
+from tamis.client.models import Explanation, Finding, Matched, MatchedEvents, Tested
 
 _FOLDER = "/v1/conditions"
 
 
-def lint(condition: str, *, event_type: str | None = None) -> ApiCall[tuple[Finding, ...]]:
+def lint(
+    condition: str, *, event_type: str | None = None, dialect: str | None = None
+) -> ApiCall[tuple[Finding, ...]]:
     """What is wrong with a condition, or surely not meant; nothing if it is good.
 
     Args:
         condition: Its text.
         event_type: Name of a declared type; by default the schemaless one.
+        dialect: The language of the condition; by default SQL.
     """
-    body = {"condition": condition, **without_none(event_type=event_type)}
+    body = {"condition": condition, **without_none(event_type=event_type, dialect=dialect)}
     return post(
         f"{_FOLDER}/lint", lambda answer: decode_items(Finding, member(answer, "findings")), body, repeatable=True
     )
@@ -33,6 +36,7 @@ def explain(
     event: Mapping[str, Any] | None = None,
     event_id: str | None = None,
     event_type: str | None = None,
+    dialect: str | None = None,
 ) -> ApiCall[Explanation]:
     """Why an event satisfies a condition, or why not.
 
@@ -42,6 +46,7 @@ def explain(
         event: What the event says; or else
         event_id: The id of a published one.
         event_type: Name of the event's type.
+        dialect: The language of a condition that is given; by default SQL.
 
     Raises:
         ClientError: "condition" with its problems, "not-found".
@@ -49,7 +54,8 @@ def explain(
     if (condition is None) == (subscription is None):
         msg = "expected a condition or a subscription to explain"
         raise ClientError(None, INVALID, msg)
-    body = without_none(condition=condition, subscription=subscription) | _event(event, event_id, event_type)
+    about = without_none(condition=condition, subscription=subscription, dialect=dialect)
+    body = about | _event(event, event_id, event_type)
     return post(f"{_FOLDER}/explain", lambda answer: decode(Explanation, answer), body, repeatable=True)
 
 
@@ -59,6 +65,7 @@ def test(
     event_type: str | None = None,
     last: int | None = None,
     events: Iterable[Mapping[str, Any]] | None = None,
+    dialect: str | None = None,
 ) -> ApiCall[Tested]:
     """How many of the last events, or of some that are given, satisfy a condition.
 
@@ -67,6 +74,7 @@ def test(
         event_type: Name of a declared type; by default the schemaless one.
         last: On how many of the last events; by default 1,000, at most 10,000.
         events: On these instead, which need not have been published.
+        dialect: The language of the condition; by default SQL.
 
     Raises:
         ClientError: "condition" with its problems, "not-found" if there is no such type.
@@ -75,7 +83,8 @@ def test(
         msg = "expected the last events or events to test on, found both"
         raise ClientError(None, INVALID, msg)
     tried = None if events is None else [*events]
-    body = {"condition": condition, **without_none(event_type=event_type, last=last, events=tried)}
+    more = without_none(event_type=event_type, last=last, events=tried, dialect=dialect)
+    body = {"condition": condition, **more}
     return post(f"{_FOLDER}/test", lambda answer: decode(Tested, answer), body, repeatable=True)
 
 
@@ -94,6 +103,20 @@ def match(
     """
     body = _event(event, event_id, event_type)
     return post(f"{_FOLDER}/match", lambda answer: decode(Matched, answer), body, repeatable=True)
+
+
+def match_events(events: Iterable[Mapping[str, Any]], *, event_type: str | None = None) -> ApiCall[MatchedEvents]:
+    """Which active subscriptions events satisfy now, event by event; nothing is written.
+
+    Args:
+        events: What the events say; at most 10,000.
+        event_type: Name of their type; by default the schemaless one.
+
+    Raises:
+        ClientError: "not-found", "quota" if there are too many subscriptions to try in one request.
+    """
+    body = {"events": [*events], **without_none(event_type=event_type)}
+    return post("/v1/match", lambda answer: decode(MatchedEvents, answer), body, repeatable=True)
 
 
 def _event(event: Mapping[str, Any] | None, event_id: str | None, event_type: str | None) -> dict[str, Any]:

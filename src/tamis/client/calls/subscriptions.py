@@ -27,6 +27,7 @@ def subscribe(
     valid_for: timedelta | None = None,
     valid_from: datetime | None = None,
     expires: datetime | None = None,
+    dialect: str | None = None,
 ) -> ApiCall[Subscribed]:
     """Ask to be notified of events that satisfy a condition.
 
@@ -43,6 +44,7 @@ def subscribe(
         valid_for: How long, from now; by default what the service says; a day, unless its settings say otherwise.
         valid_from: When it starts, by default at once.
         expires: When it ends, in place of `valid_for`.
+        dialect: The language of the condition; by default SQL.
 
     Returns:
         The subscription and its ticket, which nothing can show again.
@@ -52,6 +54,7 @@ def subscribe(
     """
     delivery = None if webhook is None else {"kind": "webhook", "url": webhook}
     more = without_none(id=id, event_type=event_type, label=label, priority=priority, delivery=delivery)
+    more |= without_none(dialect=dialect)
     times = _validity(valid_for, expires) | without_none(valid_from=valid_from)
     return post(_FOLDER, lambda answer: decode(Subscribed, answer), {"condition": condition, **more, **times})
 
@@ -96,6 +99,7 @@ def change(
     priority: int = KEEP,
     valid_from: datetime | None = KEEP,
     expires: datetime | None = KEEP,
+    dialect: str = KEEP,
 ) -> ApiCall[Subscription]:
     """Change what is given of a subscription, and leave the rest.
 
@@ -108,6 +112,7 @@ def change(
         priority: Higher ones are reported first.
         valid_from: When it starts; None for at once.
         expires: When it ends; None for as long from now as a new one lasts.
+        dialect: The language of the condition.
 
     Raises:
         ClientError: "condition" with its problems, "not-found", "forbidden" without the right ticket.
@@ -118,7 +123,7 @@ def change(
         "label": label,
         "priority": priority,
     }
-    fields |= {"valid_from": valid_from, "expires": expires}
+    fields |= {"valid_from": valid_from, "expires": expires, "dialect": dialect}
     body = as_json({name: value for name, value in fields.items() if value is not KEEP})
     return ApiCall("PATCH", under(_FOLDER, id), _subscription, body=body, ticket=ticket, repeatable=True)
 
@@ -220,6 +225,7 @@ def _record(record: Mapping[str, Any] | Subscription) -> Mapping[str, Any]:
     return without_none(
         id=record.id,
         condition=record.condition,
+        dialect=record.dialect,
         event_type=record.event_type,
         label=record.label,
         priority=record.priority,

@@ -36,7 +36,7 @@ class Subscription:
 
     Attributes:
         id: Its name.
-        revision: One more with each other condition or event type.
+        revision: One more with each other condition, dialect or event type.
         condition: What it waits for.
         event_type: Name of the type of the events.
         state: "active", "waiting" for its `valid_from`, or "paused".
@@ -48,6 +48,7 @@ class Subscription:
         changed: When it was last changed.
         refusal: Why its event type refuses the condition now, if it does.
         delivery: How its notifications come.
+        dialect: The language of the condition.
     """
 
     id: str
@@ -63,6 +64,7 @@ class Subscription:
     changed: datetime | None = None
     refusal: str | None = None
     delivery: Delivery = field(default_factory=lambda: Delivery("pull"))
+    dialect: str = "sql"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ class Change:
         state: What it then was.
         refusal: Why its event type refused the condition, if it did.
         actor: Who made it: a token by its id and label, and whether an administrator did without the ticket.
+        dialect: The language of the condition.
     """
 
     kind: str
@@ -113,6 +116,7 @@ class Change:
     state: str | None = None
     refusal: str | None = None
     actor: str | None = None
+    dialect: str = "sql"
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +218,21 @@ class Tested:
     events: int
     matched: int
     ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedEvents:
+    """The subscriptions that events satisfy.
+
+    Attributes:
+        event_type: Name of the type as which they were read.
+        subscriptions: How many were tried.
+        matches: For each event, the ids of those that it satisfies.
+    """
+
+    event_type: str
+    subscriptions: int
+    matches: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

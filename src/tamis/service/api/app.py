@@ -54,6 +54,7 @@ def make_app(service: Service) -> FastAPI:
     parts = (subscriptions, conditions, events, notifications, deliveries, webhooks, accounts, backup, operations)
     for part in parts:
         app.include_router(part.router)
+    app.include_router(conditions.matching)
     page.install(app)
     openapi.install(app)
     app.add_middleware(GuardMiddleware, service=service)

@@ -17,13 +17,11 @@ from tamis.service.core import Service
 from tamis.service.errors import NotFound
 from tamis.service.names import local_name, qualified_name
 
-_MOST_MATCHED = 100_000
-"""Subscriptions that one request tries: more would keep it waiting for seconds."""
-
 _RECENT = 1_000
 """Of the last events, so many are looked at for attributes that a condition misspells."""
 
 router = APIRouter(prefix="/v1/conditions", tags=["conditions"], responses=RESPONSES)
+matching = APIRouter(prefix="/v1", tags=["conditions"], responses=RESPONSES)
 
 
 @router.post("/lint", response_model=models.FindingsAnswer)
@@ -37,7 +35,7 @@ async def lint(given: models.ConditionGiven, caller: Subscriber, service: Curren
         if event_type.attributes is None:
             recent = service.inbox.recent(caller.tenant, limit=_RECENT, event_type=event_type.name)
         lines = [each.value for each in recent]
-        return {"findings": testing.findings(given.condition, event_type, limits, lines)}
+        return {"findings": testing.findings(given.condition, event_type, limits, lines, given.dialect)}
 
     return await in_thread(work)
 
@@ -56,7 +54,7 @@ async def test(given: models.TestWanted, caller: Subscriber, service: CurrentSer
                 (clean(str(each.get("id", place))), _line(each)) for place, each in enumerate(given.events, 1)
             ]
         limits = service.subscriptions.limits(caller.tenant)
-        tried = testing.count_matches(given.condition, event_type, limits, events)
+        tried = testing.count_matches(given.condition, event_type, limits, events, given.dialect)
         return {"events": tried.events, "matched": tried.matched, "ids": tried.ids}
 
     return await in_thread(work)
@@ -67,11 +65,13 @@ async def explain(given: models.ExplanationWanted, caller: Subscriber, service: 
     """Why an event satisfies a condition, or why not."""
 
     def work() -> Any:
-        condition, of_type = _condition(service, caller.tenant, given)
+        condition, dialect, of_type = _condition(service, caller.tenant, given)
         event, event_type = _event(service, caller.tenant, given)
         named = service.subscriptions.event_type(caller.tenant, given.event_type or event_type or of_type)
         limits = service.subscriptions.limits(caller.tenant)
-        found = testing.explain_event(condition, named, limits, event, subscription_id=given.subscription)
+        found = testing.explain_event(
+            condition, named, limits, event, subscription_id=given.subscription, dialect=dialect
+        )
         told = found.to_dict()
         answer = {"verdict": found.tree.verdict, "reason": found.reason, "tree": told["tree"], "text": str(found)}
         return answer | {"calls": told.get("calls", [])}
@@ -86,23 +86,41 @@ async def match(given: models.MatchesWanted, caller: Subscriber, service: Curren
     def work() -> Any:
         event, published_type = _event(service, caller.tenant, given)
         event_type = service.subscriptions.event_type(caller.tenant, given.event_type or published_type)
-        conditions = service.subscriptions.active_conditions(caller.tenant, event_type.name, limit=_MOST_MATCHED)
-        limits = service.subscriptions.limits(caller.tenant)
-        ids = testing.match_event(event, event_type, limits, conditions)
-        return {"event_type": local_name(event_type.name), "subscriptions": len(conditions), "ids": ids}
+        found = service.matching.match(caller.tenant, event_type, [event])
+        return {
+            "event_type": local_name(event_type.name),
+            "subscriptions": found.subscriptions,
+            "ids": found.ids[0],
+        }
 
     return await in_thread(work)
 
 
-def _condition(service: Service, tenant: str, given: models.ExplanationWanted) -> tuple[str, str | None]:
-    """The condition to explain, and the event type that goes with it."""
+@matching.post("/match", response_model=models.EventsMatchAnswer)
+async def match_events(given: models.EventsMatchWanted, caller: Subscriber, service: CurrentService) -> Any:
+    """Which active subscriptions events satisfy now, event by event. Nothing is written and nobody is notified."""
+
+    def work() -> Any:
+        event_type = service.subscriptions.event_type(caller.tenant, given.event_type)
+        found = service.matching.match(caller.tenant, event_type, given.events)
+        return {
+            "event_type": local_name(event_type.name),
+            "subscriptions": found.subscriptions,
+            "matches": found.ids,
+        }
+
+    return await in_thread(work)
+
+
+def _condition(service: Service, tenant: str, given: models.ExplanationWanted) -> tuple[str, str, str | None]:
+    """The condition to explain, its dialect, and the event type that goes with it."""
     if (given.condition is None) == (given.subscription is None):
         msg = "expected a condition or a subscription to explain, and not both"
         raise EventError(msg)
     if given.condition is not None:
-        return given.condition, None
+        return given.condition, given.dialect, None
     stored = service.subscriptions.get(tenant, str(given.subscription))
-    return stored.condition, stored.event_type
+    return stored.condition, stored.dialect, stored.event_type
 
 
 def _event(service: Service, tenant: str, given: models.EventGiven) -> tuple[Any, str | None]:

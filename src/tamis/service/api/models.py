@@ -15,7 +15,10 @@ Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Rate = Annotated[float, Field(ge=0.001, le=1e9)]
 Priority = Annotated[int, Field(ge=-(2**31), lt=2**31)]
 """What a tenant may call a thing."""
-ConditionText = Annotated[str, Field(max_length=1_000_000, description="A SQL WHERE clause.")]
+ConditionText = Annotated[
+    str, Field(max_length=1_000_000, description="A SQL WHERE clause, or what the dialect says.")
+]
+DialectName = Annotated[str, Field(min_length=1, max_length=50, description="Of the condition; sql by default.")]
 
 
 def _check_time_text(value: object) -> object:
@@ -59,6 +62,7 @@ class NewSubscription(RequestModel):
     )
 
     condition: ConditionText
+    dialect: DialectName | None = None
     id: Name | None = None
     event_type: Name | None = None
     label: Text | None = None
@@ -81,6 +85,7 @@ class SubscriptionChange(RequestModel):
     """What is to be changed; what is not named stays as it is."""
 
     condition: ConditionText = ""
+    dialect: DialectName = "sql"
     event_type: Name = ""
     label: Text | None = None
     priority: Priority = 0
@@ -99,6 +104,7 @@ class ConditionGiven(RequestModel):
     """A condition to look at."""
 
     condition: ConditionText
+    dialect: DialectName = "sql"
     event_type: Name | None = None
 
 
@@ -121,11 +127,21 @@ class ExplanationWanted(EventGiven):
     """A condition or a subscription, and an event or the id of one."""
 
     condition: ConditionText | None = None
+    dialect: DialectName = "sql"
     subscription: Name | None = None
 
 
 class MatchesWanted(EventGiven):
     """An event or the id of one, to be matched with the subscriptions of its type."""
+
+
+class EventsMatchWanted(RequestModel):
+    """One or many events, to be matched with the subscriptions of their type."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"events": [{"price": 199}, {"price": 900}]}]})
+
+    events: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=10_000)]
+    event_type: Name | None = None
 
 
 class ReplayWanted(RequestModel):
@@ -196,6 +212,7 @@ class SubscriptionAnswer(BaseModel):
     created: datetime
     changed: datetime
     refusal: str | None
+    dialect: str
     delivery: DeliveryAnswer
 
 
@@ -239,6 +256,7 @@ class ChangeAnswer(BaseModel):
     expires: datetime | None
     state: str
     refusal: str | None
+    dialect: str
     actor: Annotated[str | None, Field(description="Who made it; null if it started or expired.")]
 
 
@@ -276,6 +294,14 @@ class MatchesAnswer(BaseModel):
     event_type: str
     subscriptions: int
     ids: list[str]
+
+
+class EventsMatchAnswer(BaseModel):
+    """For each event, the ids of those of so many subscriptions that it satisfies."""
+
+    event_type: str
+    subscriptions: int
+    matches: list[list[str]]
 
 
 class RestoreAnswer(BaseModel):

@@ -50,7 +50,9 @@ def _cost(request: PageRequest, subscription: StoredSubscription) -> float | Non
     if event_type is None:
         return None
     try:
-        condition = compile_condition(subscription.condition, event_type, request.service.store.limits)
+        condition = compile_condition(
+            subscription.condition, event_type, request.service.store.limits, subscription.dialect
+        )
         calls = calls_in(condition.expression)
         if calls:
             return sum(call_cost(call.operator, None) for call in calls)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tamis.language.dialects import DIALECTS, SQL
 from tamis.service.api import serializers
 from tamis.service.errors import NotFound
 from tamis.service.names import qualified_name
@@ -18,7 +19,7 @@ TRIED = 1_000
 
 def data(request: PageRequest) -> PageData:
     """What a new one begins with: nothing, a condition, or what another subscription has (`like`)."""
-    begin = {name: request.text(name) for name in ("condition", "event_type", "label")}
+    begin = {name: request.text(name) for name in ("condition", "dialect", "event_type", "label")}
     if like := request.text("like"):
         try:
             begin = _begin(request.service.subscriptions.get(request.tenant, like))
@@ -39,7 +40,8 @@ def edit_data(request: PageRequest) -> PageData:
 
 
 def _begin(like: StoredSubscription) -> dict[str, str]:
-    return {"condition": like.condition, "event_type": like.event_type, "label": like.label or ""}
+    given = {"condition": like.condition, "dialect": like.dialect}
+    return {**given, "event_type": like.event_type, "label": like.label or ""}
 
 
 def _data(request: PageRequest, begin: dict[str, str], subscription: dict[str, Any] | None) -> PageData:
@@ -49,6 +51,8 @@ def _data(request: PageRequest, begin: dict[str, str], subscription: dict[str, A
         "tenant": request.tenant,
         "is_admin": request.caller.may("admin"),
         "subscription": subscription,
+        "dialect": begin["dialect"] or SQL,
+        "dialects": [*DIALECTS],
         "event_type": event_type,
         "event": request.text("event"),
         "event_types": sorted({DEFAULT_TYPE, *request.service.subscriptions.event_types(request.tenant)}),

@@ -53,12 +53,12 @@ def _dead_letter(request: PageRequest, name: str) -> dict[str, Any] | None:
 
 def _match(request: PageRequest, event: InboxEvent, notification: dict[str, Any]) -> dict[str, Any]:
     id = notification["subscription_id"]
-    condition = condition_at_revision(request, id, notification["revision"])
-    if condition is None:
+    was = condition_at_revision(request, id, notification["revision"])
+    if was is None:
         why: dict[str, Any] = {"explanation": None, "problem": "the condition it had then is not kept any more"}
     else:
-        why = explain_match(request, event, condition, id)
-    return {**notification, "condition": condition, **why}
+        why = explain_match(request, event, *was, id)
+    return {**notification, "condition": None if was is None else was[0], **why}
 
 
 def _explain_for_subscription(request: PageRequest, event: InboxEvent) -> dict[str, Any] | None:
@@ -72,4 +72,5 @@ def _explain_for_subscription(request: PageRequest, event: InboxEvent) -> dict[s
     if qualified_name(request.tenant, stored.event_type) != event.event_type:
         msg = f"it waits for events of the type {stored.event_type!r}, which this is not"
         return {"condition": stored.condition, "explanation": None, "problem": msg}
-    return {"condition": stored.condition, **explain_match(request, event, stored.condition, id)}
+    why = explain_match(request, event, stored.condition, stored.dialect, id)
+    return {"condition": stored.condition, **why}

@@ -11,21 +11,24 @@ from tamis.service.names import local_name
 from tamis.service.page.page_request import PageRequest
 
 
-def explain_match(request: PageRequest, event: InboxEvent, condition: str, subscription: str) -> dict[str, Any]:
+def explain_match(
+    request: PageRequest, event: InboxEvent, condition: str, dialect: str, subscription: str
+) -> dict[str, Any]:
     """The explanation, or what is in its way: a type that was changed since may refuse event or condition."""
     service = request.service
     try:
         event_type = service.subscriptions.event_type(request.tenant, local_name(event.event_type))
         limits = service.subscriptions.limits(request.tenant)
-        found = testing.explain_event(condition, event_type, limits, event.event(), subscription_id=subscription)
+        subject = {"subscription_id": subscription, "dialect": dialect}
+        found = testing.explain_event(condition, event_type, limits, event.event(), **subject)
     except TamisError as error:
         return {"explanation": None, "problem": str(error)}
     return {"explanation": found, "problem": None}
 
 
-def condition_at_revision(request: PageRequest, subscription: str, revision: int) -> str | None:
-    """The condition that a revision of a subscription had, as far as it is kept."""
+def condition_at_revision(request: PageRequest, subscription: str, revision: int) -> tuple[str, str] | None:
+    """The condition that a revision of a subscription had, and its dialect, as far as it is kept."""
     for change in request.service.subscriptions.history(request.tenant, subscription):
         if change.revision == revision:
-            return change.condition
+            return change.condition, change.dialect
     return None

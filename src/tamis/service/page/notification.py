@@ -53,7 +53,7 @@ def _why(request: PageRequest, trace: dict[str, Any], was: dict[str, Any] | None
     if event is None or was is None:
         what = "the event" if event is None else "the condition it had then"
         return {"explanation": None, "problem": f"{what} is not kept any more"}
-    return explain_match(request, event, was["condition"], trace["subscription_id"])
+    return explain_match(request, event, was["condition"], was["dialect"], trace["subscription_id"])
 
 
 def _batch(request: PageRequest, number: int) -> dict[str, Any] | None:

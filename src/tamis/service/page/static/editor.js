@@ -54,7 +54,7 @@ async function explain(given, signal) {
   const about = {};
   try {
     if (isPasting()) { about.event = JSON.parse(byId("pasted").value); about.event_type = given.event_type; } else about.event_id = chosen.value;
-    const found = await ask("POST", "/v1/conditions/explain", { condition: given.condition, ...about }, { signal });
+    const found = await ask("POST", "/v1/conditions/explain", { condition: given.condition, dialect: given.dialect, ...about }, { signal });
     place.replaceChildren(element("p", { class: "reason", shown: found.reason }), tree(found.tree));
   } catch (error) {
     if (error.name !== "AbortError") place.replaceChildren(element("p", { class: "note", shown: `No explanation: ${error.message}` }));
@@ -77,7 +77,7 @@ async function check() {
   running.abort();
   running = new AbortController();
   const { signal } = running;
-  const given = { condition: condition.value, event_type: byId("event_type").value };
+  const given = { condition: condition.value, dialect: byId("dialect").value, event_type: byId("event_type").value };
   if (!given.condition.trim()) {
     underline(given.condition, []);
     list([]);
@@ -126,8 +126,8 @@ function fields() {
 }
 
 async function subscribe() {
-  const { condition, event_type, priority, valid_for, id, label, url } = fields();
-  const wanted = { condition, event_type, priority, valid_for: Number(valid_for) };
+  const { condition, dialect, event_type, priority, valid_for, id, label, url } = fields();
+  const wanted = { condition, dialect, event_type, priority, valid_for: Number(valid_for) };
   if (id) wanted.id = id;
   if (label) wanted.label = label;
   if (url) wanted.delivery = { kind: "webhook", url };
@@ -150,10 +150,10 @@ function askForTicket() {
 }
 
 async function save() {
-  const { condition, event_type, priority, label } = fields();
+  const { condition, dialect, event_type, priority, label } = fields();
   const ticket = byId("ticket").value.trim() || tickets.get(subscription);
   try {
-    const wanted = { condition, event_type, priority, label: label || null };
+    const wanted = { condition, dialect, event_type, priority, label: label || null };
     await ask("PATCH", `/v1/subscriptions/${encodeURIComponent(subscription)}`, wanted, { ticket });
   } catch (error) {
     if (error.status === 403) { tickets.forget(subscription); askForTicket(); byId("ticket").focus(); }

@@ -21,6 +21,8 @@ from tamis.language.dialects.cesql import parse_leniently
 from tamis.limits import Limits
 from tamis.reference import EventRow, evaluate, evaluator, matches
 from tamis.syntax import tree as syntax
+from tamis.syntax.parser import parse
+from tamis.syntax.printing import to_text
 from tamis.values.types import ANY, BOOLEAN
 
 CASES = Path(__file__).parents[2] / "data" / "cesql" / "conformance.txt"
@@ -76,6 +78,8 @@ def test_conformance(case: Case) -> None:
         assert _refuses(case.expression)
         return
     expected = None if case.result.startswith("error") else json.loads(case.result)
+    tree, _ = parse_leniently(case.expression)
+    assert parse(to_text(tree)) == tree, "it can be said in SQL"
     found = _value(case.expression, case.event)
     assert (type(found), found) == (type(expected), expected)
     verdict = expected if isinstance(expected, bool) else None
@@ -330,8 +334,21 @@ def test_values_and_errors_are_those_of_a_naive_interpreter(
 @given(NODES, EVENTS)
 def test_engines_find_what_is_true_without_an_error(node: tuple[Any, ...], events: list[dict[str, Any]]) -> None:
     condition = compile_condition(_text(("=", node, ("literal", True))), dialect="cesql")
+    assert parse(to_text(condition.tree)) == condition.tree, "it can be said in SQL"
+    assert parse(to_text(condition.tree)) == condition.tree, "it can be said in SQL"
     outcomes = [_naive(("=", node, ("literal", True)), event) for event in events]
     batch = EventBatch.of(events)
     assert evaluate(condition, batch) == [None if error else value for value, error in outcomes]
     rows = ENGINES["bitslice"].build([condition.formula]).match(batch).rows
     assert sorted(rows.tolist()) == [row for row, outcome in enumerate(outcomes) if outcome == (True, False)]
+
+
+PIECES = st.sampled_from(
+    "a 'x' 12 ( ) , NOT AND OR XOR LIKE IN EXISTS TRUE = <> + - / . data LENGTH( LEFT( CONCAT( \" ' \\ é \0".split()
+)
+
+
+@given(st.lists(PIECES, max_size=12).map(" ".join) | st.text(max_size=30))
+def test_any_text_is_compiled_or_refused(text: str) -> None:
+    if not _refuses(text):
+        assert compile_condition(text, dialect="cesql").text == text

@@ -17,6 +17,8 @@ from tamis.language.condition import Condition, compile_condition
 from tamis.language.dialects.percolator import parse_leniently
 from tamis.reference import evaluate
 from tamis.syntax import tree as syntax
+from tamis.syntax.parser import parse
+from tamis.syntax.printing import to_text
 
 
 def compiled(query: Any, event_type: EventType | None = None) -> Condition:
@@ -121,6 +123,8 @@ def verdicts(query: Any, *documents: dict[str, Any]) -> list[bool | None]:
     ],
 )
 def test_what_a_query_means(query: Any, matching: list[dict[str, Any]], others: list[dict[str, Any]]) -> None:
+    tree = compiled(query).tree
+    assert parse(to_text(tree)) == tree, "it can be said in SQL"
     assert verdicts(query, *matching) == [True] * len(matching)
     assert verdicts(query, *others) == [False] * len(others), "no verdict is unknown"
     negated = {"bool": {"must_not": query.get("query", query)}}
@@ -365,9 +369,32 @@ DOCUMENTS = st.fixed_dictionaries(
 )
 def test_queries_find_what_a_naive_interpreter_finds(queries: list[Any], documents: list[dict[str, Any]]) -> None:
     conditions = [compiled(query) for query in queries]
+    assert all(parse(to_text(condition.tree)) == condition.tree for condition in conditions), (
+        "it can be said in SQL"
+    )
     batch = EventBatch.of(documents)
     expected = [[_naive(query, document) for document in documents] for query in queries]
     assert [evaluate(condition, batch) for condition in conditions] == expected
     rows, slots = ENGINES["bitslice"].build([condition.formula for condition in conditions]).match(batch)
     pairs = [(row, slot) for slot, found in enumerate(expected) for row, holds in enumerate(found) if holds]
     assert sorted(zip(rows.tolist(), slots.tolist(), strict=True)) == sorted(pairs)
+
+
+NAMES = st.sampled_from(
+    ["bool", "must", "should", "minimum_should_match", "term", "terms", "range", "exists", "field"]
+)
+MORE = st.sampled_from(
+    ["match", "prefix", "regexp", "geo_distance", "distance", "geo_bounding_box", "value", "top", "a.b"]
+)
+JSON = st.recursive(
+    SCALARS | st.none() | st.sampled_from(["2026-01-01", "5km", "50%", "a..b", "[", "1,2"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES | MORE, inner, max_size=3),
+)
+
+
+@given(JSON.map(json.dumps) | st.builds(lambda name, body: json.dumps({name: body}), NAMES | MORE, JSON))
+def test_any_json_is_compiled_or_refused(text: str) -> None:
+    try:
+        assert compiled(text).text == text
+    except ConditionError as error:
+        assert all(0 <= problem.start <= problem.end <= len(text) + 1 for problem in error.problems)

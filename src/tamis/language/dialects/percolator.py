@@ -28,7 +28,7 @@ from tamis.language.dialects.lucene_patterns import (
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.syntax.cursor import MOST_PROBLEMS, SyntaxFailure
 from tamis.syntax.literals import read_number
-from tamis.syntax.tree import Expression, FunctionCall, Lambda, Literal, Missing, Name, Span, TimeLiteral
+from tamis.syntax.tree import Expression, FunctionCall, Lambda, Literal, Missing, Name, Span, TimeLiteral, children
 from tamis.values.types import BOOLEAN, DOUBLE, INT, STRING, TIMESTAMP
 
 _IGNORED = frozenset({"boost", "_name"})
@@ -517,10 +517,14 @@ def _is_true(expression: Expression) -> Expression:
 
 
 def _junction(name: str, operands: Sequence[Expression], span: Span) -> Expression:
-    """AND or OR of any number of operands."""
+    """AND or OR of any number of operands, flat as the parser of SQL has them."""
     if len(operands) == 1:
         return operands[0]
-    return FunctionCall(name, tuple(operands), span) if operands else Literal(BOOLEAN, name == "and", span)
+    flat: list[Expression] = []
+    for each in operands:
+        is_same = isinstance(each, FunctionCall) and each.function == name
+        flat += children(each) if is_same else (each,)
+    return FunctionCall(name, tuple(flat), span) if flat else Literal(BOOLEAN, name == "and", span)
 
 
 def _at_least(least: int, operands: Sequence[Expression], span: Span) -> Expression:

@@ -13,6 +13,7 @@ from tamis._version import __version__
 if TYPE_CHECKING:
     from tamis.errors import (
         ConditionError,
+        DialectError,
         EventError,
         EventTypeError,
         MisfitError,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Condition",
     "ConditionError",
+    "DialectError",
     "EventBatch",
     "EventError",
     "EventType",
@@ -70,7 +72,7 @@ __all__ = [
 
 _HOMES = {
     "tamis.errors": (
-        *("ConditionError", "EventError", "EventTypeError", "MisfitError", "Problem"),
+        *("ConditionError", "DialectError", "EventError", "EventTypeError", "MisfitError", "Problem"),
         *("SnapshotError", "SubscriptionError", "TamisError"),
     ),
     "tamis.events": ("EventBatch", "EventType"),

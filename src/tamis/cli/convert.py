@@ -17,7 +17,7 @@ def convert(
     text: Annotated[
         str, typer.Argument(metavar="TEXT|FILE", help="The condition, or a file of subscriptions; - for stdin.")
     ],
-    source: Annotated[str, typer.Option("--from", metavar="NAME", help="The dialect: cesql, eventbridge, ...")],
+    source: Annotated[str, typer.Option("--from", metavar="NAME", help="The dialect, such as eventbridge.")],
     target: Annotated[str, typer.Option("--to", metavar="NAME", help="Only sql is possible.")] = "sql",
     json: Json = False,
 ) -> None:

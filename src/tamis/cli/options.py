@@ -74,7 +74,7 @@ Dialect: TypeAlias = Annotated[
     typer.Option(
         "--dialect",
         metavar="NAME",
-        help="The language of conditions that name none: sql, cesql, eventbridge, jms or percolator.",
+        help="The language of conditions that name none, such as eventbridge; by default sql.",
     ),
 ]
 ConditionDialect: TypeAlias = Annotated[

@@ -27,7 +27,7 @@ from tamis.language.condition import Condition
 from tamis.language.dialects import SQL
 from tamis.reference import EventRow, evaluator
 from tamis.syntax.printing import to_text
-from tamis.syntax.tree import TESTS, Name
+from tamis.syntax.tree import TESTS
 from tamis.values.casts import to_text as value_text
 from tamis.values.column import Value
 from tamis.values.types import BOOLEAN, STRING, Type
@@ -205,12 +205,14 @@ class _Explainer:
     def text(self, expression: Typed) -> str:
         """The text as it was written, where that is known; in another dialect than SQL, the text itself."""
         source = self.sources.get(id(expression))
-        if source is None:
-            return to_text(to_syntax(expression))
+        if source is None or self.condition.dialect == SQL:
+            return self.name(expression)
         start, end = source.span
-        if self.condition.dialect == SQL or isinstance(source, Name) or start >= end:
-            return to_text(source)
-        return " ".join(self.condition.text[start:end].split())
+        return " ".join(self.condition.text[start:end].split()) or self.name(expression)
+
+    def name(self, expression: Typed) -> str:
+        """The text in SQL, whatever the dialect."""
+        return to_text(self.sources.get(id(expression)) or to_syntax(expression))
 
     def part(self, expression: Typed) -> ExplainedPart:
         verdict = self.value(expression)
@@ -227,7 +229,7 @@ class _Explainer:
         operands = [self.without_added_casts(one) for one in parts(expression)]
         for one in [*operands, *(part for part in walk(expression) if isinstance(part, (Path, OperatorCall)))]:
             if not isinstance(one, Constant) and not _has_variables(one):
-                yield self.text(one), _value_text(self.value(one), one.type, self.zone)
+                yield self.name(one), _value_text(self.value(one), one.type, self.zone)
 
     def without_added_casts(self, expression: Typed) -> Typed:
         """The expression without the casts that the analyser put around it."""

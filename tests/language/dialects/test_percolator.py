@@ -169,7 +169,7 @@ def test_boxes(box: Any, inside: list[bool]) -> None:
         ('{"term": {"a": null}}', "null", "expected a string, a number or a boolean, found null"),
         ('{"term": {"a": {"boost": 1}}}', '{"boost": 1}', "expected 'value' in this object"),
         ('{"term": {"a": {"value": 1, "fuzzy": 1}}}', '"fuzzy"', "'fuzzy' is not supported here"),
-        ('{"term": {"a*": 1}}', "1", "'a*' is not the name of a field"),
+        ('{"term": {"a*": 1}}', '"a*": 1', "'a*' is not the name of a field"),
         ('{"terms": {"a": {"index": "i"}}}', '{"index": "i"}', "expected an array of values"),
         (
             '{"match": {"a": {"query": "b", "fuzziness": "AUTO"}}}',
@@ -217,7 +217,7 @@ def test_spans_point_into_the_query() -> None:
     text = '{"bool": {"must": [{"term": {"brand": "Nikon"}}]}}'
     tree, _ = parse_leniently(text)
     spans = {text[slice(*node.span)] for node in syntax.walk(tree)}
-    assert '"Nikon"' in spans
+    assert {'"brand": "Nikon"', '"Nikon"'} <= spans
 
 
 def test_declared_types() -> None:

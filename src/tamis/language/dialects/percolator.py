@@ -130,14 +130,18 @@ class _Reader:
                 self.report(f"{name!r} is not supported here", node.keys[name])
         return {name: value for name, value in node.value.items() if name in known}
 
-    def one_field(self, node: Json, known: Sequence[str] = ()) -> tuple[str, Json] | None:
-        """The name of the one field of a query, and what is asked of it; `known` are options beside it."""
+    def one_field(self, node: Json, known: Sequence[str] = ()) -> tuple[str, Json, Span] | None:
+        """The name of the one field of a query, what is asked of it, and the place of both.
+
+        `known` are options beside it.
+        """
         assert isinstance(node.value, dict)
         fields = [name for name in node.value if name not in known and name not in _IGNORED]
         if len(fields) != 1:
             self.report(f"expected one field here, found {len(fields)}", node.span)
             return None
-        return fields[0], node.value[fields[0]]
+        body = node.value[fields[0]]
+        return fields[0], body, (node.keys[fields[0]][0], body.span[1])
 
     def details(self, node: Json, main: str, known: Sequence[str]) -> tuple[Json | None, dict[str, Json]]:
         """What is asked of a field: alone, or as `main` in an object with options."""
@@ -193,14 +197,11 @@ class _Reader:
         rest = (Literal(STRING, step, span) for step in steps[1:])
         return FunctionCall(function, (Name((steps[0],), span), *rest), span)
 
-    def some_value(self, name: str, node: Json, test: Callable[[Expression], Expression | None]) -> Expression:
+    def some_value(self, name: str, span: Span, test: Callable[[Expression], Expression]) -> Expression:
         """Does a value of the field satisfy the test?"""
-        body = test(Name((_ELEMENT,), node.span))
-        if body is None:
-            return Missing(node.span)
-        held = FunctionCall("is_true", (body,), node.span)
-        values = self.field("field_values", name, node.span)
-        return FunctionCall("exists", (values, Lambda(_ELEMENT, held, node.span)), node.span)
+        held = FunctionCall("is_true", (test(Name((_ELEMENT,), span)),), span)
+        values = self.field("field_values", name, span)
+        return FunctionCall("exists", (values, Lambda(_ELEMENT, held, span)), span)
 
     # --- queries of queries ----------------------------------------------------------------------------------
 
@@ -250,12 +251,12 @@ class _Reader:
         found = self.one_field(node)
         if found is None:
             return Missing(node.span)
-        name, body = found
+        name, body, place = found
         value, options = self.details(body, "value", ("case_insensitive",))
         literal = None if value is None else self.literal(value)
         if literal is None:
             return Missing(body.span)
-        return self.some_value(name, body, lambda element: self.equal(element, literal, options))
+        return self.some_value(name, place, lambda element: self.equal(element, literal, options))
 
     def equal(self, element: Expression, literal: Literal, options: dict[str, Json]) -> Expression:
         if self.flag(options, "case_insensitive") and isinstance(literal.value, str):
@@ -267,7 +268,7 @@ class _Reader:
         found = self.one_field(node)
         if found is None:
             return Missing(node.span)
-        name, body = found
+        name, body, place = found
         if not isinstance(body.value, list):
             return self.report(
                 f"expected an array of values, found {body.kind}", body.span, "look-ups are not supported"
@@ -284,7 +285,7 @@ class _Reader:
             tests = [FunctionCall("in", (element, *group), body.span) for group in kinds.values()]
             return _junction("or", [_is_true(each) for each in tests] if len(tests) > 1 else tests, body.span)
 
-        return self.some_value(name, body, test) if body.value else Literal(BOOLEAN, False, body.span)
+        return self.some_value(name, place, test) if body.value else Literal(BOOLEAN, False, body.span)
 
     def exists(self, node: Json) -> Expression:
         name = self.options(node, ("field",)).get("field")
@@ -301,7 +302,7 @@ class _Reader:
         found = self.one_field(node)
         if found is None:
             return Missing(node.span)
-        name, body = found
+        name, body, place = found
         if not isinstance(body.value, dict):
             return self.expected("an object with gt, gte, lt or lte", body)
         bounds = self.options(body, (*_BOUNDS, "format"))
@@ -318,7 +319,7 @@ class _Reader:
         if not given:  # any value is within no bounds
             count = FunctionCall("size", (self.field("field_values", name, body.span),), body.span)
             return FunctionCall(">", (count, Literal(INT, 0, body.span)), body.span)
-        return self.some_value(name, body, test)
+        return self.some_value(name, place, test)
 
     def bound(self, element: Expression, sign: str, node: Json) -> Expression | None:
         comparison = _BOUNDS[sign]
@@ -354,7 +355,7 @@ class _Reader:
         found = self.one_field(node)
         if found is None:
             return Missing(node.span)
-        name, body = found
+        name, body, place = found
         inner = body.value if isinstance(body.value, dict) else {}
         value, given = self.details(body, "wildcard" if main in inner and main == "wildcard" else "value", options)
         text = self.text(value)
@@ -365,7 +366,7 @@ class _Reader:
         except PatternError as error:
             return self.report(str(error.message), value.span)
         literal = Literal(STRING, pattern, value.span)
-        return self.some_value(name, body, lambda element: FunctionCall(function, (element, literal), body.span))
+        return self.some_value(name, place, lambda element: FunctionCall(function, (element, literal), body.span))
 
     def prefix(self, node: Json) -> Expression:
         def make(text: str, ignore_case: bool) -> tuple[str, str]:
@@ -393,26 +394,26 @@ class _Reader:
         found = self.one_field(node)
         if found is None:
             return Missing(node.span)
-        name, body = found
+        name, body, place = found
         query, options = self.details(body, "query", ("operator", "minimum_should_match", "lenient"))
         if query is None or not isinstance(query.value, str):
             literal = None if query is None else self.literal(query)
             if literal is None:
                 return Missing(body.span)
-            return self.some_value(name, body, lambda element: FunctionCall("=", (element, literal), body.span))
+            return self.some_value(name, place, lambda element: FunctionCall("=", (element, literal), body.span))
         operator = options.get("operator")
         joint = "or" if operator is None else str(operator.value).lower()
         if operator is not None and joint not in ("and", "or"):
             return self.report("expected 'and' or 'or'", operator.span)
-        field = self.field("field_words", name, body.span)
+        field = self.field("field_words", name, place)
         tests: list[Expression] = [
-            FunctionCall("array_contains", (field, Literal(STRING, word, query.span)), query.span)
+            FunctionCall("array_contains", (field, Literal(STRING, word, query.span)), place)
             for word in words(query.value)
         ]
         least = len(tests) if joint == "and" else 1
         if "minimum_should_match" in options and joint == "or":
             least = self.number_of(options["minimum_should_match"], len(tests))
-        return _at_least(max(least, 1), tests, body.span)
+        return _at_least(max(least, 1), tests, place)
 
     # --- queries of positions --------------------------------------------------------------------------------
 
@@ -452,7 +453,7 @@ class _Reader:
         found = self.one_field(node, ("validation_method", "ignore_unmapped", "type"))
         if found is None:
             return Missing(node.span)
-        name, body = found
+        name, body, _ = found
         sides = self.sides(body) if isinstance(body.value, dict) else None
         if sides is None:
             return self.report("expected top_left and bottom_right, or top, left, bottom and right", body.span)

@@ -60,7 +60,10 @@ def explained(text: str, event: dict[str, Any] | None = None, event_type: Any = 
             "matches subscription 's' because all of the 2 conditions of its AND THEN hold",
         ),
         ("or_else(n = 8, n = 7)", "matches subscription 's' because n = 7 is true (n is 7)"),
-        ("or_else(n = 8, n = 9)", "subscription 's' because none of the 2 conditions of its OR ELSE hold"),
+        (
+            "or_else(n = 8, n = 9)",
+            "does not match subscription 's' because none of the 2 conditions of its OR ELSE hold",
+        ),
         ("n = 8 OR sold", "does not match subscription 's' because sold is unknown (sold is NULL)"),
         ("NOT n = 7", "does not match subscription 's' because n = 7 is true (n is 7)"),
         ("NOT n = 8", "matches subscription 's' because n = 8 is false (n is 7)"),

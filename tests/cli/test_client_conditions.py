@@ -49,9 +49,23 @@ def test_an_event_is_matched_with_all_subscriptions(run: Run, write: Write, clie
     assert client.notifications(wait_seconds=0).cursor == 0, "nobody is notified"
 
 
+def test_many_events_are_matched_line_by_line(run: Run, write: Write, client: Client) -> None:
+    outcome = run("client", "subscribe", '{"price": [5]}', "--id", "rule", "--dialect", "eventbridge")
+    assert outcome.code == 0
+    client.subscribe("price < 300", id="cheap")
+    file = write("events.jsonl", [{"price": 5}, {"price": 7}, {"price": 900}])
+    assert run("client", "match", "--events", file).json == [["cheap", "rule"], ["cheap"], []]
+    assert "eventbridge" in run("client", "show", "rule").out
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
+        (
+            ["match", "--event-id", "e", "--events", "good.json"],
+            2,
+            "expected one of --event, --event-id and --events",
+        ),
         (["test", "price <"], 1, "the condition is refused"),
         (["test", "a = 1", "--last", "1", "--events", "good.json"], 2, "expected --last or --events, found both"),
         (["test", "a = 1", "--events", "broken.json"], 2, "broken.json:1: not JSON"),

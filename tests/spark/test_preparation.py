@@ -36,6 +36,19 @@ def test_what_is_refused_is_given_with_its_reason() -> None:
     assert set(rows.filter(pc.is_valid(rows["segment"]))["slots"].to_pylist()) == {1}, "c alone"
 
 
+def test_a_condition_is_compiled_in_its_dialect(tmp_path: Path) -> None:
+    pattern = '{"price": [{"numeric": ["<", 5]}]}'
+    given = {"id": ["a", "b"], "condition": [pattern, "price > 3"], "dialect": ["eventbridge", None]}
+    rows = compile_batches(given)
+    assert rows["reason"].null_count == rows.num_rows
+    header, *content = rows.sort_by("place")["data"].to_pylist()
+    part = SnapshotPart(segment_of(header, b"".join(content)), 2, event_type="sale")
+    Snapshots(tmp_path).publish([part], parent=None, event_types={"sale": dict(TASK.event_type)})
+    matcher = Matcher.open(tmp_path)
+    assert sorted(matcher.match({"price": 4.0})) == ["a", "b"]
+    assert {each.id: each.dialect for each in matcher} == {"a": "eventbridge", "b": "sql"}
+
+
 def test_a_task_without_conditions_gives_nothing() -> None:
     empty = pa.record_batch({"id": pa.array([], pa.string()), "condition": pa.array([], pa.string())})
     assert list(TASK(iter([empty]))) == []

@@ -39,6 +39,19 @@ def test_a_condition_is_tried_on_events_that_are_given(served: Served, client: C
     assert not served.asked
 
 
+def test_conditions_of_another_dialect(client: Client) -> None:
+    pattern = '{"price": [{"numeric": ["<", 3]}]}'
+    made = client.subscribe(pattern, id="rule", dialect="eventbridge").subscription
+    assert made.dialect == "eventbridge"
+    assert client.test(pattern, events=[{"price": 2}, {"price": 5}], dialect="eventbridge").matched == 1
+    assert client.explain(condition=pattern, event={"price": 2}, dialect="eventbridge").verdict is True
+    assert client.lint("price <", dialect="jms")[0].severity == "error"
+    matched = client.match_events([{"price": 2}, {"price": 5}])
+    assert (matched.subscriptions, matched.matches) == (1, (("rule",), ()))
+    assert client.change("rule", condition="price < 9", dialect="sql").dialect == "sql"
+    assert [each.dialect for each in client.history("rule")] == ["eventbridge", "sql"]
+
+
 def test_a_refused_condition_is_refused_everywhere(client: Client) -> None:
     for ask in (
         lambda: client.test("price <"),

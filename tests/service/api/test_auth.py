@@ -30,6 +30,7 @@ ROUTES = {
     "POST /v1/conditions/test": "subscribe",
     "POST /v1/conditions/explain": "subscribe",
     "POST /v1/conditions/match": "subscribe",
+    "POST /v1/match": "subscribe",
     "POST /v1/events": "publish",
     "GET /v1/events": "subscribe",
     "GET /v1/events/{id}": "subscribe",

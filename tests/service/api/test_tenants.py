@@ -135,6 +135,7 @@ API = {
         "", {"subscription": SUBSCRIPTION, "event": {}}, {"condition": "a = 1", "event_id": EVENT}
     ),
     "POST /v1/conditions/match": hidden("", {"event_id": EVENT}, {"event": {}, "event_type": TYPE}),
+    "POST /v1/match": hidden("", {"events": [{}], "event_type": TYPE}),
     "POST /v1/events": own({"id": EVENT, "a": 1}),
     "GET /v1/events": own(),
     "GET /v1/events/{id}": hidden("event"),

@@ -19,6 +19,7 @@ def test_a_new_subscription_may_begin_like_another(ask: Callable[..., PageReques
     data = editor.data(ask(like="cheap", condition="ignored"))
     assert (data["condition"], data["label"]) == ("price < 300 AND brand = 'Lumen'", "bargains")
     assert data["event_types"] == ["event"]
+    assert data["dialect"] == "sql" and {"sql", "eventbridge", "jms"} <= {*data["dialects"]}
     assert {each["id"] for each in data["events"]} >= {"e1", "half"}
 
 

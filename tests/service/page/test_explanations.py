@@ -11,9 +11,9 @@ from tamis.service.page.page_request import PageRequest
 def test_a_match_is_explained_by_the_condition_that_it_had(ask: Callable[..., PageRequest]) -> None:
     request = ask()
     event = request.service.inbox.get(["default/e1"])["default/e1"]
-    condition = condition_at_revision(request, "cheap", 1)
-    assert condition == "price < 300 AND brand = 'Lumen'"
-    found = explain_match(request, event, condition, "cheap")
+    was = condition_at_revision(request, "cheap", 1)
+    assert was == ("price < 300 AND brand = 'Lumen'", "sql")
+    found = explain_match(request, event, *was, "cheap")
     assert (found["explanation"].matched, found["problem"]) == (True, None)
     assert condition_at_revision(request, "cheap", 2) is None
     assert condition_at_revision(request, "secret-plan", 1) is None, "it is another tenant's"
@@ -22,6 +22,6 @@ def test_a_match_is_explained_by_the_condition_that_it_had(ask: Callable[..., Pa
 def test_a_condition_that_its_type_refuses_by_now_is_a_problem(ask: Callable[..., PageRequest]) -> None:
     request = ask()
     event = request.service.inbox.get(["default/e1"])["default/e1"]
-    found = explain_match(request, event, "price <", "cheap")
+    found = explain_match(request, event, "price <", "sql", "cheap")
     assert found["explanation"] is None
     assert "line 1" in found["problem"]

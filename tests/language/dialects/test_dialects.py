@@ -5,6 +5,8 @@ from __future__ import annotations
 import pickle
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tamis.errors import ConditionError, DialectError
 from tamis.formulas.formula import Formula
@@ -12,7 +14,7 @@ from tamis.language.bulk import compile_conditions, compile_many, refusals
 from tamis.language.condition import compile_condition
 from tamis.language.dialects import DIALECTS, SQL, dialect_of, parse_dialect
 from tamis.limits import DEFAULT_LIMITS, Limits
-from tamis.syntax.tree import Missing
+from tamis.syntax.tree import Missing, walk
 
 
 @pytest.mark.parametrize("name", DIALECTS)
@@ -26,6 +28,79 @@ def test_no_dialect_is_given_a_text_beyond_the_limits(name: str) -> None:
     tree, problems = parse_dialect("x" * 11, name, Limits(text_characters=10))
     assert isinstance(tree, Missing)
     assert [problem.start for problem in problems] == [10]
+
+
+PIECES = [
+    *(
+        "{",
+        "}",
+        "[",
+        "]",
+        "(",
+        ")",
+        ",",
+        ":",
+        '"',
+        "'",
+        "''",
+        "\\",
+        "=",
+        "<>",
+        "<",
+        "-",
+        "+",
+        "/",
+        ".",
+        " ",
+        "\n",
+        "#",
+        "ß",
+    ),
+    *(
+        '"a"',
+        '"$or"',
+        '"exists"',
+        '"numeric"',
+        '"anything-but"',
+        '"prefix"',
+        '"cidr"',
+        '"wildcard"',
+        '"a*"',
+        '"10.0.0.0/8"',
+    ),
+    *(
+        "a",
+        "b",
+        "x1",
+        "5",
+        "0x1",
+        "1e9",
+        "1e999",
+        "NOT",
+        "AND",
+        "OR",
+        "IN",
+        "LIKE",
+        "BETWEEN",
+        "IS",
+        "NULL",
+        "TRUE",
+        "ESCAPE",
+    ),
+    *('{"a": [', "]}", '{"a": {"b": ["x"]}}', "a = 1", "a LIKE 'x%'", "a IN ('x')"),
+]
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+@given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
+def test_any_text_is_compiled_or_refused_at_a_place_in_it(name: str, text: str) -> None:
+    try:
+        condition = compile_condition(text, dialect=name)
+    except ConditionError as error:
+        assert all(0 <= each.start < each.end <= len(text) + 1 for each in error.problems)
+        assert str(error)
+    else:
+        assert all(0 <= start <= end <= len(text) for start, end in (node.span for node in walk(condition.tree)))
 
 
 @pytest.mark.parametrize("name", DIALECTS)

@@ -54,6 +54,16 @@ def explained(text: str, event: dict[str, Any] | None = None, event_type: Any = 
             "does not match subscription 's' because none of the 2 operands of its OR holds: "
             "n = 8 is false (n is 7)",
         ),
+        ("and_then(sold, n = 8)", "does not match subscription 's' because sold is unknown (sold is NULL)"),
+        (
+            "and_then(n = 7, n < 9)",
+            "matches subscription 's' because all of the 2 conditions of its AND THEN hold",
+        ),
+        ("or_else(n = 8, n = 7)", "matches subscription 's' because n = 7 is true (n is 7)"),
+        (
+            "or_else(n = 8, n = 9)",
+            "does not match subscription 's' because none of the 2 conditions of its OR ELSE hold",
+        ),
         ("n = 8 OR sold", "does not match subscription 's' because sold is unknown (sold is NULL)"),
         ("NOT n = 7", "does not match subscription 's' because n = 7 is true (n is 7)"),
         ("NOT n = 8", "matches subscription 's' because n = 8 is false (n is 7)"),

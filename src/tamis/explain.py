@@ -33,10 +33,10 @@ from tamis.values.column import Value
 from tamis.values.types import BOOLEAN, STRING, Type
 
 _CONNECTIVES = (
-    *("and", "or", "not", "xor", "at_least", "coalesce", "case", "if"),
+    *("and", "or", "not", "xor", "at_least", "coalesce", "case", "if", "and_then", "or_else"),
     *TESTS,
 )
-_SHORT = ("and", "or", "not", "xor", "is_true", "is_not_true", "is_false", "is_not_false")
+_SHORT = ("and", "or", "not", "xor", "and_then", "or_else", "is_true", "is_not_true", "is_false", "is_not_false")
 _WORDS = {True: "true", False: "false", None: "unknown"}
 
 
@@ -269,6 +269,12 @@ def _because(part: ExplainedPart) -> str:
         if part.verdict is None:
             return _because(open_[0])
         return f"none of the {len(part.parts)} operands of its OR holds: {_because(part.parts[0])}"
+    if part.operator in ("and_then", "or_else"):
+        passing = part.operator == "and_then"
+        decisive_part = next((one for one in part.parts if one.verdict is not passing), None)
+        if decisive_part is not None:
+            return _because(decisive_part)
+        return f"{'all' if passing else 'none'} of the {len(part.parts)} conditions of its {part.label} hold"
     if part.operator == "at_least":
         held = sum(one.verdict is True for one in part.parts)
         return f"{held} of the {len(part.parts)} conditions of {part.text.split(',')[0]}, ...) hold"

@@ -162,6 +162,23 @@ def test_export_and_import_are_a_round_trip(run: Run, store: Store) -> None:
     assert run("subs", "import", "-", "--replace", "--json", input=exported.out).json[0]["unchanged"] == 9
 
 
+def test_import_takes_documents_of_a_percolator_index(run: Run, write: Write, store: Store) -> None:
+    lines = [
+        '{"_id": "cheap", "_source": {"query": {"range": {"price": {"lt": 300}}}, "team": "a"}}',
+        '{"_id": "new", "_source": {"query": {"bool": {"must_not": {"exists": {"field": "used"}}}}}}',
+        '{"_id": "near", "_source": {"query": {"span_near": {}}}}',
+    ]
+    outcome = run("subs", "import", write("queries.jsonl", "\n".join(lines)), "--dialect", "percolator")
+    assert outcome.code == 1
+    assert "2 added" in outcome.out
+    assert "the query 'span_near' is not supported" in outcome.err
+    stored = {each.id: (each.dialect, each.condition) for each in store.list()}
+    assert stored == {
+        "cheap": ("percolator", '{"range": {"price": {"lt": 300}}}'),
+        "new": ("percolator", '{"bool": {"must_not": {"exists": {"field": "used"}}}}'),
+    }
+
+
 def test_dialects_survive_export_and_import(run: Run, store: Store, write: Write) -> None:
     rules = write(
         "rules.jsonl",

@@ -141,6 +141,30 @@ def test_file_that_is_no_parquet_is_refused(tmp_path: Path) -> None:
         read_subscriptions(str(tmp_path / "s.parquet"))
 
 
+def test_documents_of_a_percolator_index(tmp_path: Path) -> None:
+    lines = [
+        '{"_index": "q", "_id": "7", "_score": 1.0, "_source": {"query": {"term": {"a": "ü"}}, "owner": "ann"}}',
+        '{"query": {"match_all": {}}}',
+        '{"id": 3, "condition": {"match_none": {}}}',
+        '{"_id": "8", "_source": {"filter": 1}}',
+    ]
+    path = tmp_path / "queries.jsonl"
+    path.write_text("\n".join(lines), "utf-8")
+    entries = read_subscriptions(str(path), dialect="percolator")
+    assert [(entry.id, entry.condition) for entry in entries[:3]] == [
+        ("7", '{"term": {"a": "ü"}}'),
+        ("2", '{"match_all": {}}'),
+        ("3", '{"match_none": {}}'),
+    ]
+    assert [bool(entry.problems) for entry in entries] == [False, False, False, True]
+    text = tmp_path / "queries.txt"
+    text.write_text("\n".join(lines[:2]), "utf-8")
+    assert [(entry.id, entry.condition) for entry in read_subscriptions(str(text), dialect="percolator")] == [
+        ("7", '{"term": {"a": "ü"}}'),
+        ("2", lines[1]),
+    ]
+
+
 def test_dialects_of_records_and_of_lines(read: Any) -> None:
     records = '{"id": "a", "condition": {"x": [1]}}\n{"id": "b", "condition": "x = 1", "dialect": "jms"}\n'
     found = read("s.jsonl", records, dialect="eventbridge")

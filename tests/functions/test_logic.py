@@ -31,6 +31,8 @@ def applied(name: str, rows: list[tuple[Any, ...]]) -> list[Any]:
         ("and", [T, F, N, F, F, F, N, F, N]),
         ("or", [T, T, T, T, F, N, T, N, N]),
         ("xor", [F, T, N, T, F, N, N, N, N]),
+        ("and_then", [T, F, N, F, F, F, N, N, N]),
+        ("or_else", [T, T, T, T, F, N, N, N, N]),
     ],
 )
 def test_truth_table_of_two(name: str, table: list[Any]) -> None:
@@ -51,7 +53,7 @@ def test_truth_table_of_one(name: str, table: list[Any]) -> None:
     assert applied(name, [(truth,) for truth in TRUTHS]) == table
 
 
-@pytest.mark.parametrize("name", ["and", "or", "xor"])
+@pytest.mark.parametrize("name", ["and", "or", "xor", "and_then", "or_else"])
 def test_three_conditions_are_two_and_one(name: str) -> None:
     rows = list(itertools.product(TRUTHS, repeat=3))
     inner = applied(name, [row[:2] for row in rows])

@@ -100,6 +100,10 @@ def _first(*values: bool | None) -> bool | None:
     return next((value for value in values if value is not None), None)
 
 
+def _first_not(passing: bool, *values: bool | None) -> bool | None:
+    return next((value for value in values if value is not passing), passing)
+
+
 def _at_least(count: int, *values: bool | None) -> bool | None:
     if values.count(True) >= count:
         return True
@@ -148,6 +152,12 @@ _LAWS: list[tuple[str, Any]] = [
     ("CASE WHEN p THEN q WHEN q THEN r END", lambda p, q, r: _if(p, q, _if(q, r, None))),
     ("NOT CASE WHEN p THEN q ELSE r END", lambda p, q, r: _not(_if(p, q, r))),
     ("CASE p WHEN q THEN r ELSE NOT r END", lambda p, q, r: _if(_eq(p, q), r, _not(r))),
+    ("and_then(p, q, r)", lambda p, q, r: _first_not(True, p, q, r)),
+    ("or_else(p, q, r)", lambda p, q, r: _first_not(False, p, q, r)),
+    (
+        "NOT or_else(p, and_then(q, NOT r))",
+        lambda p, q, r: _not(_first_not(False, p, _first_not(True, q, _not(r)))),
+    ),
     ("AT_LEAST(1, p, q, r)", lambda p, q, r: _at_least(1, p, q, r)),
     ("AT_LEAST(2, p, q, r)", lambda p, q, r: _at_least(2, p, q, r)),
     ("AT_LEAST(3, p, q, r)", lambda p, q, r: _at_least(3, p, q, r)),

@@ -13,7 +13,7 @@ from tamis.errors import ConditionError
 from tests.oracle.generate import Generator
 from tests.oracle.grammar import GOALS, Node
 
-OURS = frozenset({"XOR", "at_least", "average"})
+OURS = frozenset({"XOR", "at_least", "average", "and_then", "or_else"})
 """What Spark does not read."""
 _OWN_REFUSALS = re.compile(
     r"a string attribute cannot be"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.oracle.grammar import rule
-from tests.oracle.translate import at_least
+from tests.oracle.translate import at_least, first_not
 
 _COMPARISONS = ("=", "==", "<>", "!=", "<", "<=", ">", ">=", "<=>")
 _SCALARS = ("number", "string", "date", "timestamp", "timestamp_ntz", "binary", "boolean")
@@ -99,6 +99,13 @@ rule(
     "AT_LEAST({least_true}, {boolean}, {predicate}, {predicate})",
     at_least("{0}", ["{1}", "{2}", "{3}"]),
 )
+for _name, _passing in (("and_then", "TRUE"), ("or_else", "FALSE")):
+    rule("boolean", f"{_name}({{boolean}}, {{predicate}})", first_not(_passing, ["{0}", "{1}"]))
+    rule(
+        "boolean",
+        f"{_name}({{predicate}}, {{boolean}}, {{predicate}})",
+        first_not(_passing, ["{0}", "{1}", "{2}"]),
+    )
 
 for _goal in (*_SCALARS, "narrow", "decimal"):
     rule(

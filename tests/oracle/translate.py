@@ -36,6 +36,12 @@ def at_least(least: str, operands: list[str]) -> str:
     )
 
 
+def first_not(passing: str, operands: list[str]) -> str:
+    """The first operand that is not `passing`, which is TRUE or FALSE; else that."""
+    tests = " ".join(f"WHEN NOT (({operand}) <=> {passing}) THEN ({operand})" for operand in operands)
+    return f"CASE {tests} ELSE {passing} END"
+
+
 def make_date(year: str, month: str, day: str) -> str:
     """`make_date`, NULL where there is no such day or no such year."""
     first = f"make_date({year}, {month}, 1)"

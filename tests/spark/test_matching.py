@@ -58,8 +58,12 @@ class Case:
     expected: Pairs
 
 
-def case_of(event_type: EventType, conditions: list[str], events: pa.Table) -> Case:
+def case_of(
+    event_type: EventType, conditions: list[str], events: pa.Table, dialects: list[str] | None = None
+) -> Case:
     subscriptions = pa.table({"id": [f"s{number}" for number in range(len(conditions))], "condition": conditions})
+    if dialects is not None:
+        subscriptions = subscriptions.append_column("dialect", pa.array(dialects))
     named = events.append_column("key", pa.array([f"e{number}" for number in range(events.num_rows)]))
     matcher = Matcher(event_type)
     assert not matcher.add_many(subscriptions)
@@ -79,14 +83,52 @@ def workload_case(name: str, seed: int) -> Case:
     return case_of(data.event_type, data.conditions.to_pylist(), data.events)
 
 
+def dialects_case() -> Case:
+    """Conditions of other dialects, over columns with and without values."""
+    event_type = EventType.of(
+        {"attributes": {"type": "string", "hop": "int", "hot": "boolean", "tags": "array<string>"}}
+    )
+    cesql = [
+        "type = hop",
+        "hop < 5 OR hot",
+        "NOT (type LIKE 'a%')",
+        "'7' = hop",
+        "hop IN ('7', 'x')",
+        "SUBSTRING(type, 2) = 'b'",
+    ]
+    queries = [
+        {"term": {"tags": "x"}},
+        {"bool": {"must_not": [{"match": {"tags": "X"}}]}},
+        {
+            "bool": {
+                "should": [{"prefix": {"type": "a"}}, {"range": {"hop": {"gte": 7}}}, {"exists": {"field": "hot"}}]
+            }
+        },
+    ]
+    conditions = [*cesql, *map(json.dumps, queries)]
+    dialects = ["cesql"] * len(cesql) + ["percolator"] * len(queries)
+    events = pa.table(
+        {
+            "type": ["ab", "7", None, "b", ""] * 4,
+            "hop": pa.array([7, 7, 3, None, 9] * 4, pa.int32()),
+            "hot": [True, None, False, True, None] * 4,
+            "tags": [["x", "y"], [], None, ["a X"], [None]] * 4,
+        }
+    )
+    return case_of(event_type, conditions, events, dialects)
+
+
 WORKLOADS = ("auction", "sparse", "ads")
 RANDOM = ("random 0", "random 1")
 
 
-@pytest.fixture(scope="module", params=[*RANDOM, *WORKLOADS])
+@pytest.fixture(scope="module", params=[*RANDOM, *WORKLOADS, "dialects"])
 def case(request: pytest.FixtureRequest) -> Case:
     name: str = request.param
-    found = workload_case(name, 5) if name in WORKLOADS else random_case(RANDOM.index(name))
+    if name == "dialects":
+        found = dialects_case()
+    else:
+        found = workload_case(name, 5) if name in WORKLOADS else random_case(RANDOM.index(name))
     assert found.expected, "nothing matches: nothing is tested"
     return found
 

@@ -21,7 +21,7 @@ from tamis.cli.output import note
 from tamis.errors import SubscriptionError
 from tamis.events.conversion import clean
 from tamis.events.schemas import suggestion
-from tamis.language.dialects import SQL, dialect_of
+from tamis.language.dialects import SQL, dialect_of, record_of
 from tamis.urls import is_store
 
 _STORED = ("label", "valid_from", "expires", "state")
@@ -167,7 +167,7 @@ def _is_record(text: str, dialect: str) -> bool:
         found = json.loads(text)
     except (ValueError, RecursionError):
         return False  # the dialect says what is wrong, and where
-    return isinstance(found, dict) and isinstance(found.get("id"), str | int)
+    return isinstance(found, dict) and isinstance(found.get("id", found.get("_id")), str | int)
 
 
 def _json(text: str, file: str, line: int, dialect: str) -> SubscriptionEntry:
@@ -179,6 +179,8 @@ def _json(text: str, file: str, line: int, dialect: str) -> SubscriptionEntry:
         return SubscriptionEntry("", "", file, line, problems=(f"not JSON: {error}",))
     if not isinstance(record, dict):
         return SubscriptionEntry("", "", file, line, problems=("expected a JSON object with id and condition",))
+    if record_of(record, dialect) is not record:
+        record = {"id": str(line), **record_of(record, dialect)}
     if isinstance(record.get("condition"), dict) and record.get("dialect", dialect) != SQL:
         record["condition"] = json.dumps(record["condition"], ensure_ascii=False)  # a pattern, not its text
     return _entry(record, file, line, dialect)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from tamis.functions.registry import Argument, Function, Resolve, Signature, check_count, register
 from tamis.functions.rows import Scalar
-from tamis.values.column import Value
+from tamis.values.column import Column, Value, constant_column
 from tamis.values.types import ANY, BOOLEAN, DOUBLE, NUMBER, STRING, Type, is_numeric
 
 KINDS = ("text_of", "number_of", "boolean_of")
@@ -37,6 +37,12 @@ def _bind(signature: Signature) -> Scalar:
     return nothing
 
 
-register(Function("text_of", _resolve(lambda given: given == STRING, STRING, STRING), _bind))
-register(Function("number_of", _resolve(is_numeric, NUMBER, DOUBLE), _bind))
-register(Function("boolean_of", _resolve(lambda given: given == BOOLEAN, BOOLEAN, BOOLEAN), _bind))
+def _vector(signature: Signature, columns: Sequence[Column]) -> Column:
+    column = columns[0]
+    same = signature.parameters[0] == signature.returns
+    return column if same else constant_column(signature.returns, None, len(column))
+
+
+register(Function("text_of", _resolve(lambda given: given == STRING, STRING, STRING), _bind, _vector))
+register(Function("number_of", _resolve(is_numeric, NUMBER, DOUBLE), _bind, _vector))
+register(Function("boolean_of", _resolve(lambda given: given == BOOLEAN, BOOLEAN, BOOLEAN), _bind, _vector))

@@ -1,6 +1,7 @@
-"""Three-valued logic: AND, OR, NOT, XOR, AT LEAST, IS [NOT] TRUE, IS [NOT] FALSE.
+"""Three-valued logic: AND, OR, NOT, XOR, AT LEAST, IS [NOT] TRUE, IS [NOT] FALSE, and_then, or_else.
 
-Works on booleans only; NULL means "unknown". The tests IS ... are never NULL.
+Works on booleans only; NULL means "unknown". The tests IS ... are never NULL. `and_then` and `or_else` stop at the
+first operand that is not TRUE, not FALSE: to languages in which an error is a value, NULL is that error.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tamis.functions.registry import (
     check_count,
     register,
 )
-from tamis.functions.rows import Scalar, all_valid
+from tamis.functions.rows import Scalar, all_valid, select_rows
 from tamis.functions.unify import check_condition
 from tamis.values.column import Column
 from tamis.values.types import BOOLEAN, INT, NULL, STRING, is_integral
@@ -129,6 +130,24 @@ def _vector_at_least(_: Signature, columns: Sequence[Column]) -> Column:
     return Column(BOOLEAN, enough, enough | (false > len(conditions) - least.values))
 
 
+def _and_then(*values: TruthValue) -> TruthValue:
+    return next((value for value in values if value is not True), True)
+
+
+def _or_else(*values: TruthValue) -> TruthValue:
+    return next((value for value in values if value is not False), False)
+
+
+def _vector_sequence(passing: bool) -> Vector:
+    def vector(_: Signature, columns: Sequence[Column]) -> Column:
+        result = columns[-1]
+        for column in reversed(columns[:-1]):
+            result = select_rows(column.valid & (column.values == passing), result, column)
+        return result
+
+    return vector
+
+
 def _is(wanted: bool | None, *, negated: bool) -> tuple[Callable[[Signature], Scalar], Vector]:
     def scalar(value: Any) -> bool:
         return (value is wanted) != negated
@@ -146,6 +165,8 @@ register(Function("or", _resolve_junction, always(_or), _vector_or, sees_null=Tr
 register(Function("not", _resolve_one, always(_not), _vector_not), "!")
 register(Function("xor", _resolve_conditions, always(_xor), _vector_xor))
 register(Function("at_least", _resolve_at_least, always(_at_least), _vector_at_least, sees_null=True))
+register(Function("and_then", _resolve_conditions, always(_and_then), _vector_sequence(True), sees_null=True))
+register(Function("or_else", _resolve_conditions, always(_or_else), _vector_sequence(False), sees_null=True))
 register(Function("is_unknown", _resolve_one, *_is(None, negated=False), sees_null=True))
 register(Function("is_not_unknown", _resolve_one, *_is(None, negated=True), sees_null=True))
 register(Function("is_true", _resolve_one, *_is(True, negated=False), sees_null=True))

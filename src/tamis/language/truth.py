@@ -88,6 +88,21 @@ class Truth:
         undecided = [disjunction([self.formula(each, unanimous), self.formula(each, "U")]) for each in arguments]
         return conjunction([*undecided, disjunction([self.formula(each, "U") for each in arguments])])
 
+    def _and_then(self, _: Apply, arguments: Sequence[Typed], verdict: Verdict) -> Formula:
+        return self._sequence(arguments, verdict, "T")
+
+    def _or_else(self, _: Apply, arguments: Sequence[Typed], verdict: Verdict) -> Formula:
+        return self._sequence(arguments, verdict, "F")
+
+    def _sequence(self, arguments: Sequence[Typed], verdict: Verdict, passing: Verdict) -> Formula:
+        """The verdict is that of the first operand whose verdict is not `passing`."""
+        if verdict == passing:
+            return conjunction([self.formula(each, passing) for each in arguments])
+        found = self.formula(arguments[-1], verdict)
+        for each in reversed(arguments[:-1]):
+            found = disjunction([self.formula(each, verdict), conjunction([self.formula(each, passing), found])])
+        return found
+
     def _xor(self, _: Apply, arguments: Sequence[Typed], verdict: Verdict) -> Formula:
         return self._equality(arguments, _NEGATED[verdict])
 
@@ -305,6 +320,8 @@ _CASES: dict[str, Callable[[Truth, Apply, Sequence[Typed], Verdict], Formula | N
     "and": Truth._and,
     "or": Truth._or,
     "xor": Truth._xor,
+    "and_then": Truth._and_then,
+    "or_else": Truth._or_else,
     "at_least": Truth._at_least,
     **dict.fromkeys(("is_true", "is_not_true", "is_false", "is_not_false"), Truth._is),
     **dict.fromkeys(("is_null", "is_not_null", "is_unknown", "is_not_unknown"), Truth._null_test),

@@ -7,9 +7,10 @@ with functions of `tamis.functions`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from tamis.errors import DialectError, Problem
 from tamis.limits import DEFAULT_LIMITS, Limits
@@ -21,6 +22,8 @@ SQL = "sql"
 
 DIALECTS: dict[str, str] = {
     SQL: "tamis.syntax.parser",
+    "cesql": "tamis.language.dialects.cesql",
+    "percolator": "tamis.language.dialects.percolator",
     "jms": "tamis.language.dialects.jms",
     "eventbridge": "tamis.language.dialects.eventbridge",
 }
@@ -34,6 +37,17 @@ class Dialect(Protocol):
         self, text: str, limits: Limits = DEFAULT_LIMITS
     ) -> tuple[syntax.Expression, list[Problem]]:
         """The tree as far as it could be read, and all problems of its syntax, with their places in the text."""
+
+
+def record_of(document: Mapping[str, Any], dialect: str) -> Mapping[str, Any]:
+    """The record of a subscription that a document of another system is, if its dialect knows such; else itself.
+
+    Raises:
+        DialectError: There is no such dialect.
+    """
+    read = getattr(dialect_of(dialect), "record_of", None)
+    found: Mapping[str, Any] | None = None if read is None else read(document)
+    return document if found is None else found
 
 
 def dialect_of(name: str) -> Dialect:

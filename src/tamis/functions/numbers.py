@@ -139,7 +139,7 @@ def _rounded_double(divide: Quotient, value: float, digits: int) -> float:
     parts = Decimal(repr(value)).as_tuple()
     assert isinstance(parts.exponent, int)
     if digits >= -parts.exponent:
-        return value
+        return value + 0.0  # Java's BigDecimal has no negative zero
     if digits < -_MANY_DIGITS:
         return 0.0
     unscaled = int("".join(map(str, parts.digits))) * (-1 if parts.sign else 1)

@@ -76,6 +76,7 @@ _TIME_TYPES = {
 }
 
 
+_NESTED_TYPES = ("array", "struct", "map")
 _QUERY = re.compile(r"\s*(select|where)\b", re.IGNORECASE)
 _WHERE = re.compile(r"\bwhere\b", re.IGNORECASE)
 _AFTER_WHERE = re.compile(
@@ -500,16 +501,16 @@ class ConditionParser(Cursor):
         return items
 
     def type_name(self) -> Type:
-        """A type, up to its closing parenthesis or angle bracket."""
+        """A type, up to its closing parenthesis or angle bracket; elsewhere `<` is a comparison."""
         start = self.at
         open_ = 0
-        while True:
+        while self.kinds[self.at] != Kind.END:
             kind = self.kinds[self.at]
-            if kind == Kind.END:
-                break
             open_ += (kind in (Kind.LEFT_PAREN, Kind.LT)) - (kind in (Kind.RIGHT_PAREN, Kind.GT))
             self.at += 1
-            if open_ <= 0 and self.kinds[self.at] not in (Kind.LEFT_PAREN, Kind.LT):
+            following = self.kinds[self.at]
+            nested = following == Kind.LT and self.tokens.lower_words[self.at - 1] in _NESTED_TYPES
+            if open_ <= 0 and not nested and following != Kind.LEFT_PAREN:
                 break
         try:
             return parse_type(" ".join(map(self.tokens.word, range(start, self.at))))

@@ -1,0 +1,93 @@
+"""Expressions of every family of functions have the type and, in every row, the value that Spark gives them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from tamis.events import EventBatch, EventType
+from tamis.syntax.tokens import SPACES
+from tests.oracle.expressions import Pair, check, typed, values
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+NUMBERS = {"tiny": "tinyint", "small": "smallint", "n": "int", "big": "bigint", "real": "float", "d": "double"}
+NUMBER_ROWS = pa.table(
+    {
+        "tiny": pa.array([-128, 127, 0, 7, -1, None], pa.int8()),
+        "small": pa.array([-32768, 32767, 0, 12, -1, None], pa.int16()),
+        "n": pa.array([-(2**31), 2**31 - 1, 0, 5, -1, None], pa.int32()),
+        "big": pa.array([-(2**63), 2**63 - 1, 0, 255, -1, None], pa.int64()),
+        "real": pa.array([-0.0, math.inf, math.nan, 0.5, -1.5, None], pa.float32()),
+        "d": pa.array([-0.0, math.inf, math.nan, 0.25, -2.5, None], pa.float64()),
+    }
+)
+TEXTS = {"s": "string", "t": "string", "b": "binary"}
+TEXT_ROWS = pa.table(
+    {
+        "s": ["5", " 7 ", "4", None, "12", ""],
+        "t": ["a", "\ufffd", "é", "x", None, "\u0080"],
+        "b": pa.array([b"a", b"\xff", b"\xfe", "é".encode(), None, b"\xef\xbf\xbd"], pa.binary()),
+    }
+)
+
+
+def guarded(text: str, attributes: dict[str, str] = NUMBERS, rows: pa.Table = NUMBER_ROWS) -> str:
+    """What Spark is asked instead of an expression: NULL in the rows in which tamis has none."""
+    event_type = EventType.of({"attributes": attributes})
+    found = values(typed(event_type, text), EventBatch.of(rows, event_type))
+    known = ", ".join(str(row) for row, value in enumerate(found) if value is not None) or "-1"
+    return f"CASE WHEN row__ IN ({known}) THEN {text} END"
+
+
+def test_white_space_is_that_of_spark(spark: SparkSession) -> None:
+    check(spark, NUMBERS, NUMBER_ROWS, [f"n{space}<{space}5" for space in SPACES])
+
+
+def test_a_comparison_after_a_cast(spark: SparkSession) -> None:
+    pairs: list[Pair] = [
+        ("s::int < 5", "try_cast(s AS int) < 5"),
+        ("s::decimal(5,2) < 5", "try_cast(s AS decimal(5,2)) < 5"),
+        ("s::int::string < '5'", "try_cast(s AS int)::string < '5'"),
+        "array(1)::array<bigint> < array(2)",
+    ]
+    check(spark, TEXTS, TEXT_ROWS, pairs)
+
+
+def test_unknown_is_null_of_any_type(spark: SparkSession) -> None:
+    check(spark, TEXTS, TEXT_ROWS, ["s IS UNKNOWN", "s IS NOT UNKNOWN", "b IS UNKNOWN", "(s = t) IS UNKNOWN"])
+
+
+def test_texts_of_binaries_are_compared_by_their_bytes(spark: SparkSession) -> None:
+    text = "CAST(b AS STRING)"
+    pairs: list[Pair] = [f"{text} {sign} t" for sign in ("=", "<>", "<", "<=", ">", ">=", "<=>")]
+    pairs += [f"{text} = 'a'", f"{text} = '\ufffd'", f"{text} > 'z'", f"{text} IN ('a', '\ufffd', t)"]
+    pairs += [f"t = {text}", f"{text} BETWEEN 'a' AND '\ufffd'", f"CAST({text} AS BINARY)", f"{text} IS NULL"]
+    check(spark, TEXTS, TEXT_ROWS, pairs)
+
+
+def test_rounding_leaves_no_negative_zero(spark: SparkSession) -> None:
+    calls = (
+        "round({0}, 1)",
+        "round({0})",
+        "bround({0}, 1)",
+        "bround({0}, 0)",
+        "round(-{0}, 20)",
+        "round({0} / 99, 1)",
+    )
+    check(spark, NUMBERS, NUMBER_ROWS, [call.format(name) for call in calls for name in ("d", "real")])
+
+
+def test_no_value_where_spark_raises(spark: SparkSession) -> None:
+    """Each row is asked of Spark only where tamis has a value: Spark would raise if the two did not agree."""
+    calls = ("ceil({0})", "floor({0})", "ceil({0}, -1)", "floor({0}, 1)", "-({0})", "abs({0})", "{0} + {0}")
+    calls += ("{0} * {0}", "{0} - 1S", "{0} * 2S", "{0} % -1S", "pmod({0}, 7S)")
+    names = [name for name in NUMBERS if name not in ("real", "d")]
+    asked = [call.format(name) for call in calls for name in names] + ["ceil(d)", "floor(d)", "ceil(real)"]
+    check(spark, NUMBERS, NUMBER_ROWS, [(each, guarded(each)) for each in asked])

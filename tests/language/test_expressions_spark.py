@@ -10,7 +10,7 @@ import pytest
 
 from tamis.events import EventBatch, EventType
 from tamis.syntax.tokens import SPACES
-from tests.oracle.expressions import Pair, check, typed, values
+from tests.oracle.expressions import Pair, check, lines, typed, values
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,6 +60,46 @@ def test_a_comparison_after_a_cast(spark: SparkSession) -> None:
     check(spark, TEXTS, TEXT_ROWS, pairs)
 
 
+STRING_BESIDE_NUMBER = """
+n + s
+d - s
+2S * s
+1.50 + s
+s div n
+s & n
+s IN (n, 5)
+d IN (s)
+s BETWEEN 4 AND 6
+coalesce(s, n)
+coalesce(d, s)
+if(n = 5, s, 1.5)
+array(s, n)
+nullif(s, n)
+pmod(s, n)
+abs(s)
+-s
+round(s, 1)
+floor(s)
+ceil(s, 1)
+sqrt(s)
+isnan(s)
+repeat('a', s)
+date_add(DATE'2020-01-01', s)
+make_date(s, 1, 1)
+nullifzero(s)
+zeroifnull(s)
+left('abc', s)
+"""
+
+
+def test_a_string_attribute_beside_a_number(spark: SparkSession) -> None:
+    texts, ints = ["5", " 7 ", "-4", None], pa.array([5, 6, None, 1], pa.int32())
+    rows = pa.table({"s": texts, "n": ints, "d": [5.0, 1.5, 2.0, None]})
+    signs = ("=", "<", "<=>", "+", "-", "*", "/", "%")
+    asked = [f"s {sign} {other}" for sign in signs for other in "nd"]
+    check(spark, {"s": "string", "n": "int", "d": "double"}, rows, [*asked, *lines(STRING_BESIDE_NUMBER)])
+
+
 def test_unknown_is_null_of_any_type(spark: SparkSession) -> None:
     check(spark, TEXTS, TEXT_ROWS, ["s IS UNKNOWN", "s IS NOT UNKNOWN", "b IS UNKNOWN", "(s = t) IS UNKNOWN"])
 
@@ -86,8 +126,8 @@ def test_rounding_leaves_no_negative_zero(spark: SparkSession) -> None:
 
 def test_no_value_where_spark_raises(spark: SparkSession) -> None:
     """Each row is asked of Spark only where tamis has a value: Spark would raise if the two did not agree."""
-    calls = ("ceil({0})", "floor({0})", "ceil({0}, -1)", "floor({0}, 1)", "-({0})", "abs({0})", "{0} + {0}")
-    calls += ("{0} * {0}", "{0} - 1S", "{0} * 2S", "{0} % -1S", "pmod({0}, 7S)")
+    calls = ["ceil({0})", "floor({0})", "ceil({0}, -1)", "floor({0}, 1)", "-({0})", "abs({0})", "{0} + {0}"]
+    calls += ["{0} * {0}", "{0} - 1S", "{0} * 2S", "{0} % -1S", "pmod({0}, 7S)"]
     names = [name for name in NUMBERS if name not in ("real", "d")]
     asked = [call.format(name) for call in calls for name in names] + ["ceil(d)", "floor(d)", "ceil(real)"]
     check(spark, NUMBERS, NUMBER_ROWS, [(each, guarded(each)) for each in asked])

@@ -28,6 +28,15 @@ Pair = str | tuple[str, str]
 """An expression; or one of tamis and what Spark says where it would raise for that, such as a `try_` function."""
 
 
+def lines(text: str) -> list[Pair]:
+    """One expression a line; after `=>` what Spark is asked instead."""
+    found: list[Pair] = []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        ours, _, theirs = line.partition(" => ")
+        found.append((ours.strip(), theirs.strip()) if theirs else ours)
+    return found
+
+
 def typed(event_type: EventType, text: str) -> Typed:
     """The typed expression; a refusal is an assertion error."""
     expression, problems = analyse(parse(text), event_type, is_whole=False)

@@ -326,10 +326,10 @@ def numeric_parameter(arguments: Sequence[Argument], place: int) -> Type:
         return argument.type
     if argument.type == ANY:
         return NUMBER
-    if argument.type == NULL or (argument.type == STRING and argument.is_constant):
+    if argument.type in (NULL, STRING):
         return DOUBLE
     msg = f"expected a number, found {argument.type}"
-    raise ArgumentError(msg, place, "try_cast(x AS double)" if argument.type == STRING else None)
+    raise ArgumentError(msg, place)
 
 
 def _resolve_unary(arguments: Sequence[Argument], zone: str) -> Signature:
@@ -401,8 +401,7 @@ def _vector_positive(_: Signature, columns: Sequence[Column]) -> Column:
 def _resolve_bits(arguments: Sequence[Argument], zone: str) -> Signature:
     check_count(arguments, 2, 2)
     for place, argument in enumerate(arguments):
-        constant = argument.type == STRING and argument.is_constant
-        if not (is_integral(argument.type) or argument.type == NULL or constant):
+        if not (is_integral(argument.type) or argument.type in (NULL, STRING)):
             msg = f"expected a whole number, found {argument.type}"
             raise ArgumentError(msg, place, "cast(x AS bigint)")
     types = [argument.type for argument in arguments if argument.type != NULL]

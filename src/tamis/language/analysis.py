@@ -43,6 +43,7 @@ from tamis.values.types import (
     TIMESTAMP_NTZ,
     Type,
     array,
+    is_numeric,
     parse_type,
 )
 
@@ -147,6 +148,14 @@ def analyse(
     return (None if analyser.problems else expression), analyser.problems
 
 
+def texts_read_as_numbers(tree: syntax.Expression, schema: Schema) -> list[Problem]:
+    """The places of a condition without problems where text of an event becomes a number without a cast."""
+    analyser = _Analyser(schema, DEFAULT_LIMITS, {})
+    analyser.find_free(tree)
+    analyser.analyse(tree)
+    return analyser.warnings
+
+
 def resolve_name(parts: tuple[str, ...], schema: Schema) -> Typed | None:
     """The attribute, or field of one, of that name; None if there is no such thing."""
     return _Analyser(schema, DEFAULT_LIMITS, {}).name(syntax.Name(parts))
@@ -158,6 +167,7 @@ class _Analyser:
         self.limits = limits
         self.sources = sources
         self.problems: list[Problem] = []
+        self.warnings: list[Problem] = []
         self.variables: dict[str, Variable] = {}
         self.free: dict[str, Variable] = {}
 
@@ -292,7 +302,7 @@ class _Analyser:
         if operand.type == ANY:
             return self.apply("read", (operand,), Signature((ANY,), target, zone))
         is_literal = isinstance(node, syntax.Literal)
-        if not may_cast(operand.type, target, is_constant=isinstance(operand, Constant)):
+        if not may_cast(operand.type, target):
             hint = f"write TRY_CAST({to_text(node)} AS {target})" if can_cast(operand.type, target) else None
             self.report(f"expected {target}, found {_article(operand.type)}", node, hint)
             return None
@@ -302,6 +312,9 @@ class _Analyser:
                 self.report(f"{_quote(operand.value)} is not {_article(target)}", node)
                 return None
             return Constant(target, value)
+        if operand.type == STRING and is_numeric(target) and not isinstance(operand, Constant):
+            message = f"this text is read as {_article(target)}; what is none is NULL, and Spark raises"
+            self.warnings.append(Problem(message, *node.span, f"write TRY_CAST({to_text(node)} AS {target})"))
         return self.apply("cast", (operand,), Signature((operand.type,), target, zone))
 
     # --- calls -------------------------------------------------------------------------------------------

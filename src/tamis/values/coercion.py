@@ -1,8 +1,7 @@
 """The common type of two or more operands, as Spark's ANSI rules find it.
 
-Depends on types and on whether an operand is a literal, never on values of events. One deviation is deliberate: a
-string attribute beside a number is refused, whereas Spark casts every row and raises on the first that is not a
-number. Every function returns None for operands that have no common type; the caller words the error.
+Depends on types and on whether an operand is a literal, never on values of events. Every function returns None for
+operands that have no common type; the caller words the error.
 
 Spark has several rules, and functions differ in the one that they use:
 
@@ -79,7 +78,7 @@ class TypedOperand(Protocol):
 
 def common_type(operands: Sequence[TypedOperand]) -> Type | None:
     """The type of coalesce, CASE, IF, IN and array(...) over `operands`, which Spark finds left to right."""
-    return _unless_string_attribute(operands, _fold(_promote, operands))
+    return _fold(_promote, operands)
 
 
 def unpromoted_type(operands: Sequence[TypedOperand]) -> Type | None:
@@ -114,14 +113,7 @@ def comparison_type(left: TypedOperand, right: TypedOperand, *, ordering: bool =
     first, second = _tight_type(left, right), _tight_type(right, left)
     if {first.name, second.name} & {"array", "struct"}:
         return _tightest_ansi(first, second)
-    return _unless_string_attribute((left, right), _promote(first, second))
-
-
-def is_refused_string(operands: Sequence[TypedOperand]) -> bool:
-    """Is a string attribute beside a number, which Spark accepts and tamis refuses?"""
-    return any(_is_number(operand.type) for operand in operands) and any(
-        operand.type == STRING and not operand.is_constant for operand in operands
-    )
+    return _promote(first, second)
 
 
 def arithmetic_type(operator: str, left: TypedOperand, right: TypedOperand) -> tuple[Type, Type, Type] | None:
@@ -137,7 +129,7 @@ def arithmetic_type(operator: str, left: TypedOperand, right: TypedOperand) -> t
     if NULL in (left.type, right.type):
         return _beside_null(operator, left.type, right.type)
     if STRING in (left.type, right.type):
-        return _beside_string(operator, left, right)
+        return _beside_string(operator, right.type if left.type == STRING else left.type)
     if not (_is_number(left.type) and _is_number(right.type)):
         return None
     if {left.type, right.type} & {ANY, NUMBER}:
@@ -183,13 +175,6 @@ def _fold(rule: Rule, operands: Sequence[TypedOperand]) -> Type | None:
     found: Type | None = NULL
     for operand in operands:
         found = None if found is None else rule(found, operand.type)
-    return found
-
-
-def _unless_string_attribute(operands: Sequence[TypedOperand], found: Type | None) -> Type | None:
-    """`found`, or None if it would cast a string attribute to a number."""
-    if found is not None and is_numeric(found) and is_refused_string(operands):
-        return None
     return found
 
 
@@ -328,13 +313,10 @@ def _beside_null(operator: str, left: Type, right: Type) -> tuple[Type, Type, Ty
     return arithmetic_type(operator, twice, twice)
 
 
-def _beside_string(operator: str, left: TypedOperand, right: TypedOperand) -> tuple[Type, Type, Type] | None:
-    string, other = (left, right) if left.type == STRING else (right, left)
-    if not string.is_constant or not is_numeric(other.type) or other.type == NUMBER:
-        return None
-    if is_integral(other.type):
+def _beside_string(operator: str, other: Type) -> tuple[Type, Type, Type] | None:
+    if is_integral(other):
         return BIGINT, BIGINT, DOUBLE if operator == "/" else BIGINT
-    return None if operator == "div" else (DOUBLE, DOUBLE, DOUBLE)
+    return (DOUBLE, DOUBLE, DOUBLE) if operator != "div" and is_numeric(other) and other != NUMBER else None
 
 
 def _date_arithmetic(operator: str, left: Type, right: Type) -> tuple[Type, Type, Type] | None:

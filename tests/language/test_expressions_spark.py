@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from tamis.events import EventBatch, EventType
@@ -131,3 +133,135 @@ def test_no_value_where_spark_raises(spark: SparkSession) -> None:
     names = [name for name in NUMBERS if name not in ("real", "d")]
     asked = [call.format(name) for call in calls for name in names] + ["ceil(d)", "floor(d)", "ceil(real)"]
     check(spark, NUMBERS, NUMBER_ROWS, [(each, guarded(each)) for each in asked])
+
+
+MOMENTS = {
+    "day": "date",
+    "due": "date",
+    "at": "timestamp",
+    "seen": "timestamp",
+    "wall": "timestamp_ntz",
+    "n": "int",
+}
+_AT = [
+    "2024-01-31 10:00",
+    "2024-03-09 07:30",
+    "2024-11-02 05:30",
+    "2024-11-03 05:30",
+    "1582-10-10 00:00:00.5",
+    None,
+]
+_SEEN = [
+    "2024-02-29 12:34:56.789",
+    "2024-03-10 07:30",
+    "2024-11-03 06:30",
+    "1970-01-01",
+    "9999-12-30",
+    "2024-01-01",
+]
+
+
+def moment_rows() -> pa.Table:
+    at = pc.cast(pa.array(_AT), pa.timestamp("us"))
+    seen = pc.cast(pa.array(_SEEN), pa.timestamp("us"))
+    return pa.table(
+        {
+            "day": at.cast(pa.date32()),
+            "due": seen.cast(pa.date32()),
+            "at": pc.assume_timezone(at, "UTC"),
+            "seen": pc.assume_timezone(seen, "UTC"),
+            "wall": seen,
+            "n": pa.array([0, 1, -3, 100, 7, None], pa.int32()),
+        }
+    )
+
+
+INTERVALS = """
+INTERVAL 1 DAY 2 HOURS + INTERVAL '3' MINUTE
+INTERVAL '1-2' YEAR TO MONTH
+INTERVAL '1 2:3:4.5' DAY TO SECOND
+INTERVAL '2:3' HOUR TO MINUTE
+INTERVAL '-1 day 2 hours 1.5 seconds'
+INTERVAL 1 WEEK
+INTERVAL -1 DAY
+- INTERVAL 5 MILLISECONDS
+INTERVAL '90' MINUTE
+INTERVAL 1.5 SECONDS
+at - seen
+seen - at
+at - day
+day - at
+wall - day
+wall - at
+day - due
+day - '2024-01-01'
+'2024-01-01' - at
+at - seen > INTERVAL 1 DAY
+seen - at BETWEEN INTERVAL '0' SECOND AND INTERVAL 30 DAYS
+day - due < INTERVAL 3 HOURS
+INTERVAL 1 DAY IN (INTERVAL 24 HOURS, at - seen)
+INTERVAL 1 DAY = INTERVAL 24 HOURS
+greatest(at - seen, INTERVAL 2 HOUR)
+coalesce(at - seen, INTERVAL 2 DAYS)
+CASE WHEN n > 0 THEN INTERVAL 1 DAY ELSE INTERVAL 1 HOUR END
+at > seen - INTERVAL 1 MONTH
+at + INTERVAL 1 DAY >= seen
+(at - seen) * 2
+(at - seen) * 1.5
+2.5D * (at - seen)
+(at - seen) * n
+(at - seen) / 3
+(at - seen) / n => try_divide(at - seen, n)
+(at - seen) / 0.7
+(at - seen) / 1.3D
+INTERVAL 5 MONTH / 2
+INTERVAL 1 MONTH * 1.5
+INTERVAL '-5' MONTH / 2
+-(at - seen)
+abs(at - seen)
+sign(at - seen)
+sign(INTERVAL 0 MONTH)
+EXTRACT(DAY FROM at - seen)
+EXTRACT(HOUR FROM at - seen)
+EXTRACT(MINUTE FROM at - seen)
+EXTRACT(SECONDS FROM at - seen)
+EXTRACT(YEAR FROM INTERVAL '-3-7' YEAR TO MONTH)
+EXTRACT(MONTH FROM INTERVAL '-3-7' YEAR TO MONTH)
+CAST(at - seen AS STRING)
+CAST(INTERVAL 90 MINUTES AS INTERVAL HOUR)
+CAST(at - seen AS INTERVAL DAY TO MINUTE)
+(at - seen)::INTERVAL DAY TO HOUR
+CAST(day - due AS INT)
+CAST(INTERVAL '-90' MINUTE AS BIGINT)
+CAST(n AS INTERVAL DAY)
+CAST('1' AS INTERVAL DAY)
+CAST("INTERVAL -'1-3' YEAR TO MONTH" AS INTERVAL YEAR TO MONTH)
+make_dt_interval(n, 2, 3, 4.5)
+make_dt_interval()
+make_dt_interval(1, n)
+make_ym_interval(n, 2)
+make_ym_interval(n)
+at + make_dt_interval(n, n)
+day + make_ym_interval(n)
+day + CAST(n AS INTERVAL DAY)
+(at - seen) IS NULL
+array(INTERVAL 1 DAY, at - seen)[1] = at - seen
+"""
+LENGTHS = (
+    *("INTERVAL 1 DAY", "INTERVAL '-1' MONTH", "INTERVAL '1 2:3:4.5' DAY TO SECOND", "INTERVAL 25 HOURS"),
+    *("INTERVAL 1 WEEK", "INTERVAL '1-1' YEAR TO MONTH"),
+)
+UNITS = "YEAR QUARTER MONTH WEEK DAY HOUR MINUTE SECOND MILLISECOND MICROSECOND DAYOFYEAR".split()
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+def test_intervals(spark: SparkSession, zone: str) -> None:
+    asked = lines(INTERVALS)
+    for moment, length in itertools.product(("at", "seen", "wall", "day", "due"), LENGTHS):
+        asked += [f"{moment} + {length}", f"{moment} - {length}", f"{length} + {moment}"]
+    for unit in UNITS:
+        asked += [f"timestampadd({unit}, n, seen)", f"dateadd({unit}, n, day)", f"date_add({unit}, -1, wall)"]
+        if unit != "DAYOFYEAR":
+            asked += [f"timestampdiff({unit}, at, seen)", f"datediff({unit}, day, due)"]
+            asked += [f"date_diff({unit}, wall, wall)"]
+    check(spark, MOMENTS, moment_rows(), asked, zone=zone)

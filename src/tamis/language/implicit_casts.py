@@ -10,7 +10,9 @@ from tamis.values.types import (
     TIMESTAMP,
     TIMESTAMP_NTZ,
     Type,
+    is_interval,
     is_numeric,
+    is_year_month,
 )
 
 _TIMES = (DATE, TIMESTAMP, TIMESTAMP_NTZ)
@@ -32,6 +34,8 @@ def may_cast(source: Type, target: Type) -> bool:
         return True
     if source == STRING:
         return target in _TIMES or target in (BOOLEAN, BINARY) or is_numeric(target)
+    if is_interval(source) and is_interval(target):
+        return is_year_month(source) == is_year_month(target)
     if source in _TIMES:
         return target in _TIMES
     return is_numeric(source) and is_numeric(target)

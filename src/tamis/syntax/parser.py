@@ -14,6 +14,7 @@ import re
 from tamis.errors import ConditionError, EventTypeError, Problem
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.syntax.cursor import MOST_PROBLEMS, Cursor, SyntaxFailure
+from tamis.syntax.intervals import begins_interval, interval_literal
 from tamis.syntax.literals import read_number, read_string
 from tamis.syntax.special_forms import COMPARISON, FUNCTION_KEYWORDS, SPECIAL_FORMS, ordinary_call
 from tamis.syntax.tokens import Kind, tokenise
@@ -424,8 +425,8 @@ class ConditionParser(Cursor):
         following = self.kinds[start + 1]
         if following == Kind.STRING and (word in _TIME_TYPES or word == "x"):
             return self.typed_string(word)
-        if word == "interval" and following in (Kind.STRING, Kind.INTEGER):
-            raise self.failure("intervals are not part of the language", start, hint="use date_add or timestamps")
+        if word == "interval" and begins_interval(self):
+            return interval_literal(self)
         if following == Kind.ARROW:
             return self.lambda_()
         if following == Kind.LEFT_PAREN and not quoted:
@@ -509,13 +510,20 @@ class ConditionParser(Cursor):
             open_ += (kind in (Kind.LEFT_PAREN, Kind.LT)) - (kind in (Kind.RIGHT_PAREN, Kind.GT))
             self.at += 1
             following = self.kinds[self.at]
-            nested = following == Kind.LT and self.tokens.lower_words[self.at - 1] in _NESTED_TYPES
+            word = self.tokens.lower_words[self.at - 1]
+            nested = (following == Kind.LT and word in _NESTED_TYPES) or self._continues_interval(start, word)
             if open_ <= 0 and not nested and following != Kind.LEFT_PAREN:
                 break
         try:
             return parse_type(" ".join(map(self.tokens.word, range(start, self.at))))
         except EventTypeError as error:
             raise self.failure(str(error), start) from None
+
+    def _continues_interval(self, start: int, word: str) -> bool:
+        """Do the fields of INTERVAL DAY TO SECOND go on?"""
+        if self.tokens.lower_words[start] != "interval":
+            return False
+        return word in ("interval", "to") or self.tokens.lower_words[self.at] == "to"
 
 
 def _flat_call(name: str, operands: list[Expression]) -> Expression:

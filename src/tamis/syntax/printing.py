@@ -22,7 +22,8 @@ from tamis.syntax.tree import (
     Name,
     TimeLiteral,
 )
-from tamis.values.types import Type
+from tamis.values.intervals import write_interval
+from tamis.values.types import Type, is_interval
 
 _OR, _XOR, _AND, _NOT, _PREDICATE, _COMPARISON, _PLUS, _TIMES, _UNARY, _POSTFIX, _ATOM = range(1, 12)
 _STRENGTH = {
@@ -105,6 +106,8 @@ def _literal(literal: Literal) -> str:
             return write_string(literal.value)
         case bytes():
             return f"X'{literal.value.hex().upper()}'"
+        case int() if is_interval(literal.type):
+            return write_interval(literal.value, literal.type)
         case _:
             return write_number(literal.type, literal.value)
 

@@ -24,6 +24,8 @@ from tamis.values.types import (
     BIGINT,
     BINARY,
     DATE,
+    DAY_TIME,
+    DAYS,
     DOUBLE,
     FLOAT,
     INT,
@@ -36,14 +38,18 @@ from tamis.values.types import (
     TIMESTAMP,
     TIMESTAMP_NTZ,
     TINYINT,
+    YEAR_MONTH,
     Type,
     array,
     decimal,
     integral_as_decimal,
+    interval,
     is_decimal,
     is_fractional,
     is_integral,
+    is_interval,
     is_numeric,
+    is_year_month,
     struct,
 )
 
@@ -121,6 +127,11 @@ def arithmetic_type(operator: str, left: TypedOperand, right: TypedOperand) -> t
 
     Decimal operands keep their own scales: the operator aligns them, exactly.
     """
+    if is_interval(left.type) or is_interval(right.type):
+        return _interval_arithmetic(operator, left.type, right.type)
+    types = {left.type, right.type}
+    if operator == "-" and types <= {*_DATETIMES, STRING} and types != {STRING}:
+        return _difference(left.type, right.type)
     if DATE in (left.type, right.type):
         return _date_arithmetic(operator, left.type, right.type)
     if left.type == right.type == NULL:
@@ -206,7 +217,13 @@ def _tightest(left: Type, right: Type, inner: Rule) -> Type | None:
         return DOUBLE
     if left in _DATETIMES and right in _DATETIMES:
         return max(left, right, key=_DATETIMES.index)
+    if is_interval(left) and is_interval(right) and is_year_month(left) == is_year_month(right):
+        return _wider_interval(left, right)
     return _complex(left, right, inner)
+
+
+def _wider_interval(left: Type, right: Type) -> Type:
+    return interval(min(left.precision, right.precision), max(left.scale, right.scale))
 
 
 def _tightest_ansi(left: Type, right: Type) -> Type | None:
@@ -317,6 +334,32 @@ def _beside_string(operator: str, other: Type) -> tuple[Type, Type, Type] | None
     if is_integral(other):
         return BIGINT, BIGINT, DOUBLE if operator == "/" else BIGINT
     return (DOUBLE, DOUBLE, DOUBLE) if operator != "div" and is_numeric(other) and other != NUMBER else None
+
+
+def _interval_arithmetic(operator: str, left: Type, right: Type) -> tuple[Type, Type, Type] | None:
+    """Intervals with intervals, with moments and with numbers."""
+    if is_interval(left) and is_interval(right):
+        if operator not in ("+", "-") or is_year_month(left) != is_year_month(right):
+            return None
+        both = _wider_interval(left, right)
+        return both, both, both
+    kind, other = (left, right) if is_interval(left) else (right, left)
+    if operator in ("*", "/"):
+        if not (is_numeric(other) and other != NUMBER) or (operator == "/" and kind == right):
+            return None
+        return left, right, YEAR_MONTH if is_year_month(kind) else DAY_TIME
+    if operator not in ("+", "-") or other not in _DATETIMES or (operator == "-" and kind == left):
+        return None
+    if other == DATE and not is_year_month(kind) and kind != DAYS:
+        other = TIMESTAMP
+    return (left, other, other) if kind == left else (other, right, other)
+
+
+def _difference(left: Type, right: Type) -> tuple[Type, Type, Type]:
+    """A moment minus a moment: days between dates, else the time between the wall clocks."""
+    left, right = (right if left == STRING else left), (left if right == STRING else right)
+    both = max(left, right, key=_DATETIMES.index)
+    return both, both, DAYS if both == DATE else DAY_TIME
 
 
 def _date_arithmetic(operator: str, left: Type, right: Type) -> tuple[Type, Type, Type] | None:

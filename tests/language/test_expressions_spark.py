@@ -265,3 +265,198 @@ def test_intervals(spark: SparkSession, zone: str) -> None:
             asked += [f"timestampdiff({unit}, at, seen)", f"datediff({unit}, day, due)"]
             asked += [f"date_diff({unit}, wall, wall)"]
     check(spark, MOMENTS, moment_rows(), asked, zone=zone)
+
+
+CODES = {"s": "string", "t": "string", "b": "binary", "n": "int", "k": "bigint", "tiny": "tinyint", "p": "boolean"}
+CODE_ROWS = pa.table(
+    {
+        "s": ["4A", "abc", "79927398713", "AbCD-1 éÉ日", "", None],
+        "t": ["a", "YWJj", "a", "b", "", "x"],
+        "b": pa.array([b"a", b"\xff\x00", b"", "é".encode(), b"abc" * 40, None], pa.binary()),
+        "n": pa.array([0, 1, -1, 255, 2**31 - 1, None], pa.int32()),
+        "k": pa.array([0, 2, -(2**63), 2**40, 13, None], pa.int64()),
+        "tiny": pa.array([0, 1, -128, 127, 5, None], pa.int8()),
+        "p": [True, False, None, True, False, True],
+    }
+)
+CODE = """
+hex(n)
+hex(k)
+hex(s)
+hex(b)
+hex(tiny)
+hex(1.9D)
+hex(p)
+unhex(s)
+unhex(t)
+unhex(n)
+bin(n)
+bin(k)
+bin(tiny)
+md5(s)
+md5(b)
+sha(s)
+sha1(b)
+sha2(s, 256)
+sha2(b, n)
+sha2(s, 512)
+sha2(s, 0)
+sha2(b, 224)
+sha2(b, 384)
+crc32(s)
+crc32(b)
+base64(s)
+base64(b)
+unbase64(t) => try_to_binary(t, 'base64')
+encode(s, 'UTF-8')
+encode(s, 'utf-16')
+encode(s, 'UTF-16BE')
+encode(s, 'UTF-16LE')
+encode(s, 'UTF-32')
+encode(t, 'US-ASCII')
+decode(encode(s, 'UTF-16'), 'UTF-16')
+decode(encode(s, 'UTF-8'), 'UTF-8')
+decode(encode(s, 'UTF-32'), 'UTF-32')
+decode(b, 'ISO-8859-1')
+bit_count(n)
+bit_count(k)
+bit_count(tiny)
+bit_count(p)
+getbit(n, 3)
+getbit(k, 40)
+bit_get(tiny, 7)
+shiftleft(n, 3)
+shiftleft(k, 65)
+shiftleft(tiny, 2)
+shiftright(n, tiny)
+shiftright(k, 1)
+shiftrightunsigned(n, 1)
+shiftrightunsigned(k, n)
+n << 3
+k >> 2
+k >>> 2
+n << 2 + 1
+n | 1 << 2
+n & 1 << 3 = 8
+to_binary(s, 'utf-8')
+to_binary(s, 'hex') => try_to_binary(s, 'hex')
+to_binary(s) => try_to_binary(s)
+to_binary(t, 'BASE64') => try_to_binary(t, 'BASE64')
+try_to_binary(t, 'base64')
+try_to_binary(s)
+luhn_check(s)
+luhn_check(t)
+mask(s)
+mask(s, 'Q')
+mask(s, 'Q', 'q')
+mask(s, 'Q', 'q', 'd', 'o')
+mask(s, NULL, NULL, NULL, '*')
+elt(n, s, t) => if(n IN (1, 2), elt(n, s, t), NULL)
+elt(1, s, n)
+elt(1, b, b)
+elt(2, s, NULL)
+instr(s, t, 1)
+instr(s, t, -1)
+instr(s, t, 2, 1)
+instr('abcabcabc', t, n)
+instr('aaaa', 'aa', -1, 2)
+instr(s, '', 5)
+typeof(n)
+typeof(array(k))
+typeof(NULL)
+typeof(DATE'2020-01-01' - DATE'2020-01-01')
+"""
+
+
+def test_bits_bytes_and_digests(spark: SparkSession) -> None:
+    asked = lines(CODE)
+    texts = ("abcabcabc", "aaaa", "é😀é", "", "abc")
+    for text, part, start in itertools.product(texts, ("bc", "aa", "é", ""), (1, 2, 5, -1, -2, -3, 0, 100, -100)):
+        asked += [f"instr('{text}', '{part}', {start}, {place}) = n" for place in (1, 2)]
+    check(spark, CODES, CODE_ROWS, asked)
+
+
+FORMATS = """
+format_string('%d %s', n, s)
+format_string('%5d|%-5s|%05d', n, t, n)
+format_string('%x %X %o %b %%', n, k, n, p)
+format_string('%,d %+d % d', n, n, k)
+format_string('%s %s', 1.5D, 1.50)
+format_string('%.2f|%8.1f|%-8.0f|%f', 0.125D, -2.25D, 2.5D, 1e10D)
+format_string('%e %.2e', 1234.5D, 0.00012D)
+format_string('%.3s|%8.2s', s, t)
+format_string('%2$s %1$s', s, t)
+format_string('abc')
+format_string('%010.3f|%s', 3.14159D, NULL)
+printf('%d', tiny)
+"""
+URLS = [
+    *("http://user:pw@spark.apache.org:80/path/a?query=1&b=2#frag", "http://x.y", "https://x.y/?a=1", "/a/b?c=d"),
+    *(
+        "mailto:a@b.c",
+        "ftp://[::1]:21/x",
+        "http://a_b/c",
+        "http://h/p?x=1&xx=2&x=3",
+        "a b",
+        "http://h/%zz",
+        "",
+        None,
+    ),
+]
+
+
+def test_formats_and_urls(spark: SparkSession) -> None:
+    check(spark, CODES, CODE_ROWS, lines(FORMATS))
+    parts = ("HOST", "PATH", "QUERY", "REF", "PROTOCOL", "FILE", "AUTHORITY", "USERINFO", "host")
+    pairs: list[Pair] = [(f"parse_url(u, '{part}')", f"try_parse_url(u, '{part}')") for part in parts]
+    pairs += [f"try_parse_url(u, 'QUERY', '{key}')" for key in ("x", "b", "y")]
+    pairs += ["try_parse_url(u, 'HOST', 'x')"]
+    check(spark, {"u": "string"}, pa.table({"u": URLS}), pairs)
+
+
+REALS = [0.0, -0.0, 0.5, 1.0, -1.0, 2.0, -2.5, 3.0, 27.0, 100.0, 1e-5, 0.1, 12.34, math.nan, math.inf, None]
+MATHEMATICS = (
+    *"exp expm1 ln log log10 log2 log1p cbrt rint sin cos tan cot sec csc asin acos atan sinh cosh tanh".split(),
+    *"asinh acosh atanh degrees radians".split(),
+)
+MATHEMATICS_OF_TWO = """
+power(x, y)
+pow(x, 2)
+pow(2, x)
+pow(x, -1)
+pow(x, 0)
+atan2(x, y)
+hypot(x, y)
+log(x, y)
+log(2, x)
+nanvl(x, y)
+nanvl(CAST(x AS FLOAT), CAST(y AS FLOAT))
+nanvl(1, 2)
+e() * x
+pi()
+factorial(CAST(abs(n) AS INT))
+width_bucket(x, 0, 10, 5)
+width_bucket(x, 10, 0, 5)
+width_bucket(x, y, 3, 4)
+width_bucket(x, -1, 2.5, n)
+width_bucket(INTERVAL '1' DAY * 3, INTERVAL '0' DAY, INTERVAL '10' DAY, 11)
+width_bucket(INTERVAL '1' YEAR, INTERVAL '0' YEAR, INTERVAL '10' YEAR, 10)
+ln(n)
+exp(tiny)
+"""
+
+
+def test_mathematics_within_two_units_of_the_last_place(spark: SparkSession) -> None:
+    rows = list(itertools.product(REALS, [0.5, -2.0, 3.0, math.inf, None]))
+    numbers = [row % 23 - 2 for row in range(len(rows))]
+    table = pa.table(
+        {
+            "x": pa.array([x for x, _ in rows], pa.float64()),
+            "y": pa.array([y for _, y in rows], pa.float64()),
+            "n": pa.array(numbers, pa.int32()),
+            "tiny": pa.array(numbers, pa.int8()),
+        }
+    )
+    asked = [f"{name}(x)" for name in MATHEMATICS]
+    attributes = {"x": "double", "y": "double", "n": "int", "tiny": "tinyint"}
+    check(spark, attributes, table, [*asked, *lines(MATHEMATICS_OF_TWO)], tolerance=2)

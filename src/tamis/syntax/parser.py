@@ -66,6 +66,7 @@ _VALUE_OPERATORS = {
     Kind.DIV: (12, "div"),
 }
 _PREDICATES = (Kind.IN, Kind.LIKE, Kind.ILIKE, Kind.RLIKE, Kind.REGEXP, Kind.BETWEEN, Kind.IS, Kind.NOT)
+_SHIFTS = {"shiftleft": 2, "shiftright": 2, "shiftrightunsigned": 3}
 _SIGNS = {Kind.MINUS: "negative", Kind.PLUS: "positive", Kind.TILDE: "~"}
 _NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.EXPONENT, Kind.SUFFIXED)
 _SYNC = (Kind.AND, Kind.OR, Kind.XOR, Kind.RIGHT_PAREN, Kind.END)
@@ -314,12 +315,25 @@ class ConditionParser(Cursor):
         start = self.at
         left = self.unary() if self.kinds[start] in _SIGNS else self.postfix()
         while True:
-            strength, name = _VALUE_OPERATORS.get(self.kinds[self.at], (0, ""))  # type: ignore[call-overload]
+            strength, name = self.shift() or _VALUE_OPERATORS.get(self.kinds[self.at], (0, ""))  # type: ignore[call-overload]
             if strength == 0 or strength < loosest:
                 return left
-            self.at += 1
+            self.at += _SHIFTS[name] if name in _SHIFTS else 1
             right = self.value(strength + 1)
             left = FunctionCall(name, (left, right), self.span_from(start))
+
+    def shift(self) -> tuple[int, str] | None:
+        """`<<`, `>>` or `>>>`, which are signs of comparison without space between them."""
+        kind = self.kinds[self.at]
+        if kind not in (Kind.LT, Kind.GT):
+            return None
+        starts = self.tokens.starts[self.at : self.at + 3]
+        length = 1
+        while length < 3 and self.kinds[self.at + length] == kind and starts[length] == starts[0] + length:
+            length += 1
+        name = {(Kind.LT, 2): "shiftleft", (Kind.GT, 2): "shiftright", (Kind.GT, 3): "shiftrightunsigned"}
+        found = name.get((Kind(kind), length))
+        return None if found is None else (10, found)
 
     def unary(self) -> Expression:
         """A value with unary operators; the minus before a number is part of the number."""

@@ -73,15 +73,10 @@ def error(text: str, event_type: EventType | None = CAMERA) -> ConditionError:
         ("n NOT 5", "5", "expected IN, LIKE, ILIKE, RLIKE or BETWEEN, found '5'", None),
         ("n = (1, 2)", ",", "expected ), found ','", "tuples are not part of the language"),
         ("n == == 1", "==", f"{AN_OPERAND} '=='", None),
-        (
-            "interval '1' day < ts",
-            "interval",
-            "intervals are not part of the language",
-            "use date_add or timestamps",
-        ),
+        ("INTERVAL 1 DAY < ts", "INTERVAL 1 DAY < ts", "interval day and timestamp cannot be compared", None),
         ("", "", f"{AN_OPERAND} the end of the condition", None),
         ("NOT", "", f"{AN_OPERAND} the end of the condition", None),
-        ("x -> x", "x -> x", "a lambda stands only in exists(array, x -> ...) and forall", None),
+        ("x -> x", "x -> x", "a lambda stands only in exists(array, x -> ...), forall, transform and the like", None),
         ("CAST(n AS integ) = 1", "integ", "'integ' is not a type: 'integ' is unknown", None),
         ("extract(year ts) = 1", "ts", "expected FROM, found 'ts'", None),
         # constants

@@ -460,3 +460,222 @@ def test_mathematics_within_two_units_of_the_last_place(spark: SparkSession) -> 
     asked = [f"{name}(x)" for name in MATHEMATICS]
     attributes = {"x": "double", "y": "double", "n": "int", "tiny": "tinyint"}
     check(spark, attributes, table, [*asked, *lines(MATHEMATICS_OF_TWO)], tolerance=2)
+
+
+DATE_TEXTS = [
+    *("2024-03-05", "2024-3-5", "05/03/2024", "2024-03-05 10:11:12", " 2024-03-05", "2024-02-30", "24-03-05", "x"),
+    *("Mar 5, 2024", "march 5, 2024", "20240305", "2024", "2024-03", "2024-065", "12024-03-05", "-2024-03-05", ""),
+    *(
+        "2024-03-05 10:11:12.123",
+        "2024-03-05 10:11:12.1",
+        "2024-03-05T10:11:12Z",
+        "2024-03-05T10:11:12+01:00",
+        "03",
+    ),
+    *(
+        "2024-03-05T10:11:12+0100",
+        "2024-03-05 10:11:12 Europe/Paris",
+        "2024-03-05 10:11 PM",
+        "2024-03-05 12:11 am",
+    ),
+    *(
+        "2024-03-05 24:11",
+        "10:11",
+        "2024-03-05 25:00",
+        "2024-03-10 02:30",
+        "2024-11-03 01:30",
+        "+12024-03-05",
+        None,
+    ),
+]
+PATTERNS = [
+    *("yyyy-MM-dd", "yyyy-M-d", "dd/MM/yyyy", "yy-MM-dd", "MMM d, yyyy", "MMMM d, yyyy", "yyyyMMdd", "yyyy", "MM"),
+    *("yyyy-MM", "yyyy-DDD", "yyyy-D", "y-MM-dd", "yyyy-MM-dd HH:mm:ss", "yyyy-MM-dd H:mm:ss", "HH:mm"),
+    *("yyyy-MM-dd HH:mm:ss.SSS", "yyyy-MM-dd HH:mm:ss[.SSS]", "yyyy-MM-dd'T'HH:mm:ssX", "yyyy-MM-dd HH:mm"),
+    *("yyyy-MM-dd'T'HH:mm:ssXXX", "yyyy-MM-dd'T'HH:mm:ssXX", "yyyy-MM-dd'T'HH:mm:ssZ", "yyyy-MM-dd kk:mm"),
+    *("yyyy-MM-dd HH:mm:ss VV", "yyyy-MM-dd hh:mm a", "yyyy-MM-dd[ HH[:mm]]"),
+]
+WRITTEN = [
+    *(
+        "y yy yyy yyyy yyyyy",
+        "M MM MMM MMMM L LL",
+        "d dd D DDD",
+        "E EE EEE EEEE",
+        "a h hh H HH k kk K KK",
+        "Q QQ G",
+    ),
+    *("m mm s ss", "S SS SSS SSSSSS SSSSSSSSS", "X XX XXX x xx xxx Z ZZZ VV", "yyyy-MM-dd HH:mm:ss", "[yyyy]", ""),
+]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+def test_patterns_of_dates(spark: SparkSession, zone: str) -> None:
+    asked: list[Pair] = []
+    for pattern in PATTERNS:
+        text = '"' + pattern + '"'
+        asked += [(f"to_date(s, {text})", f"try_to_date(s, {text})"), f"try_to_date(s, {text})"]
+        asked += [(f"to_timestamp(s, {text})", f"try_to_timestamp(s, {text})"), f"try_to_timestamp(s, {text})"]
+    check(spark, {"s": "string"}, pa.table({"s": DATE_TEXTS}), asked, zone=zone)
+    asked = [f"date_format({moment}, '{each}')" for moment in ("at", "wall", "day", "seen") for each in WRITTEN]
+    asked += [*lines(MADE_MOMENTS)]
+    check(spark, MOMENTS, moment_rows(), asked, zone=zone)
+
+
+MADE_MOMENTS = """
+unix_timestamp(at)
+unix_timestamp(day)
+unix_timestamp(wall)
+to_unix_timestamp(seen)
+unix_timestamp('2024-03-05 10:11:12')
+unix_timestamp('2024-03-05', 'yyyy-MM-dd')
+from_unixtime(n)
+from_unixtime(n, 'yyyy-MM-dd HH')
+to_timestamp_ntz('2024-03-05 10:11:12')
+to_timestamp_ntz('2024-03-05 10:11', 'yyyy-MM-dd HH:mm')
+to_timestamp_ntz(at)
+to_timestamp_ltz('2024-03-05 10:11', 'yyyy-MM-dd HH:mm')
+to_timestamp_ltz(wall)
+to_date(at, 'yyyy')
+to_timestamp(day, 'dd')
+make_timestamp(2024, 3, 10, n, 30, 1.5) => try_make_timestamp(2024, 3, 10, n, 30, 1.5)
+make_timestamp(year(at), 2, 28, 1, 2, 60)
+make_timestamp(2024, 3, 5, 10, 11, 12.5, 'CET')
+make_timestamp_ltz(2024, 3, 5, 10, 11, 12.123456)
+make_timestamp_ntz(2024, 3, 5, 10, 11, 12.5)
+try_make_timestamp(2024, 2, 30, 1, 1, 1)
+dayname(day)
+monthname(day)
+"""
+
+
+ARRAYS = {
+    "a": "array<int>",
+    "b": "array<int>",
+    "w": "array<string>",
+    "r": "array<double>",
+    "n": "int",
+    "s": "string",
+}
+ARRAY_ROWS = pa.table(
+    {
+        "a": pa.array([[3, None, 1], [], [1, 1, 2], [None], None, [5]], pa.list_(pa.int32())),
+        "b": pa.array([[1, 4], [None], [2], [], [7], None], pa.list_(pa.int32())),
+        "w": pa.array([["b", None, "a"], [], ["x"], [None], None, ["é", "😀"]], pa.list_(pa.string())),
+        "r": pa.array([[-0.0, 0.0, math.nan], [], [1.5, math.nan, math.nan], [None], None, [2.5]]),
+        "n": pa.array([1, 2, -1, 3, 5, None], pa.int32()),
+        "s": ["a", "b", None, "é", "x", ","],
+    }
+)
+ARRAY_CALLS = """
+sort_array(a)
+sort_array(a, false)
+sort_array(w)
+sort_array(r)
+array_sort(a)
+array_sort(w)
+array_join(w, ',')
+array_join(w, s)
+array_join(w, '-', s)
+array_join(a, '-')
+array_insert(a, 1, n)
+array_insert(a, n, 9)
+array_insert(a, -2, 9)
+array_insert(w, -5, s)
+array_append(a, n)
+array_append(a, 3L)
+array_append(w, NULL)
+array_prepend(a, n)
+array_prepend(w, s)
+array_compact(a)
+array_compact(w)
+array_remove(a, n)
+array_remove(w, s)
+array_distinct(a)
+array_distinct(r)
+array_union(r, r)
+array_except(r, array(1.5D))
+array_intersect(r, r)
+array_remove(r, 0.0D)
+array_union(a, b)
+array_intersect(a, b)
+array_except(a, b)
+array_except(b, a)
+slice(a, 2, 2)
+slice(a, -2, 2)
+slice(a, n, 1)
+flatten(array(a, b))
+array_repeat(s, n)
+array_repeat(n, 2)
+named_struct('x', n, 'y', s).y
+struct(n, s).s
+named_struct('x', n) = named_struct('x', 1)
+array_contains(array_union(a, b), n)
+size(array_compact(a)) > 1
+"""
+
+
+def test_changed_arrays(spark: SparkSession) -> None:
+    check(spark, ARRAYS, ARRAY_ROWS, lines(ARRAY_CALLS))
+
+
+HIGHER_ORDER = """
+transform(a, x -> x + n)
+transform(a, (x, i) -> x * i)
+transform(w, x -> upper(x) || s)
+transform(a, x -> n)
+transform(a, x -> array(x, n))
+filter(a, x -> x > 1)
+filter(a, (x, i) -> i > 0)
+filter(w, x -> x IS NOT NULL)
+filter(a, x -> NULL)
+filter(a, x -> exists(b, y -> y > x))
+transform(filter(a, x -> x IS NOT NULL), x -> x + 1)
+zip_with(a, b, (x, y) -> coalesce(x, 0) - coalesce(y, 10))
+zip_with(w, a, (x, y) -> x || y)
+aggregate(a, 0, (acc, x) -> acc + coalesce(x, 0))
+aggregate(a, 0, (acc, x) -> acc + x)
+aggregate(a, 0L, (acc, x) -> acc + x)
+aggregate(a, n, (acc, x) -> acc + coalesce(x, 1), acc -> acc * 10)
+aggregate(w, '', (acc, x) -> concat(acc, coalesce(x, '-')))
+reduce(a, 1, (acc, x) -> greatest(acc, x))
+size(filter(a, x -> x = n)) > 0
+array_contains(transform(a, x -> x % 2), 1)
+exists(transform(a, x -> x + 1), y -> y = 4)
+aggregate(transform(b, (x, i) -> x + i), 0, (t, x) -> t + coalesce(x, 0)) > 3
+struct(n, s).n
+struct(n, s, 1).col3
+"""
+
+
+def test_higher_order_functions(spark: SparkSession) -> None:
+    check(spark, ARRAYS, ARRAY_ROWS, lines(HIGHER_ORDER))
+
+
+JSON = [
+    *(
+        '{"a":{"b":[1,2,{"c":"x"}]}}',
+        '{"a":"x y"}',
+        '{"a":null}',
+        '{"a":1.50}',
+        '{"a":1e5}',
+        '{"a":true}',
+        '{"a":1',
+    ),
+    *(
+        "[1,2]",
+        '{"a b":1}',
+        '{"a":"\\u00e9\\n"}',
+        '{"a":[{"b":1},{"b":2}]}',
+        '{"a": [1, "é/\\"" ] , "b":{}}',
+        "{}",
+    ),
+    *('{"a":1,"a":2}', '{"a":01}', '{"a":NaN}', "", "5", '"x"', "[]", '{"a":12345678901234567890}', "null", None),
+]
+
+
+def test_json_in_text(spark: SparkSession) -> None:
+    paths = ("$", "$.a", "$.a.b", "$.a.b[1]", "$.a.b[2].c", "$[0]", "$.a[0]", "$.a[0].b", "a", "$.b", "$.a[1]")
+    asked: list[Pair] = [f"get_json_object(s, '{path}')" for path in paths]
+    asked += ["get_json_object(s, \"$['a b']\")", "json_array_length(s)", "json_object_keys(s)"]
+    asked += ["json_array_length(get_json_object(s, '$.a')) > 1"]
+    check(spark, {"s": "string"}, pa.table({"s": JSON}), asked)

@@ -2,6 +2,7 @@
 
 from tamis.functions import (  # noqa: F401  (importing registers)
     arithmetic,
+    array_changes,
     arrays,
     casts,
     comparison,
@@ -9,6 +10,7 @@ from tamis.functions import (  # noqa: F401  (importing registers)
     dates,
     encoding,
     formatting,
+    json_texts,
     like,
     logic,
     mathematics,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tamis.functions import epoch, truncation  # noqa: F401 (registers the rest of this subject)
+from tamis.functions import date_formats, epoch, truncation  # noqa: F401 (registers the rest of this subject)
 from tamis.functions.intervals import part_of_interval
 from tamis.functions.registry import (
     Argument,
@@ -236,7 +236,6 @@ elementwise(
 elementwise("last_day", resolve=takes(DATE, returns=DATE), formula=_last_day)
 elementwise("unix_date", resolve=_resolve_unix_date, formula=_same)
 elementwise("date_from_unix_date", resolve=takes(INT, returns=DATE), formula=_same)
-elementwise("to_date", resolve=takes(DATE, returns=DATE), formula=_same)
 
 
 def _date_or_null(days: int) -> int | None:

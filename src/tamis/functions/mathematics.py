@@ -1,7 +1,8 @@
 """Logarithms, powers, trigonometry and the like, of doubles.
 
 The last place of a result may differ from Java's by a unit or two, as the C library rounds otherwise; what is
-exact in both (roots of cubes, logarithms of one) is equal. There is no vector form: numpy's loops round otherwise again.
+exact in both (roots of cubes, logarithms of one) is equal. There is no vector form: numpy's loops round in a third
+way.
 """
 
 from __future__ import annotations

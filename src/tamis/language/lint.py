@@ -169,7 +169,7 @@ def _warnings(condition: Condition, schema: EventType) -> Iterator[tuple[str, Pr
 def _unseen(tree: Expression, seen: SeenAttributes) -> Iterator[Problem]:
     """The attributes that none of the events has, each where it stands first."""
     reported: set[str] = set()
-    variables = {node.variable for node in walk(tree) if isinstance(node, Lambda)}
+    variables = {name for node in walk(tree) if isinstance(node, Lambda) for name in node.variables}
     for node in walk(tree):
         if not isinstance(node, Name) or node.parts[0] in variables:
             continue

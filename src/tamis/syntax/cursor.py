@@ -39,8 +39,8 @@ class Cursor:
 
     def __init__(self, tokens: Tokens, limits: Limits) -> None:
         self.tokens = tokens
-        # One more END, so that looking one token ahead never fails.
-        self.kinds = [*tokens.kinds, int(Kind.END)]
+        # More ENDs, so that looking a few tokens ahead never fails.
+        self.kinds = [*tokens.kinds, *[int(Kind.END)] * 3]
         self.limits = limits
         self.at = 0
         self.depth = 0

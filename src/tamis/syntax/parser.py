@@ -402,6 +402,8 @@ class ConditionParser(Cursor):
 
     def parentheses(self) -> Expression:
         start = self.at
+        if self._begins_lambda():
+            return self.lambda_()
         self.at += 1
         self.deeper(start)
         inner = self.condition(0)
@@ -475,12 +477,31 @@ class ConditionParser(Cursor):
 
     def lambda_(self) -> Lambda:
         start = self.at
-        variable = self.part_of_name()
+        names = []
+        if self.accept(Kind.LEFT_PAREN):
+            names.append(self.part_of_name())
+            while self.accept(Kind.COMMA):
+                names.append(self.part_of_name())
+            self.expect(Kind.RIGHT_PAREN, ") after the variables")
+        else:
+            names.append(self.part_of_name())
         self.expect(Kind.ARROW, "->")
         self.deeper(start)
         body = self.condition(0)
         self.depth -= 1
-        return Lambda(variable, body, self.span_from(start))
+        return Lambda(names[0], body, self.span_from(start), tuple(names[1:]))
+
+    def _begins_lambda(self) -> bool:
+        """Does `(x, y) ->` stand here? One variable has no parentheses."""
+        at = self.at + 1
+        while self.kinds[at] in (Kind.NAME, Kind.QUOTED_NAME) and self.kinds[at + 1] == Kind.COMMA:
+            at += 2
+        ends = (
+            at > self.at + 1
+            and self.kinds[at] in (Kind.NAME, Kind.QUOTED_NAME)
+            and self.kinds[at + 1] == Kind.RIGHT_PAREN
+        )
+        return ends and self.kinds[at + 2] == Kind.ARROW
 
     def case(self) -> FunctionCall:
         start = self.at

@@ -71,8 +71,10 @@ def to_text(expression: Expression) -> str:
             # `5.a` would be read as a number and a name.
             inner = f"({to_text(operand)})" if isinstance(operand, Literal) else _operand(operand, _POSTFIX)
             return f"{inner}.{quote_name(name)}"
-        case Lambda(variable=variable, body=body):
+        case Lambda(variable=variable, body=body, others=()):
             return f"{quote_name(variable)} -> {to_text(body)}"
+        case Lambda(variables=variables, body=body):
+            return f"({', '.join(map(quote_name, variables))}) -> {to_text(body)}"
         case Missing():
             return "?"
         case FunctionCall():

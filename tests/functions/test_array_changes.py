@@ -25,7 +25,7 @@ from tests.functions.values import value
         ("slice(array(1), 0, 1)", None),
         ("flatten(array(array(1), array(2)))", [1, 2]),
         ("array_except(array(1, NULL), array(NULL))", [1]),
-        ("named_struct('a', 1, 'b', 'x').b", "x"),
+        ("named_struct('a', 1, 'b', 'x')", (1, "x")),
     ],
 )
 def test_values(text: str, expected: Any) -> None:

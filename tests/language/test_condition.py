@@ -76,7 +76,12 @@ def error(text: str, event_type: EventType | None = CAMERA) -> ConditionError:
         ("INTERVAL 1 DAY < ts", "INTERVAL 1 DAY < ts", "interval day and timestamp cannot be compared", None),
         ("", "", f"{AN_OPERAND} the end of the condition", None),
         ("NOT", "", f"{AN_OPERAND} the end of the condition", None),
-        ("x -> x", "x -> x", "a lambda stands only in exists(array, x -> ...), forall, transform and the like", None),
+        (
+            "x -> x",
+            "x -> x",
+            "a lambda stands only in exists(array, x -> ...), forall, transform and the like",
+            None,
+        ),
         ("CAST(n AS integ) = 1", "integ", "'integ' is not a type: 'integ' is unknown", None),
         ("extract(year ts) = 1", "ts", "expected FROM, found 'ts'", None),
         # constants

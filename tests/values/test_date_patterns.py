@@ -58,4 +58,4 @@ def test_writing() -> None:
 def test_what_is_refused_has_its_place(pattern: str, at: int) -> None:
     with pytest.raises(PatternError) as caught:
         parse_pattern(pattern, reading=True)
-    assert caught.value.offset == at
+    assert caught.value.position == at

@@ -234,6 +234,12 @@ def _constant_syntax(constant: Constant) -> syntax.Expression:
         return syntax.TimeLiteral(type_, text)
     if type_.name == "array":
         return syntax.FunctionCall("array", tuple(_constant_syntax(Constant(type_.item, item)) for item in value))
+    if type_.name == "struct":
+        parts_ = [
+            (syntax.Literal(STRING, name), _constant_syntax(Constant(inner, each)))
+            for (name, inner), each in zip(type_.fields, value, strict=True)
+        ]
+        return syntax.FunctionCall("named_struct", tuple(part for pair in parts_ for part in pair))
     if type_ == NUMBER:
         return _constant_syntax(Constant(DOUBLE if isinstance(value, float) else BIGINT, value))
     if type_ in (DOUBLE, FLOAT) and not math.isfinite(value):

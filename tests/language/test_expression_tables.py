@@ -7,12 +7,16 @@ from collections.abc import Mapping
 
 import pytest
 
-from tamis.events import EventType
+from tamis import reference
+from tamis.events import EventBatch, EventType
 from tamis.formulas.codec import FormulaReader, FormulaWriter
 from tamis.formulas.expression import Constant, to_syntax
+from tamis.language.condition import compile_condition
 from tamis.syntax.parser import parse
 from tamis.syntax.printing import to_text
+from tamis.values.types import BOOLEAN
 from tests.language import test_expressions_spark as tables
+from tests.oracle import tamis_side
 from tests.oracle.expressions import lines, typed
 
 _NUMBERS = {"s": "string", "n": "int", "d": "double", "x": "double", "y": "double", "tiny": "tinyint"}
@@ -56,3 +60,21 @@ def test_typed_expressions_are_stored_and_read_again(place: int) -> None:
     numbers = [writer.expression(expression) for expression in found]
     reader = FormulaReader(json.loads(json.dumps(writer.document(), allow_nan=False)))
     assert [reader.expression(number) for number in numbers] == found
+
+
+ENGINES = ("bitslice", "scan", "postings")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_engines_answer_as_the_reference(engine: str) -> None:
+    rows = {id(tables.MOMENTS): tables.moment_rows(), id(tables.CODES): tables.CODE_ROWS}
+    rows[id(tables.ARRAYS)] = tables.ARRAY_ROWS
+    for table, attributes in TABLES:
+        if id(attributes) not in rows:
+            continue
+        event_type = EventType.of({"attributes": dict(attributes)})
+        batch = EventBatch.of(rows[id(attributes)], event_type)
+        texts = [f"({text}) IS NOT NULL" for text in expressions(table)]
+        texts += [f"{text}" for text in expressions(table) if typed(event_type, text).type == BOOLEAN]
+        expected = [reference.matches(compile_condition(text, event_type), batch) for text in texts]
+        assert tamis_side.kept(event_type, rows[id(attributes)], texts, engine) == expected

@@ -35,6 +35,8 @@ def test_literals_and_their_canonical_text(text: str, printed: str) -> None:
         "INTERVAL '1 2' DAY TO MONTH",
         "INTERVAL '25:00' HOUR TO DAY",
         "INTERVAL 'soon'",
+        "INTERVAL '1' DAY TO",
+        "INTERVAL '1' DAY TO AND",
         "INTERVAL 1.5 DAYS",
         "INTERVAL 'x' DAY",
         "INTERVAL '99999999999999' DAY",

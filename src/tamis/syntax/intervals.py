@@ -50,8 +50,9 @@ def interval_literal(parser: ConditionParser) -> Literal:
             return _whole(parser, start, _PAIRS.findall(text) if _is_list(text) else [])
         parser.at += 1
         if not pairs and parser.tokens.lower_words[parser.at] == "to":
-            parser.at += 2
-            return _fields(parser, start, text, unit, parser.tokens.lower_words[parser.at - 1])
+            last = parser.tokens.lower_words[parser.at + 1]
+            parser.at += 2 if last else 1
+            return _fields(parser, start, text, unit, last)
         pairs.append((text, unit))
     return _whole(parser, start, [("", text, unit) for text, unit in pairs])
 

@@ -41,7 +41,8 @@ MODULES = sorted(
 
 INTERNAL = {"read", "field", "cast", "[]", "case", "binds"}
 """Names that no condition calls: the analyser puts them in, or they have a syntax of their own."""
-BEYOND_REGISTRY = {"exists", "forall", "cast", "try_cast", "extract"}
+BEYOND_REGISTRY = {"exists", "forall", "cast", "try_cast", "extract", "struct"}
+BEYOND_REGISTRY |= {"transform", "filter", "zip_with", "aggregate", "reduce"}
 """Forms with a grammar of their own, documented among the functions."""
 
 _LINK = re.compile(r"\]\(([^)\s]+)\)")

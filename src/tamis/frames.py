@@ -18,6 +18,7 @@ from tamis.events.sources import DictSource
 from tamis.formulas.expression import (
     Apply,
     Constant,
+    HigherOrder,
     OperatorCall,
     Path,
     Quantifier,
@@ -28,8 +29,10 @@ from tamis.formulas.expression import (
 )
 from tamis.formulas.predicates.base import Frame
 from tamis.functions import FUNCTIONS
+from tamis.functions.rows import all_valid
+from tamis.functions.rows import select_rows as select_values
 from tamis.operators.calls import BatchCalls
-from tamis.values.column import Column, constant_column
+from tamis.values.column import Column, ListValues, constant_column
 from tamis.values.types import BOOLEAN
 
 
@@ -180,6 +183,10 @@ def _compute(expression: Typed, frame: Frame) -> Column:
             return frame.calls.of_arguments(expression, columns, frame.rows)
         case Quantifier():
             return _compute_quantifier(expression, frame)
+        case HigherOrder(function="aggregate"):
+            return _compute_aggregate(expression, frame)
+        case HigherOrder():
+            return _compute_higher_order(expression, frame)
         case _:
             msg = f"{expression} has no value here"
             raise LookupError(msg)
@@ -194,6 +201,57 @@ def _compute_quantifier(expression: Quantifier, frame: Frame) -> Column:
     decided = _any_element(body.valid & (body.values == wanted), offsets)
     unknown = _any_element(~body.valid, offsets)
     return Column(BOOLEAN, np.where(decided, wanted, not wanted), arrays.valid & (decided | ~unknown))
+
+
+def _compute_higher_order(expression: HigherOrder, frame: Frame) -> Column:
+    """transform, filter and zip_with: the body as one column over the elements of all rows."""
+    columns = [frame.column(argument) for argument in expression.arguments]
+    valid = all_valid(columns)
+    lengths = np.max([np.diff(column.values.offsets) for column in columns], axis=0, initial=0)
+    lengths = np.where(valid, lengths, 0)
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    rows = np.repeat(np.arange(frame.rows), lengths)
+    places = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+    own: dict[Typed, Column] = {}
+    for variable, column in zip(expression.variables, columns, strict=False):
+        own[variable] = _items_at(column, rows, places)
+    if expression.function != "zip_with":
+        for variable in expression.variables[1:]:
+            own[variable] = Column(variable.type, places, np.ones(len(places), np.bool_))
+    body = RowSelection(frame, rows, own).column(expression.bodies[0])
+    if expression.function == "filter":
+        kept = body.valid & body.values
+        counts = np.bincount(rows[kept], minlength=frame.rows)
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        body = own[expression.variables[0]].take(np.flatnonzero(kept))
+    return Column(expression.type, ListValues(offsets, body), valid)
+
+
+def _items_at(column: Column, rows: I64, places: I64) -> Column:
+    """The elements of arrays at these places, NULL where an array is shorter."""
+    lists: ListValues = column.values
+    inside = places < np.diff(lists.offsets)[rows]
+    if not len(lists.items):
+        return constant_column(column.type.item, None, len(rows))
+    return lists.items.take(np.where(inside, lists.offsets[rows] + places, 0)).where(inside)
+
+
+def _compute_aggregate(expression: HigherOrder, frame: Frame) -> Column:
+    """aggregate: one step for all rows that have a further element."""
+    arrays, gathered = (frame.column(argument) for argument in expression.arguments)
+    state, item = expression.variables[:2]
+    lengths = np.where(arrays.valid, np.diff(arrays.values.offsets), 0)
+    for place in range(int(lengths.max(initial=0))):
+        rows = np.flatnonzero(lengths > place)
+        elements = _items_at(arrays, rows, np.full(len(rows), place))
+        step = RowSelection(frame, rows, {state: gathered.take(rows), item: elements}).column(expression.bodies[0])
+        places = np.full(frame.rows, -1)
+        places[rows] = np.arange(len(rows))
+        gathered = select_values(places >= 0, step.take(np.maximum(places, 0)), gathered)
+    if len(expression.bodies) > 1:
+        every = np.arange(frame.rows)
+        gathered = RowSelection(frame, every, {expression.variables[2]: gathered}).column(expression.bodies[1])
+    return gathered.where(arrays.valid)
 
 
 def _any_element(found: Mask, offsets: I64) -> Mask:

@@ -8,12 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import product, zip_longest
 from typing import TypeAlias
 
 from tamis.events.batch import EventBatch
 from tamis.formulas.binding import BINDS
-from tamis.formulas.expression import Apply, Constant, Joint, OperatorCall, Path, Quantifier, Typed, Variable, walk
+from tamis.formulas.expression import (
+    Apply,
+    Constant,
+    HigherOrder,
+    Joint,
+    OperatorCall,
+    Path,
+    Quantifier,
+    Typed,
+    Variable,
+    walk,
+)
 from tamis.functions import FUNCTIONS
 from tamis.functions.registry import Signature
 from tamis.language.condition import Condition
@@ -72,6 +83,11 @@ def evaluator(expression: Typed, batch: EventBatch, columns: dict[tuple[str, ...
             items = evaluator(array, batch, columns)
             test = evaluator(body, batch, columns)
             return lambda event: _quantify(function, items(event), variable.name, test, event)
+        case HigherOrder(function=function, arguments=arguments, variables=variables, bodies=bodies):
+            given = [evaluator(argument, batch, columns) for argument in arguments]
+            computed = [evaluator(body, batch, columns) for body in bodies]
+            names = [variable.name for variable in variables]
+            return lambda event: _higher_order(function, [each(event) for each in given], names, computed, event)
 
 
 def _joint_evaluator(
@@ -112,6 +128,26 @@ def _call(operator: str, signature: Signature, values: list[Value], event: Event
         columns = [column_of(type_, [value]) for type_, value in zip(signature.parameters, values, strict=True)]
         event.results[key] = run_operator(operator, columns, 1, signature.returns, signature.zone).to_list()[0]
     return event.results[key]
+
+
+def _higher_order(
+    function: str, given: list[Value], names: list[str], bodies: list[Evaluate], event: EventRow
+) -> Value:
+    items = given[0]
+    if items is None or (function == "zip_with" and given[1] is None):
+        return None
+    if function == "aggregate":
+        gathered = given[1]
+        for item in items:
+            gathered = bodies[0](event.with_elements({names[0]: gathered, names[1]: item}))
+        return bodies[1](event.with_elements({names[2]: gathered})) if len(bodies) > 1 else gathered
+    rows = (
+        list(zip_longest(items, given[1]))
+        if function == "zip_with"
+        else [(item, place) for place, item in enumerate(items)]
+    )
+    found = [bodies[0](event.with_elements(dict(zip(names, row, strict=False)))) for row in rows]
+    return found if function != "filter" else [item for item, kept in zip(items, found, strict=True) if kept]
 
 
 def _quantify(function: str, items: list[Value] | None, name: str, test: Evaluate, event: EventRow) -> bool | None:

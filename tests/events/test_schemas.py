@@ -149,3 +149,10 @@ def test_columns_that_conditions_cannot_read_may_be_left_out() -> None:
     assert [name for name, _, _ in spark_attributes(ddl, partial=True)] == ["a"]
     with pytest.raises(EventTypeError, match="m"):
         spark_attributes(ddl)
+
+
+def test_columns_of_types_without_a_counterpart_are_left_out_if_asked() -> None:
+    ddl = "a int, m map<string,int>, i interval day to second, s struct<x: map<string,int>>, b string"
+    assert [name for name, _, _ in spark_attributes(ddl, partial=True)] == ["a", "b"]
+    with pytest.raises(EventTypeError, match="interval day to second has no counterpart"):
+        spark_attributes("i interval day to second")

@@ -208,9 +208,10 @@ def test_batches_of_decimals_compute_as_single_values_do(rows: list[tuple[Any, .
     results("*", [parse_type("decimal(5,2)"), parse_type("decimal(20,4)")], rows)
 
 
-def test_a_string_attribute_is_no_number() -> None:
-    with pytest.raises(ArgumentError) as found:
-        FUNCTIONS["+"].resolve([Argument(STRING), Argument(parse_type("int"))], "UTC")
-    assert found.value.message == "a string attribute cannot be added with int"
-    with pytest.raises(ArgumentError, match="expected a number, found string"):
-        FUNCTIONS["negative"].resolve([Argument(STRING)], "UTC")
+def test_a_string_beside_a_number_is_a_bigint_or_a_double() -> None:
+    text, whole, real = Argument(STRING), Argument(parse_type("int")), Argument(parse_type("float"))
+    assert str(FUNCTIONS["+"].resolve([text, whole], "UTC").returns) == "bigint"
+    assert str(FUNCTIONS["*"].resolve([real, text], "UTC").returns) == "double"
+    assert str(FUNCTIONS["negative"].resolve([text], "UTC").returns) == "double"
+    with pytest.raises(ArgumentError, match="string cannot be added"):
+        FUNCTIONS["+"].resolve([Argument(STRING), Argument(STRING)], "UTC")

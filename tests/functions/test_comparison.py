@@ -109,12 +109,9 @@ def test_sides_are_cast_to_the_common_type() -> None:
     assert signature.returns == BOOLEAN
 
 
-def test_a_string_attribute_beside_a_number_gets_a_hint() -> None:
-    with pytest.raises(ArgumentError) as found:
-        FUNCTIONS["<"].resolve([Argument(parse_type("int")), Argument(STRING)], "UTC")
-    assert found.value.message == "a string attribute cannot be compared with int"
-    assert found.value.argument == 1
-    assert "try_cast(x AS double)" in (found.value.hint or "")
+def test_a_string_attribute_beside_a_number_is_compared_as_one() -> None:
+    signature = FUNCTIONS["<"].resolve([Argument(parse_type("int")), Argument(STRING)], "UTC")
+    assert [str(type_) for type_ in signature.parameters] == ["bigint", "bigint"]
 
 
 def test_types_that_do_not_compare_are_named() -> None:

@@ -223,11 +223,6 @@ def accepted(name: str, left: str, right: str) -> Signature | None:
         return None
 
 
-def is_ours_alone(left: str, right: str) -> bool:
-    """A string attribute beside a number, which only we refuse."""
-    return (left == "string" and right in NUMBERS) or (right == "string" and left in NUMBERS)
-
-
 def is_read_from_string(left: str, right: str) -> bool:
     """Does Spark cast a string, which raises for most strings?"""
     return ("string" in left) != ("string" in right)
@@ -309,7 +304,6 @@ def test_types_and_values_of_two_operands(pairs: SparkSession, name: str) -> Non
     compare_with_spark(pairs, name)
 
 
-# Intervals, which we have not, and the string beside a number, which we refuse.
 REFUSED = ("=", "coalesce", "greatest", "*", "arrays_overlap")
 
 
@@ -319,7 +313,7 @@ def test_spark_refuses_the_pairs_that_we_refuse(pairs: SparkSession, name: str) 
 
     taken = []
     for left, right in itertools.product(TYPES, TYPES):
-        if accepted(name, left, right) is not None or is_ours_alone(left, right):
+        if accepted(name, left, right) is not None:
             continue
         operands = f"(SELECT CAST(NULL AS {left}) AS a, CAST(NULL AS {right}) AS b)"
         try:

@@ -121,6 +121,5 @@ def test_a_path_of_a_schemaless_event_is_read_as_a_number() -> None:
     assert FUNCTIONS["floor"].resolve([Argument(ANY)], "UTC").parameters == (NUMBER,)
 
 
-def test_a_string_attribute_is_no_number() -> None:
-    with pytest.raises(ArgumentError, match="expected a number, found string"):
-        FUNCTIONS["round"].resolve([Argument(STRING)], "UTC")
+def test_a_string_attribute_is_read_as_a_double() -> None:
+    assert str(FUNCTIONS["round"].resolve([Argument(STRING)], "UTC").returns) == "double"

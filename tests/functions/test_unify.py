@@ -17,13 +17,9 @@ def test_the_common_type() -> None:
     assert require_type(DATE, []) == DATE
 
 
-def test_a_string_attribute_beside_a_number_gets_a_hint() -> None:
-    with pytest.raises(ArgumentError) as caught:
-        unify([Argument(INT), Argument(STRING)])
-    assert caught.value.message == "a string attribute cannot be compared with int"
-    assert caught.value.argument == 1
-    assert caught.value.hint is not None
-    assert "a number" in type_mismatch([Argument(STRING), Argument(ANY)]).message
+def test_a_string_attribute_beside_a_number_takes_a_numeric_type() -> None:
+    assert unify([Argument(INT), Argument(STRING)]) == BIGINT
+    assert unify([Argument(STRING), Argument(DOUBLE)]) == DOUBLE
 
 
 def test_types_without_a_common_one_are_named_once_each() -> None:

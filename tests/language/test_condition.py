@@ -73,15 +73,15 @@ def error(text: str, event_type: EventType | None = CAMERA) -> ConditionError:
         ("n NOT 5", "5", "expected IN, LIKE, ILIKE, RLIKE or BETWEEN, found '5'", None),
         ("n = (1, 2)", ",", "expected ), found ','", "tuples are not part of the language"),
         ("n == == 1", "==", f"{AN_OPERAND} '=='", None),
-        (
-            "interval '1' day < ts",
-            "interval",
-            "intervals are not part of the language",
-            "use date_add or timestamps",
-        ),
+        ("INTERVAL 1 DAY < ts", "INTERVAL 1 DAY < ts", "interval day and timestamp cannot be compared", None),
         ("", "", f"{AN_OPERAND} the end of the condition", None),
         ("NOT", "", f"{AN_OPERAND} the end of the condition", None),
-        ("x -> x", "x -> x", "a lambda stands only in exists(array, x -> ...) and forall", None),
+        (
+            "x -> x",
+            "x -> x",
+            "a lambda stands only in exists(array, x -> ...), forall, transform and the like",
+            None,
+        ),
         ("CAST(n AS integ) = 1", "integ", "'integ' is not a type: 'integ' is unknown", None),
         ("extract(year ts) = 1", "ts", "expected FROM, found 'ts'", None),
         # constants
@@ -99,9 +99,8 @@ def error(text: str, event_type: EventType | None = CAMERA) -> ConditionError:
         # types
         ("price", "price", "a condition must be Boolean, this is a decimal(8,2)", None),
         ("n AND sold", "n", "expected a condition (boolean), found int", None),
-        ("brand = 5", "brand", "a string attribute cannot be compared with int", TRY_CAST),
-        ("5 < brand", "brand", "a string attribute cannot be compared with int", TRY_CAST),
-        ("n + brand = 1", "brand", "a string attribute cannot be added with int", TRY_CAST),
+        ("greatest(brand, 5) = 5", "greatest(brand, 5)", "greatest: string and int cannot be compared", None),
+        ("brand + brand = 1", "brand + brand", "string cannot be added", None),
         ("tags = 'x'", "tags = 'x'", "array<string> and string cannot be compared", None),
         ("sold = 1", "sold = 1", "boolean and int cannot be compared", None),
         ("CAST(tags AS int) = 1", "CAST(tags AS int)", "an array<string> cannot be cast to int", None),
@@ -166,7 +165,6 @@ def test_one_problem(text: str, marked: str, message: str, hint: str | None) -> 
         ("a = 1 = 'x'", "'x' is not a boolean"),
         ("length(a) = 'x'", "'x' is not a bigint"),
         ("now() > a", f"now() {CLOCK}"),
-        ("upper(a) > 1", "a string attribute cannot be compared with int"),
         ("a AND 5", "expected a condition (boolean), found int"),
         ("5", "a condition must be Boolean, this is an int"),
         ("a < DATE '2024-13-01'", "'2024-13-01' is not a date"),
@@ -180,26 +178,25 @@ def test_one_problem_without_a_schema(text: str, message: str) -> None:
 
 
 def test_rendering_with_line_column_and_carets() -> None:
-    assert str(error("price < 300 AND\n  pirce > 1\n  OR brand = 5")) == "\n".join(
+    assert str(error("price < 300 AND\n  pirce > 1\n  OR sold = 5")) == "\n".join(
         [
             "line 2, column 3: the event type has no attribute 'pirce'",
             "    pirce > 1",
             "    ^^^^^",
             "  hint: did you mean price?",
-            "line 3, column 6: a string attribute cannot be compared with int",
-            "    OR brand = 5",
-            "       ^^^^^",
-            f"  hint: {TRY_CAST}",
+            "line 3, column 6: boolean and int cannot be compared",
+            "    OR sold = 5",
+            "       ^^^^^^^^",
         ]
     )
 
 
 def test_problems_of_syntax_and_of_meaning_come_together_in_the_order_of_the_text() -> None:
-    found = error("born = '2024-02-30' AND (pirce <) AND brand = 5 OR now() > ts")
+    found = error("born = '2024-02-30' AND (pirce <) AND sold = 5 OR now() > ts")
     assert [problem.message for problem in found.problems] == [
         "'2024-02-30' is not a date",
         f"{AN_OPERAND} ')'",
-        "a string attribute cannot be compared with int",
+        "boolean and int cannot be compared",
         f"now() {CLOCK}",
     ]
 

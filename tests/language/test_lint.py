@@ -231,3 +231,10 @@ def test_events_are_seen_whatever_they_are_read_from(scanned: bool) -> None:
     assert SeenAttributes.of(read_json_lines(lines, _scan=scanned)) == SEEN
     table = SeenAttributes.of([EventBatch.of(pa.Table.from_pylist(EVENTS))])
     assert (table.events, table.names) == (3, frozenset({"brand", "price", "seller", "lenses"}))
+
+
+def test_text_that_is_read_as_a_number_is_a_warning_with_a_hint() -> None:
+    event_type = {"attributes": {"code": "string", "n": "int"}}
+    (found,) = lint("code > 5 AND TRY_CAST(code AS INT) > n", event_type)
+    assert (found.severity, found.code, found.column) == ("warning", "implicit-cast", 1)
+    assert found.hint == "write TRY_CAST(code AS bigint)"

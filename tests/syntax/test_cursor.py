@@ -34,6 +34,11 @@ def test_it_advances_only_past_what_is_accepted() -> None:
         ("b", "expected x, found 'b'", None),
         (";", "';' is not part of the language", "a condition is one expression, without a semicolon"),
         ("'b", '"\'b" begins a string that does not end', None),
+        ("≤ 5", "'≤' is not part of the language", "write <="),
+        ("\u2018b\u2019", "'\u2018' is not part of the language", "write '"),
+        ("\u2212 5", "'\u2212' is not part of the language", "write -"),
+        ("\ufeffb", "'U+FEFF' is not part of the language", "remove it: it does not show"),
+        ("😀", "'😀' is not part of the language", "a name with such a character needs back quotes"),
         ("?b", "expected x, found '?b'", "a ?variable stands for a result of an operator call"),
     ],
 )

@@ -50,6 +50,11 @@ PIECES += [
     "_",
     "x",
     "\ud800",
+    "\u00a0",
+    "\u2028",
+    "≤",
+    "\ufeff",
+    "\u0301",
 ]
 TEXTS = st.one_of(st.lists(st.sampled_from(PIECES), max_size=12).map("".join), st.text(max_size=20))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tamis.syntax.tokens import KEYWORDS, Kind, tokenise
+from tamis.syntax.tokens import KEYWORDS, SPACES, Kind, tokenise
 
 
 def kinds(text: str) -> list[str]:
@@ -47,3 +47,15 @@ def test_ranges_count_characters_not_bytes() -> None:
 
 def test_a_keyword_has_ascii_letters_only() -> None:
     assert kinds("li\u212ae like") == ["NAME", "LIKE"], "the lower case of the Kelvin sign is a k"
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_white_space_beyond_ascii_separates_tokens(space: str) -> None:
+    tokens = tokenise(f"price{space}<{space}5")
+    assert [tokens.word(at) for at in range(4)] == ["price", "<", "5", ""]
+
+
+def test_letters_marks_and_digits_of_any_script_make_names_and_signs_do_not() -> None:
+    assert [Kind(kind).name for kind in tokenise("größe हिन्दी").kinds] == ["NAME", "NAME", "END"]
+    assert [Kind(kind).name for kind in tokenise("price≤5").kinds] == ["NAME", "BAD_CHARACTER", "INTEGER", "END"]
+    assert [Kind(kind).name for kind in tokenise("'≤\u00a0' `a≤b`").kinds] == ["STRING", "QUOTED_NAME", "END"]

@@ -73,11 +73,12 @@ def test_a_string_literal_beside_a_decimal_is_a_double() -> None:
     assert common_type([column("decimal(5,2)"), text("1.5")]) == DOUBLE
 
 
-@pytest.mark.parametrize("number", ["int", "double", "decimal(5,2)"])
-def test_a_string_attribute_beside_a_number_is_refused(number: str) -> None:
-    assert common_type([column("string"), column(number)]) is None
-    assert comparison_type(column(number), column("string")) is None
-    assert arithmetic_type("+", column("string"), column(number)) is None
+@pytest.mark.parametrize(
+    ("number", "common"), [("int", "bigint"), ("double", "double"), ("decimal(5,2)", "double")]
+)
+def test_a_string_attribute_beside_a_number(number: str, common: str) -> None:
+    assert str(common_type([column("string"), column(number)])) == common
+    assert str(comparison_type(column(number), column("string"))) == common
 
 
 def test_common_type_is_found_from_left_to_right() -> None:

@@ -253,7 +253,11 @@ class _AttributeReader:
     def type(self, described: Any, path: str, keys: tuple[str, ...] = _TYPE_KEYS, depth: int = 0) -> Type | None:
         if isinstance(described, str):
             try:
-                return parse_type(described)
+                found = parse_type(described)
+                if "interval" in str(found):
+                    self.problems.add(path, "attributes cannot be intervals")
+                    return None
+                return found
             except EventTypeError as error:
                 self.problems.add(path, str(error))
                 return None

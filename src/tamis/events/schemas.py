@@ -174,10 +174,13 @@ def _spark_field(part: Mapping[str, Any], path: str, problems: Problems) -> Type
 def _spark_type(found: Any, path: str, problems: Problems) -> Type | None:
     if isinstance(found, str):
         try:
-            return STRING if re.fullmatch(r"(?:var)?char\(\d+\)", found) else parse_type(found)
+            type_ = STRING if re.fullmatch(r"(?:var)?char\(\d+\)", found) else parse_type(found)
         except EventTypeError:
+            type_ = None
+        if type_ is None or "interval" in str(type_):  # intervals are values of conditions only
             problems.add(path, f"Spark type {found} has no counterpart here")
             return None
+        return type_
     if isinstance(found, Mapping) and found.get("type") == "array":
         element = _spark_type(found["elementType"], f"{path}[]", problems)
         return element and array(element)

@@ -17,7 +17,7 @@ from math import comb
 from typing import TypeAlias
 
 from tamis.errors import TamisError
-from tamis.formulas.expression import Apply, Constant, OperatorCall, Quantifier, Typed, Variable, walk
+from tamis.formulas.expression import Apply, Constant, HigherOrder, OperatorCall, Quantifier, Typed, Variable, walk
 from tamis.formulas.formula import Formula, at_least, conjunction, disjunction, leaf
 from tamis.formulas.predicates.base import Predicate
 from tamis.formulas.predicates.matches import MatchesPattern
@@ -208,6 +208,12 @@ def _substitute_in_expression(expression: Typed, values: Values) -> Typed:
                 expression,
                 array=_substitute_in_expression(array, values),
                 body=_substitute_in_expression(body, values),
+            )
+        case HigherOrder(arguments=arguments, bodies=bodies):
+            return replace(
+                expression,
+                arguments=tuple(_substitute_in_expression(each, values) for each in arguments),
+                bodies=tuple(_substitute_in_expression(each, values) for each in bodies),
             )
         case _:
             return expression

@@ -12,7 +12,17 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from tamis.errors import TamisError
-from tamis.formulas.expression import Apply, Constant, OperatorCall, Path, Quantifier, Typed, Variable, parts
+from tamis.formulas.expression import (
+    Apply,
+    Constant,
+    HigherOrder,
+    OperatorCall,
+    Path,
+    Quantifier,
+    Typed,
+    Variable,
+    parts,
+)
 from tamis.formulas.formula import Formula, at_least, leaf
 from tamis.formulas.predicates.base import Predicate
 from tamis.formulas.predicates.matches import MatchesPattern
@@ -32,6 +42,8 @@ _WORDS = {type_.name: type_ for type_ in (ANY, NUMBER, NULL)}
 """Types that occur in conditions but not in event types."""
 _PATTERNS = ("like", "ilike", "rlike")
 _QUANTIFIERS = ("exists", "forall")
+HIGHER_ORDER = ("transform", "filter", "zip_with", "aggregate")
+_EXPRESSIONS = (Path, Variable, Constant, Apply, Quantifier, HigherOrder, OperatorCall)
 _LONG = 1 << 63
 
 
@@ -115,6 +127,15 @@ class FormulaWriter:
             case Quantifier(function=function, array=array_, variable=variable, body=body):
                 numbers = self._expressions[array_], self.expression(variable), self._expressions[body]
                 return ["quantifier", function, *numbers]
+            case HigherOrder(function=function, arguments=arguments, variables=variables, bodies=bodies):
+                return [
+                    "higher-order",
+                    function,
+                    [self._expressions[argument] for argument in arguments],
+                    [self.expression(variable) for variable in variables],
+                    [self._expressions[body] for body in bodies],
+                    self._type(expression.type),
+                ]
             case (
                 Apply(function=name, arguments=arguments, signature=signature)
                 | OperatorCall(operator=name, arguments=arguments, signature=signature)
@@ -163,9 +184,7 @@ class FormulaReader:
 
     def expression(self, number: int) -> Typed:
         """The expression of that number."""
-        found: Typed = _check(
-            self._entry(number), (Path, Variable, Constant, Apply, Quantifier, OperatorCall), "an expression"
-        )
+        found: Typed = _check(self._entry(number), _EXPRESSIONS, "an expression")
         return found
 
     def predicate(self, number: int) -> Predicate:
@@ -234,6 +253,13 @@ class FormulaReader:
         name = _one_of(function, _QUANTIFIERS, "a quantifier")
         return Quantifier(name, self.expression(array_), self._variable(variable), self.expression(body))
 
+    def _higher_order(
+        self, function: Json, arguments: Json, variables: Json, bodies: Json, type_: Json
+    ) -> HigherOrder:
+        name = _one_of(function, HIGHER_ORDER, "a function of lambdas")
+        of = tuple(self._variable(each) for each in _check(variables, list, "variables"))
+        return HigherOrder(name, self._arguments(arguments), of, self._arguments(bodies), self._type(type_))
+
     def _apply(self, function: Json, arguments: Json, parameters: Json, returns: Json, zone: Json) -> Apply:
         name = _check(function, str, "a function")
         if name not in FUNCTIONS:
@@ -283,6 +309,7 @@ _READ: dict[str, tuple[int, Callable[..., Entry]]] = {
     "variable": (2, FormulaReader._new_variable),
     "constant": (2, FormulaReader._constant),
     "quantifier": (4, FormulaReader._quantifier),
+    "higher-order": (5, FormulaReader._higher_order),
     "apply": (5, FormulaReader._apply),
     "call": (5, FormulaReader._call),
     "within": (4, FormulaReader._within),

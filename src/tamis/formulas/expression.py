@@ -94,6 +94,26 @@ class Quantifier:
 
 
 @dataclass(frozen=True, slots=True)
+class HigherOrder:
+    """`transform`, `filter`, `zip_with` or `aggregate`: functions of arrays that compute a body for each element.
+
+    Attributes:
+        function: Its name.
+        arguments: The arrays; of aggregate, the array and the value to begin with.
+        variables: Of the first body: the element, perhaps followed by its place (from 0) or its counterpart; of
+            aggregate, what was gathered, the element, and what the second body is given.
+        bodies: What is computed for each element; of aggregate, also what is made of the end result.
+        type: Of the result.
+    """
+
+    function: str
+    arguments: tuple[Typed, ...]
+    variables: tuple[Variable, ...]
+    bodies: tuple[Typed, ...]
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
 class OperatorCall:
     """A call of an operator, by its name, on arguments of the signature's types.
 
@@ -121,7 +141,7 @@ class Joint:
         return BOOLEAN
 
 
-Typed: TypeAlias = Path | Variable | Constant | Apply | Quantifier | OperatorCall | Joint
+Typed: TypeAlias = Path | Variable | Constant | Apply | Quantifier | HigherOrder | OperatorCall | Joint
 
 
 def parts(expression: Typed) -> tuple[Typed, ...]:
@@ -131,6 +151,8 @@ def parts(expression: Typed) -> tuple[Typed, ...]:
             return arguments
         case Quantifier(array=array, body=body):
             return (array, body)
+        case HigherOrder(arguments=arguments, bodies=bodies):
+            return (*arguments, *bodies)
         case Joint(body=body):
             return (body,)
         case _:
@@ -176,6 +198,8 @@ def to_syntax(expression: Typed) -> syntax.Expression:
         case Quantifier(function=function, array=array, variable=variable, body=body):
             inner = syntax.Lambda(variable.name, to_syntax(body))
             return syntax.FunctionCall(function, (to_syntax(array), inner))
+        case HigherOrder():
+            return _higher_order_syntax(expression)
         case Apply(function="cast", arguments=(operand,), signature=signature):
             return syntax.Cast(to_syntax(operand), signature.returns)
         case Apply(function="read", arguments=(operand,)):
@@ -189,6 +213,17 @@ def to_syntax(expression: Typed) -> syntax.Expression:
             return syntax.FunctionCall(function, tuple(to_syntax(argument) for argument in arguments))
 
 
+def _higher_order_syntax(expression: HigherOrder) -> syntax.Expression:
+    names = [variable.name for variable in expression.variables]
+    is_fold = expression.function == "aggregate"
+    lambdas = [names[:2], names[2:]] if is_fold else [names]
+    inner = [
+        syntax.Lambda(of[0], to_syntax(body), others=tuple(of[1:]))
+        for of, body in zip(lambdas, expression.bodies, strict=False)
+    ]
+    return syntax.FunctionCall(expression.function, (*map(to_syntax, expression.arguments), *inner))
+
+
 def _constant_syntax(constant: Constant) -> syntax.Expression:
     type_, value = constant.type, constant.value
     if value is None:
@@ -199,6 +234,12 @@ def _constant_syntax(constant: Constant) -> syntax.Expression:
         return syntax.TimeLiteral(type_, text)
     if type_.name == "array":
         return syntax.FunctionCall("array", tuple(_constant_syntax(Constant(type_.item, item)) for item in value))
+    if type_.name == "struct":
+        parts_ = [
+            (syntax.Literal(STRING, name), _constant_syntax(Constant(inner, each)))
+            for (name, inner), each in zip(type_.fields, value, strict=True)
+        ]
+        return syntax.FunctionCall("named_struct", tuple(part for pair in parts_ for part in pair))
     if type_ == NUMBER:
         return _constant_syntax(Constant(DOUBLE if isinstance(value, float) else BIGINT, value))
     if type_ in (DOUBLE, FLOAT) and not math.isfinite(value):

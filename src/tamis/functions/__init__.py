@@ -2,6 +2,7 @@
 
 from tamis.functions import (  # noqa: F401  (importing registers)
     arithmetic,
+    array_changes,
     arrays,
     casts,
     cesql,
@@ -9,9 +10,13 @@ from tamis.functions import (  # noqa: F401  (importing registers)
     conditional,
     dates,
     documents,
+    encoding,
+    formatting,
+    json_texts,
     kinds,
     like,
     logic,
+    mathematics,
     nested_values,
     network,
     numbers,

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tamis.functions import checked_arithmetic as checked
+from tamis.functions import intervals
 from tamis.functions.registry import (
     Argument,
     ArgumentError,
@@ -30,6 +31,7 @@ from tamis.functions.unify import type_mismatch
 from tamis.values.casts import round_half_up
 from tamis.values.coercion import arithmetic_type
 from tamis.values.column import SHORT_DECIMAL, Column, NumberValues
+from tamis.values.intervals import in_range
 from tamis.values.text import as_float
 from tamis.values.types import (
     ANY,
@@ -48,6 +50,7 @@ from tamis.values.types import (
     is_decimal,
     is_fractional,
     is_integral,
+    is_interval,
     is_numeric,
     wrap_integer,
 )
@@ -273,6 +276,8 @@ def _dates(name: str) -> Scalar:
 def _bind(name: str) -> Callable[[Signature], Scalar]:
     def bind(signature: Signature) -> Scalar:
         left, right = signature.parameters
+        if intervals.concerns_intervals(signature):
+            return intervals.bind_arithmetic(name, signature)
         if signature.returns == DATE:
             return _dates(name)
         if left == NUMBER:
@@ -297,6 +302,8 @@ def _vector(name: str, bind: Callable[[Signature], Scalar]) -> Vector:
         left, right = columns
         returns = signature.returns
         values: Any
+        if intervals.concerns_intervals(signature):
+            return intervals.vector_arithmetic(name, signature, columns)
         if is_fractional(left.type):
             values, fits = checked.floats(name, left.values, right.values)
         elif left.type == NUMBER and name in ("+", "-", "*", "%"):
@@ -326,14 +333,16 @@ def numeric_parameter(arguments: Sequence[Argument], place: int) -> Type:
         return argument.type
     if argument.type == ANY:
         return NUMBER
-    if argument.type == NULL or (argument.type == STRING and argument.is_constant):
+    if argument.type in (NULL, STRING):
         return DOUBLE
     msg = f"expected a number, found {argument.type}"
-    raise ArgumentError(msg, place, "try_cast(x AS double)" if argument.type == STRING else None)
+    raise ArgumentError(msg, place)
 
 
 def _resolve_unary(arguments: Sequence[Argument], zone: str) -> Signature:
     check_count(arguments, 1, 1)
+    if is_interval(arguments[0].type):
+        return Signature((arguments[0].type,), arguments[0].type, zone)
     parameter = numeric_parameter(arguments, 0)
     return Signature((parameter,), parameter, zone)
 
@@ -364,6 +373,8 @@ def _bind_bounded(compute: Callable[[Any], Any]) -> Callable[[Signature], Scalar
             return compute
         if is_decimal(type_):
             return lambda value: _round_negation(value, compute(value), type_.precision)
+        if is_interval(type_):
+            return lambda value: in_range(compute(value), type_)
         greatest = _LONG[1] if type_ == NUMBER else integer_bounds(type_)[1]
 
         def scalar(value: float) -> float | None:
@@ -383,7 +394,11 @@ def _vector_bounded(compute: Callable[[Any], Any]) -> Vector:
         if is_integral(column.type):
             fits = column.values != integer_bounds(column.type)[0]
             return Column(column.type, compute(np.where(fits, column.values, 0)), column.valid & fits)
-        if isinstance(column.values, NumberValues) or column.values.dtype == np.object_:
+        if (
+            isinstance(column.values, NumberValues)
+            or is_interval(column.type)
+            or column.values.dtype == np.object_
+        ):
             return apply_strict(bind(signature), column.type, columns)
         return Column(column.type, compute(column.values), column.valid)
 
@@ -401,8 +416,7 @@ def _vector_positive(_: Signature, columns: Sequence[Column]) -> Column:
 def _resolve_bits(arguments: Sequence[Argument], zone: str) -> Signature:
     check_count(arguments, 2, 2)
     for place, argument in enumerate(arguments):
-        constant = argument.type == STRING and argument.is_constant
-        if not (is_integral(argument.type) or argument.type == NULL or constant):
+        if not (is_integral(argument.type) or argument.type in (NULL, STRING)):
             msg = f"expected a whole number, found {argument.type}"
             raise ArgumentError(msg, place, "cast(x AS bigint)")
     types = [argument.type for argument in arguments if argument.type != NULL]

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from tamis.functions.arithmetic import numeric_parameter
-from tamis.functions.registry import Argument, ArgumentError, Function, Signature, always, check_count, register
+from tamis.functions.registry import Argument, Function, Signature, always, check_count, register
 from tamis.functions.rows import Scalar, select_rows
 from tamis.functions.unify import check_condition, require_type, unify
 from tamis.values.casts import caster
 from tamis.values.coercion import comparison_type
 from tamis.values.column import Column, constant_column
 from tamis.values.order import compare
-from tamis.values.types import BOOLEAN, INT, NULL, STRING, is_numeric
+from tamis.values.types import BIGINT, BOOLEAN, INT, NULL, STRING
 
 
 def _resolve_coalesce(arguments: Sequence[Argument], zone: str) -> Signature:
@@ -99,9 +99,6 @@ def _resolve_nullif(arguments: Sequence[Argument], zone: str) -> Signature:
     check_count(arguments, 2, 2)
     tested, other = arguments
     common = require_type(comparison_type(tested, other), arguments)
-    if tested.type == STRING and is_numeric(common):
-        msg = f"{tested.type} would be comparator as {common}"
-        raise ArgumentError(msg, 0, f"cast the second argument AS {tested.type}")
     return Signature((tested.type, common), tested.type, zone)
 
 
@@ -122,12 +119,15 @@ def _bind_nullif(signature: Signature) -> Scalar:
 
 def _resolve_nullifzero(arguments: Sequence[Argument], zone: str) -> Signature:
     check_count(arguments, 1, 1)
-    parameter = numeric_parameter(arguments, 0)
+    parameter = STRING if arguments[0].type == STRING else numeric_parameter(arguments, 0)
     return Signature((parameter,), parameter, zone)
 
 
-def _nullifzero(value: Any) -> Any:
-    return None if value == 0 else value
+def _bind_nullifzero(signature: Signature) -> Scalar:
+    if signature.returns != STRING:
+        return lambda value: None if value == 0 else value
+    number = caster(STRING, BIGINT, signature.zone)
+    return lambda text: None if number(text) == 0 else text
 
 
 def _resolve_zeroifnull(arguments: Sequence[Argument], zone: str) -> Signature:
@@ -153,5 +153,5 @@ register(Function("nvl2", _resolve_nvl2, always(_nvl2), _vector_nvl2, sees_null=
 register(Function("if", _resolve_if, always(_case), _vector_case, sees_null=True))
 register(Function("case", _resolve_case, always(_case), _vector_case, sees_null=True))
 register(Function("nullif", _resolve_nullif, _bind_nullif, sees_null=True))
-register(Function("nullifzero", _resolve_nullifzero, always(_nullifzero)))
+register(Function("nullifzero", _resolve_nullifzero, _bind_nullifzero))
 register(Function("zeroifnull", _resolve_zeroifnull, _bind_zeroifnull, _vector_zeroifnull, sees_null=True))

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tamis.functions import epoch, truncation  # noqa: F401 (registers the rest of this subject)
+from tamis.functions import date_formats, epoch, truncation  # noqa: F401 (registers the rest of this subject)
+from tamis.functions.intervals import part_of_interval
 from tamis.functions.registry import (
     Argument,
     ArgumentError,
@@ -22,7 +23,7 @@ from tamis.functions.registry import (
     register,
     takes,
 )
-from tamis.functions.rows import Scalar, all_valid
+from tamis.functions.rows import Scalar, all_valid, apply_strict
 from tamis.functions.vectorization import Ints, elementwise
 from tamis.values import calendar
 from tamis.values.calendar import GREATEST_DAY, LEAST_DAY, MICROS_PER_SECOND, wrap_int32
@@ -41,6 +42,7 @@ from tamis.values.types import (
     decimal,
     is_decimal,
     is_fractional,
+    is_interval,
 )
 from tamis.values.zones import zone_of
 
@@ -156,6 +158,8 @@ def _resolve_date_part(arguments: Sequence[Argument], zone: str) -> Signature:
     if field.value is None:
         return Signature((STRING, _moment(source.type)), DOUBLE, zone)
     name = field.value.upper()
+    if is_interval(source.type):
+        return Signature((STRING, source.type), part_of_interval(name, source.type)[1], zone)
     if name in _FIELDS_OF_DATES:
         return Signature((STRING, DATE), INT, zone)
     if name in _FIELDS_OF_CLOCKS:
@@ -167,6 +171,8 @@ def _resolve_date_part(arguments: Sequence[Argument], zone: str) -> Signature:
 
 def _bind_date_part(signature: Signature) -> Scalar:
     type_ = signature.parameters[1]
+    if is_interval(type_):
+        return lambda field, value: part_of_interval(field.upper(), type_)[0](value)
     if type_ == DATE:
         return lambda field, days: _FIELDS_OF_DATES[field.upper()](days)
     parts = {field: _clock_scalar(type_, signature.zone, formula) for field, formula in _FIELDS_OF_CLOCKS.items()}
@@ -180,6 +186,8 @@ def _date_part_vector(signature: Signature, columns: Sequence[Column]) -> Column
         dtype = np.float64 if signature.returns == DOUBLE else np.int64
         return Column(signature.returns, np.zeros(len(valid), dtype), valid)
     name = field.values.drop_null()[0].as_py().upper()
+    if is_interval(source.type):
+        return apply_strict(_bind_date_part(signature), signature.returns, columns)
     if source.type == DATE:
         return Column(INT, _FIELDS_OF_DATES[name](source.values), valid)
     values = _clock_values(source, signature.zone, _FIELDS_OF_CLOCKS[name])
@@ -228,7 +236,6 @@ elementwise(
 elementwise("last_day", resolve=takes(DATE, returns=DATE), formula=_last_day)
 elementwise("unix_date", resolve=_resolve_unix_date, formula=_same)
 elementwise("date_from_unix_date", resolve=takes(INT, returns=DATE), formula=_same)
-elementwise("to_date", resolve=takes(DATE, returns=DATE), formula=_same)
 
 
 def _date_or_null(days: int) -> int | None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tamis.functions.date_formats import bind_reading, resolve_reading
 from tamis.functions.registry import Argument, ArgumentError, Function, Signature, always, check_count, register
 from tamis.functions.rows import Scalar
 from tamis.functions.vectorization import elementwise
@@ -125,13 +126,17 @@ register(Function("timestamp_seconds", _resolve_seconds, _bind_timestamp_seconds
 
 
 def _resolve_to_timestamp(arguments: Sequence[Argument], zone: str) -> Signature:
-    check_count(arguments, 1, 1)
+    check_count(arguments, 1, 2)
+    if len(arguments) == 2:
+        return resolve_reading(TIMESTAMP)(arguments, zone)
     found = arguments[0].type
     return Signature((found if is_numeric(found) else TIMESTAMP,), TIMESTAMP, zone)
 
 
 def _bind_to_timestamp(signature: Signature) -> Scalar:
     """A cast: of numbers as seconds, but with bounds other than those of timestamp_seconds."""
+    if len(signature.parameters) == 2:
+        return bind_reading(signature)
     type_ = signature.parameters[0]
     if type_ == TIMESTAMP:
         return lambda micros: micros
@@ -156,4 +161,4 @@ def _cast_decimal_seconds(type_: Type) -> Scalar:
     return scalar
 
 
-register(Function("to_timestamp", _resolve_to_timestamp, _bind_to_timestamp))
+register(Function("to_timestamp", _resolve_to_timestamp, _bind_to_timestamp), "try_to_timestamp")

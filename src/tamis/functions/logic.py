@@ -1,7 +1,8 @@
 """Three-valued logic: AND, OR, NOT, XOR, AT LEAST, IS [NOT] TRUE, IS [NOT] FALSE, and_then, or_else.
 
-Works on booleans only; NULL means "unknown". The tests IS ... are never NULL. `and_then` and `or_else` stop at the
-first operand that is not TRUE, not FALSE: to languages in which an error is a value, NULL is that error.
+Works on booleans, IS [NOT] UNKNOWN on values of any type; NULL means "unknown". The tests IS ... are never NULL.
+`and_then` and `or_else` stop at the first operand that is not TRUE, not FALSE: to languages in which an error is a
+value, NULL is that error.
 """
 
 from __future__ import annotations
@@ -51,6 +52,14 @@ def _resolve_one(arguments: Sequence[Argument], zone: str) -> Signature:
     check_count(arguments, 1, 1)
     check_condition(arguments, 0, allow=(NULL, STRING))
     return Signature((BOOLEAN,), BOOLEAN, zone)
+
+
+def _resolve_unknown(arguments: Sequence[Argument], zone: str) -> Signature:
+    """IS UNKNOWN is IS NULL, of any type; of a literal Spark wants a condition."""
+    check_count(arguments, 1, 1)
+    if arguments[0].is_constant and not arguments[0].folded:
+        check_condition(arguments, 0, allow=(NULL,))
+    return Signature((arguments[0].type,), BOOLEAN, zone)
 
 
 def _and(*values: TruthValue) -> TruthValue:
@@ -167,8 +176,8 @@ register(Function("xor", _resolve_conditions, always(_xor), _vector_xor))
 register(Function("at_least", _resolve_at_least, always(_at_least), _vector_at_least, sees_null=True))
 register(Function("and_then", _resolve_conditions, always(_and_then), _vector_sequence(True), sees_null=True))
 register(Function("or_else", _resolve_conditions, always(_or_else), _vector_sequence(False), sees_null=True))
-register(Function("is_unknown", _resolve_one, *_is(None, negated=False), sees_null=True))
-register(Function("is_not_unknown", _resolve_one, *_is(None, negated=True), sees_null=True))
+register(Function("is_unknown", _resolve_unknown, *_is(None, negated=False), sees_null=True))
+register(Function("is_not_unknown", _resolve_unknown, *_is(None, negated=True), sees_null=True))
 register(Function("is_true", _resolve_one, *_is(True, negated=False), sees_null=True))
 register(Function("is_not_true", _resolve_one, *_is(True, negated=True), sees_null=True))
 register(Function("is_false", _resolve_one, *_is(False, negated=False), sees_null=True))

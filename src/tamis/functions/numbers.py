@@ -51,6 +51,7 @@ from tamis.values.types import (
     is_decimal,
     is_fractional,
     is_integral,
+    is_interval,
 )
 
 _LEAST, _GREATEST = integer_bounds(BIGINT)
@@ -139,7 +140,7 @@ def _rounded_double(divide: Quotient, value: float, digits: int) -> float:
     parts = Decimal(repr(value)).as_tuple()
     assert isinstance(parts.exponent, int)
     if digits >= -parts.exponent:
-        return value
+        return value + 0.0  # Java's BigDecimal has no negative zero
     if digits < -_MANY_DIGITS:
         return 0.0
     unscaled = int("".join(map(str, parts.digits))) * (-1 if parts.sign else 1)
@@ -219,6 +220,13 @@ def _vector_floor(compute: Callable[[Any], Any], bind: Callable[[Signature], Sca
     return vector
 
 
+def _resolve_sign(arguments: Sequence[Argument], zone: str) -> Signature:
+    check_count(arguments, 1, 1)
+    if is_interval(arguments[0].type):
+        return Signature((arguments[0].type,), DOUBLE, zone)
+    return _resolve_double(arguments, zone)
+
+
 def _resolve_double(arguments: Sequence[Argument], zone: str) -> Signature:
     check_count(arguments, 1, 1)
     parameter = numeric_parameter(arguments, 0)
@@ -237,7 +245,7 @@ def _sqrt(value: float) -> float:
 def _vector_double(compute: Callable[[Any], Any], scalar: Scalar) -> Vector:
     def vector(_: Signature, columns: Sequence[Column]) -> Column:
         (column,) = columns
-        if isinstance(column.values, NumberValues):
+        if isinstance(column.values, NumberValues) or is_interval(column.type):
             return apply_strict(scalar, DOUBLE, columns)
         with np.errstate(all="ignore"):
             return Column(DOUBLE, compute(column.values), column.valid)
@@ -354,7 +362,7 @@ def _register() -> None:
     floor, ceil = _bind_floor(_floor, math.floor), _bind_floor(_ceil, math.ceil)
     register(Function("floor", _resolve_floor, floor, _vector_floor(np.floor, floor)))
     register(Function("ceil", _resolve_floor, ceil, _vector_floor(np.ceil, ceil)), "ceiling")
-    register(Function("sign", _resolve_double, always(_sign), _vector_double(_signs, _sign)), "signum")
+    register(Function("sign", _resolve_sign, always(_sign), _vector_double(_signs, _sign)), "signum")
     register(Function("sqrt", _resolve_double, always(_sqrt), _vector_double(np.sqrt, _sqrt)))
     register(Function("isnan", _resolve_isnan, always(_isnan), _vector_isnan, sees_null=True))
     for name, wanted, better in (("greatest", 1, ">"), ("least", -1, "<")):

@@ -244,8 +244,20 @@ def _contains(text: Text, part: Text) -> bool:
     return part in text
 
 
-def _instr(text: str, part: str) -> int:
-    return text.find(part) + 1
+def _instr(text: str, part: str, start: int = 1, occurrence: int = 1) -> int | None:
+    """The place of an occurrence, from 1; from the end if `start` is negative."""
+    if occurrence < 1:
+        return None
+    if not part:
+        return 1
+    if start == 0 or abs(start) > len(text):
+        return 0
+    at = start - 2 if start > 0 else len(text) + start + 1
+    for _ in range(occurrence):
+        at = text.find(part, at + 1) if start > 0 else text.rfind(part, 0, max(at - 1 + len(part), 0))
+        if at < 0:
+            return 0
+    return at + 1
 
 
 def _find_ascii(text: pa.Array, part: str, *start: int) -> pa.Array | None:
@@ -285,7 +297,12 @@ _define(
     scalar=_contains,
     shortcut=lambda text, part: pc.match_substring(text, pattern=part),
 )
-_define("instr", resolve=takes(STRING, STRING, returns=INT), scalar=_instr, shortcut=_find_ascii)
+_define(
+    "instr",
+    resolve=takes(STRING, STRING, INT, INT, returns=INT, optional=2),
+    scalar=_instr,
+    shortcut=_find_ascii,
+)
 _define(
     "locate",
     "position",

@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tamis.functions.registry import Argument, ArgumentError
-from tamis.values.coercion import common_type, is_refused_string
-from tamis.values.types import ANY, BOOLEAN, NULL, STRING, Type
-
-_STRING_HINT = "cast the string: try_cast(x AS double), or try_cast(x AS bigint) for whole numbers"
+from tamis.values.coercion import common_type
+from tamis.values.types import ANY, BOOLEAN, NULL, Type
 
 
 def unify(arguments: Sequence[Argument]) -> Type:
@@ -28,11 +26,6 @@ def require_type(found: Type | None, arguments: Sequence[Argument]) -> Type:
 
 def type_mismatch(arguments: Sequence[Argument], verb: str = "compared") -> ArgumentError:
     """The error for arguments that have no common type; `verb` is what the function would do to them."""
-    if is_refused_string(arguments):
-        place = next(at for at, each in enumerate(arguments) if each.type == STRING and not each.is_constant)
-        number = next(each.type for each in arguments if each.type not in (STRING, NULL))
-        msg = f"a string attribute cannot be {verb} with {'a number' if number == ANY else number}"
-        return ArgumentError(msg, place, _STRING_HINT)
     names = list(dict.fromkeys(str(each.type) for each in arguments))
     msg = f"{' and '.join(names)} cannot be {verb}" if len(names) > 1 else f"{names[0]} cannot be {verb}"
     return ArgumentError(msg)

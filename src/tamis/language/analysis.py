@@ -14,7 +14,18 @@ from typing import Protocol
 
 from tamis.errors import Problem
 from tamis.formulas.binding import BINDS
-from tamis.formulas.expression import Apply, Constant, Joint, OperatorCall, Path, Quantifier, Typed, Variable
+from tamis.formulas.codec import HIGHER_ORDER
+from tamis.formulas.expression import (
+    Apply,
+    Constant,
+    HigherOrder,
+    Joint,
+    OperatorCall,
+    Path,
+    Quantifier,
+    Typed,
+    Variable,
+)
 from tamis.functions import FUNCTIONS
 from tamis.functions.kinds import KINDS
 from tamis.functions.registry import Argument, ArgumentError, Function, Signature
@@ -38,12 +49,14 @@ from tamis.values.types import (
     ANY,
     BOOLEAN,
     DATE,
+    INT,
     NULL,
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
     Type,
     array,
+    is_numeric,
     parse_type,
 )
 
@@ -74,6 +87,20 @@ _CAST_FUNCTIONS = (
 )
 
 
+_HIGHER_ORDER = {**{name: name for name in HIGHER_ORDER}, "reduce": "aggregate"}
+_LAMBDAS: dict[str, tuple[int, int, tuple[tuple[int, int], ...]]] = {
+    # how many other arguments, how many lambdas at most, how many variables each has
+    "transform": (1, 1, ((1, 2),)),
+    "filter": (1, 1, ((1, 2),)),
+    "zip_with": (2, 1, ((2, 2),)),
+    "aggregate": (2, 2, ((2, 2), (1, 1))),
+}
+_WRITTEN = {
+    "transform": "transform(array, x -> ...) or transform(array, (x, place) -> ...)",
+    "filter": "filter(array, x -> condition) or filter(array, (x, place) -> condition)",
+    "zip_with": "zip_with(array, array, (x, y) -> ...)",
+    "aggregate": "aggregate(array, start, (gathered, x) -> ...) or with a last x -> ...",
+}
 _INTERNAL = ("read", "field", "cast", BINDS, *syntax.TESTS)
 _DEPENDS_ON_TIME = "this is refused: a match must not depend on when it is looked for"
 
@@ -148,6 +175,14 @@ def analyse(
     return (None if analyser.problems else expression), analyser.problems
 
 
+def texts_read_as_numbers(tree: syntax.Expression, schema: Schema) -> list[Problem]:
+    """The places of a condition without problems where text of an event becomes a number without a cast."""
+    analyser = _Analyser(schema, DEFAULT_LIMITS, {})
+    analyser.find_free(tree)
+    analyser.analyse(tree)
+    return analyser.warnings
+
+
 def resolve_name(parts: tuple[str, ...], schema: Schema) -> Typed | None:
     """The attribute, or field of one, of that name; None if there is no such thing."""
     return _Analyser(schema, DEFAULT_LIMITS, {}).name(syntax.Name(parts))
@@ -159,6 +194,7 @@ class _Analyser:
         self.limits = limits
         self.sources = sources
         self.problems: list[Problem] = []
+        self.warnings: list[Problem] = []
         self.variables: dict[str, Variable] = {}
         self.free: dict[str, Variable] = {}
 
@@ -193,7 +229,9 @@ class _Analyser:
             case syntax.FunctionCall():
                 return self.call(node)
             case syntax.Lambda():
-                self.report("a lambda stands only in exists(array, x -> ...) and forall", node)
+                self.report(
+                    "a lambda stands only in exists(array, x -> ...), forall, transform and the like", node
+                )
                 return None
             case syntax.Missing():
                 return None
@@ -293,7 +331,7 @@ class _Analyser:
         if operand.type == ANY:
             return self.apply("read", (operand,), Signature((ANY,), target, zone))
         is_literal = isinstance(node, syntax.Literal)
-        if not may_cast(operand.type, target, is_constant=isinstance(operand, Constant)):
+        if not may_cast(operand.type, target):
             hint = f"write TRY_CAST({to_text(node)} AS {target})" if can_cast(operand.type, target) else None
             self.report(f"expected {target}, found {_article(operand.type)}", node, hint)
             return None
@@ -303,6 +341,9 @@ class _Analyser:
                 self.report(f"{_quote(operand.value)} is not {_article(target)}", node)
                 return None
             return Constant(target, value)
+        if operand.type == STRING and is_numeric(target) and not isinstance(operand, Constant):
+            message = f"this text is read as {_article(target)}; what is none is NULL, and Spark raises"
+            self.warnings.append(Problem(message, *node.span, f"write TRY_CAST({to_text(node)} AS {target})"))
         return self.apply("cast", (operand,), Signature((operand.type,), target, zone))
 
     # --- calls -------------------------------------------------------------------------------------------
@@ -311,6 +352,10 @@ class _Analyser:
         name = node.function
         if name in ("exists", "forall"):
             return self.quantifier(node)
+        if name in _HIGHER_ORDER:
+            return self.higher_order(node, _HIGHER_ORDER[name])
+        if name == "struct" and node.arguments:
+            return self.call(_named_struct(node))
         if name in OPERATORS:
             return self.operator(OPERATORS[name], node)
         function = FUNCTIONS.get(name)
@@ -453,6 +498,85 @@ class _Analyser:
             return None
         return self.over_elements(name, values, condition)
 
+    def higher_order(self, node: syntax.FunctionCall, name: str) -> Typed | None:
+        """transform, filter, zip_with and aggregate: their arrays, and bodies with variables for the elements."""
+        lambdas = [each for each in node.arguments if isinstance(each, syntax.Lambda)]
+        plain = node.arguments[: len(node.arguments) - len(lambdas)]
+        count, most, variables = _LAMBDAS[name]
+        fits = len(plain) == count and 1 <= len(lambdas) <= most and not any(map(_is_lambda, plain))
+        counts = zip(lambdas, variables, strict=False)
+        if not fits or not all(least <= len(each.variables) <= top for each, (least, top) in counts):
+            self.report(f"{name} is written {_WRITTEN[name]}", node)
+            return None
+        given = [self.analyse(each) for each in plain]
+        pairs = list(zip(given, plain, strict=True))
+        of_arrays = pairs[:1] if name == "aggregate" else pairs
+        arrays = [None if each is None else self.as_array(name, each, part) for each, part in of_arrays]
+        known = [each for each in (*arrays, *given[len(arrays) :]) if each is not None]
+        if len(known) < len(plain):
+            return None
+        if name == "aggregate":
+            return self.aggregate(known, lambdas)
+        types = [each.type.item for each in known] if name == "zip_with" else [known[0].type.item, INT]
+        of = self.bound(lambdas[0], types)
+        body = self.with_variables(lambdas[0], of)
+        if body is None:
+            return None
+        if name == "filter":
+            if body.type not in (BOOLEAN, ANY, NULL):
+                self.report(
+                    f"{name}: the condition must be Boolean, this is {_article(body.type)}", lambdas[0].body
+                )
+                return None
+            body = body if body.type == BOOLEAN else self.cast(body, BOOLEAN, lambdas[0].body)
+        returns = known[0].type if name == "filter" else array(body.type if body is not None else NULL)
+        return None if body is None else HigherOrder(name, tuple(known), of, (body,), returns)
+
+    def aggregate(self, given: Sequence[Typed], lambdas: Sequence[syntax.Lambda]) -> Typed | None:
+        """The body takes and gives the type of the value to begin with."""
+        values, start = given
+        of = self.bound(lambdas[0], [start.type, values.type.item])
+        body = self.with_variables(lambdas[0], of)
+        if body is not None and body.type != start.type:
+            if not (body.type == NULL or (may_cast(body.type, start.type) and body.type != STRING)):
+                message = f"aggregate: expected {start.type}, the type to begin with, found {_article(body.type)}"
+                self.report(message, lambdas[0].body, "cast the value to begin with")
+                return None
+            body = self.cast(body, start.type, lambdas[0].body)
+        if body is None:
+            return None
+        if len(lambdas) == 1:
+            return HigherOrder("aggregate", tuple(given), of, (body,), start.type)
+        last = self.bound(lambdas[1], [start.type])
+        end = self.with_variables(lambdas[1], last)
+        return None if end is None else HigherOrder("aggregate", tuple(given), (*of, *last), (body, end), end.type)
+
+    def as_array(self, name: str, values: Typed, node: syntax.Expression) -> Typed | None:
+        if values.type == ANY:
+            return self.cast(values, array(ANY), node)
+        if values.type.name != "array":
+            self.report(f"{name}: expected an array, found {_article(values.type)}", node)
+            return None
+        return values
+
+    def bound(self, of: syntax.Lambda, types: Sequence[Type]) -> tuple[Variable, ...]:
+        """Fresh variables for those of a lambda."""
+        found: list[Variable] = []
+        for name, type_ in zip(of.variables, types, strict=False):
+            taken = {each.name for each in found}
+            fresh = self.fresh(name)
+            while fresh in taken:
+                fresh = f"{fresh}_"
+            found.append(Variable(fresh, type_))
+        return tuple(found)
+
+    def with_variables(self, of: syntax.Lambda, variables: Sequence[Variable]) -> Typed | None:
+        names = {name.lower(): variable for name, variable in zip(of.variables, variables, strict=True)}
+        outer, self.variables = self.variables, {**self.variables, **names}
+        body = self.analyse(of.body)
+        self.variables = outer
+        return body
+
     def over_elements(self, name: str, values: Typed, condition: syntax.Lambda) -> Typed | None:
         variable = Variable(self.fresh(condition.variable), values.type.item)
         outer, self.variables = self.variables, {**self.variables, condition.variable.lower(): variable}
@@ -477,6 +601,19 @@ class _Analyser:
             number += 1
             candidate = f"{name}_{number}"
         return candidate
+
+
+def _is_lambda(node: syntax.Expression) -> bool:
+    return isinstance(node, syntax.Lambda)
+
+
+def _named_struct(node: syntax.FunctionCall) -> syntax.FunctionCall:
+    """struct(a, b + 1) is named_struct('a', a, 'col2', b + 1)."""
+    arguments: list[syntax.Expression] = []
+    for place, each in enumerate(node.arguments, 1):
+        name = each.parts[-1] if isinstance(each, syntax.Name) else f"col{place}"
+        arguments += [syntax.Literal(STRING, name, each.span), each]
+    return syntax.FunctionCall("named_struct", tuple(arguments), node.span)
 
 
 def _parts_of(

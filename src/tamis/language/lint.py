@@ -1,10 +1,10 @@
 """Lint: errors of a condition, and warnings about what is valid but surely not meant.
 
 Errors are the problems for which a condition is refused. Warnings are about conditions that can never be true,
-are always true, repeat an operand, or equal another subscription. They are found by reasoning over sets of
-values, one attribute at a time, with the domains that the event type declares; so every warning is
-right, but some such conditions get none. Where an event type declares no attributes, recent events can be
-given: an attribute that none of them has is probably misspelt.
+are always true, repeat an operand, equal another subscription, or read text as a number without a cast. They are
+found by reasoning over sets of values, one attribute at a time, with the domains that the event type declares; so
+every warning is right, but some such conditions get none. Where an event type declares no attributes, recent
+events can be given: an attribute that none of them has is probably misspelt.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tamis.events.event_type import Attribute, EventType
 from tamis.formulas.expression import Path, Typed
 from tamis.formulas.formula import FALSE, TRUE, Formula, at_least, conjunction, disjunction, leaf
 from tamis.formulas.predicates.within import Within
+from tamis.language.analysis import texts_read_as_numbers
 from tamis.language.condition import Condition, compile_condition
 from tamis.language.dialects import SQL
 from tamis.limits import DEFAULT_LIMITS, Limits
@@ -38,7 +39,8 @@ class Finding:
 
     Attributes:
         severity: "error" or "warning".
-        code: A word to search for: syntax, dialect, never-true, always-true, repeated, equal, unseen.
+        code: A word to search for: syntax, dialect, never-true, always-true, repeated, equal, implicit-cast,
+            unseen.
         message: One sentence.
         line: Counted from 1.
         column: Counted from 1.
@@ -172,6 +174,8 @@ def _warnings(condition: Condition, schema: EventType) -> Iterator[tuple[str, Pr
         yield "never-true", Problem("no event can satisfy this condition", *whole)
     elif restricted is TRUE:
         yield "always-true", Problem("every event satisfies this condition", *whole)
+    for problem in texts_read_as_numbers(condition.tree, schema):
+        yield "implicit-cast", problem
     for repeated in _repeated_operands(condition.tree):
         yield "repeated", Problem("this operand stands here twice", *repeated.span)
 
@@ -179,7 +183,7 @@ def _warnings(condition: Condition, schema: EventType) -> Iterator[tuple[str, Pr
 def _unseen(tree: Expression, seen: SeenAttributes) -> Iterator[Problem]:
     """The attributes that none of the events has, each where it stands first."""
     reported: set[str] = set()
-    variables = {node.variable for node in walk(tree) if isinstance(node, Lambda)}
+    variables = {name for node in walk(tree) if isinstance(node, Lambda) for name in node.variables}
     for node in walk(tree):
         if not isinstance(node, Name) or node.parts[0] in variables:
             continue

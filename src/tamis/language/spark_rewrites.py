@@ -1,7 +1,7 @@
 """Rewrites of Spark's optimiser that change results; tamis makes them, too, because `df.filter` does.
 
 Each looks harmless but loses a rounding, a case conversion or a NULL. They apply to expressions over attributes
-only; constants are folded before.
+only; constants are folded before. One is ours: Spark's texts may hold any bytes, ours only UTF-8.
 """
 
 from __future__ import annotations
@@ -13,9 +13,20 @@ from tamis.formulas.expression import Apply, Constant, Typed
 from tamis.functions import FUNCTIONS
 from tamis.functions.registry import Signature
 from tamis.syntax import tree as syntax
-from tamis.values.types import BIGINT, BOOLEAN, DOUBLE, FLOAT, integer_bounds, is_decimal, is_integral
+from tamis.values.types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    STRING,
+    integer_bounds,
+    is_decimal,
+    is_integral,
+)
 
 _ORDERINGS = ("<", "<=", ">", ">=")
+_COMPARISONS = (*_ORDERINGS, "=", "<>", "<=>", "in")
 _CASE = ("lower", "upper")
 
 
@@ -25,12 +36,36 @@ def drop_inner_calls(
     """The arguments of a call without the inner calls that Spark drops."""
     if name == "cast" and signature.returns == DOUBLE:
         return _without_float(arguments, signature)
+    if name in _COMPARISONS or (name == "cast" and signature.returns == BINARY):
+        return _compared_as_bytes(name, arguments, signature)
     if name in ("+", "*") and is_integral(signature.returns):
         return _gather_constants(name, arguments, signature), signature
     if name in (*_CASE, "ilike"):
         # lower(upper(x)) becomes lower(x), and ILIKE compares lower(x): not the same for letters such as ß.
         return (_without_case(arguments[0]), *arguments[1:]), signature
     return arguments, signature
+
+
+def _compared_as_bytes(
+    name: str, arguments: tuple[Typed, ...], signature: Signature
+) -> tuple[tuple[Typed, ...], Signature]:
+    """Texts made of binaries are compared, or cast back, as the bytes that they are: those need not be UTF-8."""
+    if signature.parameters[0] != STRING or not any(map(_is_text_of_bytes, arguments)):
+        return arguments, signature
+    to_bytes = Signature((STRING,), BINARY, signature.zone)
+    found: list[Typed] = []
+    for argument in arguments:
+        if isinstance(argument, Apply) and _is_text_of_bytes(argument):
+            found.append(argument.arguments[0])
+        elif isinstance(argument, Constant):
+            found.append(Constant(BINARY, FUNCTIONS["cast"].scalar(to_bytes)(argument.value)))
+        else:
+            found.append(Apply("cast", (argument,), to_bytes))
+    return tuple(found), Signature((BINARY,) * len(found), signature.returns, signature.zone)
+
+
+def _is_text_of_bytes(operand: Typed) -> bool:
+    return isinstance(operand, Apply) and operand.function == "cast" and operand.signature.parameters == (BINARY,)
 
 
 def _without_float(arguments: tuple[Typed, ...], signature: Signature) -> tuple[tuple[Typed, ...], Signature]:

@@ -47,7 +47,8 @@ def statistics(
         EventTypeError: There are no such attributes, or they do not have single values.
     """
     zone = events.sparkSession.conf.get("spark.sql.session.timeZone", "UTC") or "UTC"
-    known = EventType.from_spark(events.schema, time_zone=zone) if event_type is None else EventType.of(event_type)
+    spark_type = EventType.from_spark(events.schema, time_zone=zone, partial=True)
+    known = spark_type if event_type is None else EventType.of(event_type)
     paths = _paths(known, attributes)
     count = events.count()
     chosen = events if count <= sample else events.where(_is_chosen(events, sample / count, seed))

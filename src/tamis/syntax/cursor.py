@@ -16,6 +16,13 @@ _BAD = {
     Kind.BAD_COMMENT: "begins a comment that does not end",
     Kind.BAD_NAME: "is not a name; a back quote needs its twin",
 }
+_MEANT = {
+    **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'"),
+    **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"'),
+    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"),
+    **{"\u2264": "<=", "\u2265": ">=", "\u2260": "<>", "\u00d7": "*", "\u00f7": "/"},
+}
+"""Characters that editors put in place of those of the language."""
 MOST_PROBLEMS = 20
 
 
@@ -32,8 +39,8 @@ class Cursor:
 
     def __init__(self, tokens: Tokens, limits: Limits) -> None:
         self.tokens = tokens
-        # One more END, so that looking one token ahead never fails.
-        self.kinds = [*tokens.kinds, int(Kind.END)]
+        # More ENDs, so that looking a few tokens ahead never fails.
+        self.kinds = [*tokens.kinds, *[int(Kind.END)] * 3]
         self.limits = limits
         self.at = 0
         self.depth = 0
@@ -92,6 +99,11 @@ class Cursor:
         shown = word if len(word) <= 30 else word[:27] + "..."
         if shown == ";":
             hint = "a condition is one expression, without a semicolon"
+        if kind == Kind.BAD_CHARACTER and len(word) == 1 and not word.isascii():
+            meant = _MEANT.get(word)
+            hint = f"write {meant}" if meant else "a name with such a character needs back quotes"
+            if not word.isprintable():
+                shown, hint = f"U+{ord(word):04X}", "remove it: it does not show"
         if kind in _BAD:
             return Problem(f"{shown!r} {_BAD[Kind(kind)]}", start, end, hint)
         if kind == Kind.END:

@@ -14,6 +14,7 @@ import re
 from tamis.errors import ConditionError, EventTypeError, Problem
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.syntax.cursor import MOST_PROBLEMS, Cursor, SyntaxFailure
+from tamis.syntax.intervals import begins_interval, interval_literal
 from tamis.syntax.literals import read_number, read_string
 from tamis.syntax.special_forms import COMPARISON, FUNCTION_KEYWORDS, SPECIAL_FORMS, ordinary_call
 from tamis.syntax.tokens import Kind, tokenise
@@ -65,6 +66,7 @@ _VALUE_OPERATORS = {
     Kind.DIV: (12, "div"),
 }
 _PREDICATES = (Kind.IN, Kind.LIKE, Kind.ILIKE, Kind.RLIKE, Kind.REGEXP, Kind.BETWEEN, Kind.IS, Kind.NOT)
+_SHIFTS = {"shiftleft": 2, "shiftright": 2, "shiftrightunsigned": 3}
 _SIGNS = {Kind.MINUS: "negative", Kind.PLUS: "positive", Kind.TILDE: "~"}
 _NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.EXPONENT, Kind.SUFFIXED)
 _SYNC = (Kind.AND, Kind.OR, Kind.XOR, Kind.RIGHT_PAREN, Kind.END)
@@ -76,6 +78,7 @@ _TIME_TYPES = {
 }
 
 
+_NESTED_TYPES = ("array", "struct", "map")
 _QUERY = re.compile(r"\s*(select|where)\b", re.IGNORECASE)
 _WHERE = re.compile(r"\bwhere\b", re.IGNORECASE)
 _AFTER_WHERE = re.compile(
@@ -320,12 +323,25 @@ class ConditionParser(Cursor):
         start = self.at
         left = self.unary() if self.kinds[start] in _SIGNS else self.postfix()
         while True:
-            strength, name = _VALUE_OPERATORS.get(self.kinds[self.at], (0, ""))  # type: ignore[call-overload]
+            strength, name = self.shift() or _VALUE_OPERATORS.get(self.kinds[self.at], (0, ""))  # type: ignore[call-overload]
             if strength == 0 or strength < loosest:
                 return left
-            self.at += 1
+            self.at += _SHIFTS[name] if name in _SHIFTS else 1
             right = self.value(strength + 1)
             left = FunctionCall(name, (left, right), self.span_from(start))
+
+    def shift(self) -> tuple[int, str] | None:
+        """`<<`, `>>` or `>>>`, which are signs of comparison without space between them."""
+        kind = self.kinds[self.at]
+        if kind not in (Kind.LT, Kind.GT):
+            return None
+        starts = self.tokens.starts[self.at : self.at + 3]
+        length = 1
+        while length < 3 and self.kinds[self.at + length] == kind and starts[length] == starts[0] + length:
+            length += 1
+        name = {(Kind.LT, 2): "shiftleft", (Kind.GT, 2): "shiftright", (Kind.GT, 3): "shiftrightunsigned"}
+        found = name.get((Kind(kind), length))
+        return None if found is None else (10, found)
 
     def unary(self) -> Expression:
         """A value with unary operators; the minus before a number is part of the number."""
@@ -394,6 +410,8 @@ class ConditionParser(Cursor):
 
     def parentheses(self) -> Expression:
         start = self.at
+        if self._begins_lambda():
+            return self.lambda_()
         self.at += 1
         self.deeper(start)
         inner = self.condition(0)
@@ -431,8 +449,8 @@ class ConditionParser(Cursor):
         following = self.kinds[start + 1]
         if following == Kind.STRING and (word in _TIME_TYPES or word == "x"):
             return self.typed_string(word)
-        if word == "interval" and following in (Kind.STRING, Kind.INTEGER):
-            raise self.failure("intervals are not part of the language", start, hint="use date_add or timestamps")
+        if word == "interval" and begins_interval(self):
+            return interval_literal(self)
         if following == Kind.ARROW:
             return self.lambda_()
         if following == Kind.LEFT_PAREN and not quoted:
@@ -467,12 +485,31 @@ class ConditionParser(Cursor):
 
     def lambda_(self) -> Lambda:
         start = self.at
-        variable = self.part_of_name()
+        names = []
+        if self.accept(Kind.LEFT_PAREN):
+            names.append(self.part_of_name())
+            while self.accept(Kind.COMMA):
+                names.append(self.part_of_name())
+            self.expect(Kind.RIGHT_PAREN, ") after the variables")
+        else:
+            names.append(self.part_of_name())
         self.expect(Kind.ARROW, "->")
         self.deeper(start)
         body = self.condition(0)
         self.depth -= 1
-        return Lambda(variable, body, self.span_from(start))
+        return Lambda(names[0], body, self.span_from(start), tuple(names[1:]))
+
+    def _begins_lambda(self) -> bool:
+        """Does `(x, y) ->` stand here? One variable has no parentheses."""
+        at = self.at + 1
+        while self.kinds[at] in (Kind.NAME, Kind.QUOTED_NAME) and self.kinds[at + 1] == Kind.COMMA:
+            at += 2
+        ends = (
+            at > self.at + 1
+            and self.kinds[at] in (Kind.NAME, Kind.QUOTED_NAME)
+            and self.kinds[at + 1] == Kind.RIGHT_PAREN
+        )
+        return ends and self.kinds[at + 2] == Kind.ARROW
 
     def case(self) -> FunctionCall:
         start = self.at
@@ -508,21 +545,28 @@ class ConditionParser(Cursor):
         return items
 
     def type_name(self) -> Type:
-        """A type, up to its closing parenthesis or angle bracket."""
+        """A type, up to its closing parenthesis or angle bracket; elsewhere `<` is a comparison."""
         start = self.at
         open_ = 0
-        while True:
+        while self.kinds[self.at] != Kind.END:
             kind = self.kinds[self.at]
-            if kind == Kind.END:
-                break
             open_ += (kind in (Kind.LEFT_PAREN, Kind.LT)) - (kind in (Kind.RIGHT_PAREN, Kind.GT))
             self.at += 1
-            if open_ <= 0 and self.kinds[self.at] not in (Kind.LEFT_PAREN, Kind.LT):
+            following = self.kinds[self.at]
+            word = self.tokens.lower_words[self.at - 1]
+            nested = (following == Kind.LT and word in _NESTED_TYPES) or self._continues_interval(start, word)
+            if open_ <= 0 and not nested and following != Kind.LEFT_PAREN:
                 break
         try:
             return parse_type(" ".join(map(self.tokens.word, range(start, self.at))))
         except EventTypeError as error:
             raise self.failure(str(error), start) from None
+
+    def _continues_interval(self, start: int, word: str) -> bool:
+        """Do the fields of INTERVAL DAY TO SECOND go on?"""
+        if self.tokens.lower_words[start] != "interval":
+            return False
+        return word in ("interval", "to") or self.tokens.lower_words[self.at] == "to"
 
 
 def _flat_call(name: str, operands: list[Expression]) -> Expression:

@@ -22,7 +22,8 @@ from tamis.syntax.tree import (
     Name,
     TimeLiteral,
 )
-from tamis.values.types import Type
+from tamis.values.intervals import write_interval
+from tamis.values.types import Type, is_interval
 
 _OR, _XOR, _AND, _NOT, _PREDICATE, _COMPARISON, _PLUS, _TIMES, _UNARY, _POSTFIX, _ATOM = range(1, 12)
 _STRENGTH = {
@@ -70,8 +71,10 @@ def to_text(expression: Expression) -> str:
             # `5.a` would be read as a number and a name.
             inner = f"({to_text(operand)})" if isinstance(operand, Literal) else _operand(operand, _POSTFIX)
             return f"{inner}.{quote_name(name)}"
-        case Lambda(variable=variable, body=body):
+        case Lambda(variable=variable, body=body, others=()):
             return f"{quote_name(variable)} -> {to_text(body)}"
+        case Lambda(variables=variables, body=body):
+            return f"({', '.join(map(quote_name, variables))}) -> {to_text(body)}"
         case Missing():
             return "?"
         case FunctionCall():
@@ -105,6 +108,8 @@ def _literal(literal: Literal) -> str:
             return write_string(literal.value)
         case bytes():
             return f"X'{literal.value.hex().upper()}'"
+        case int() if is_interval(literal.type):
+            return write_interval(literal.value, literal.type)
         case _:
             return write_number(literal.type, literal.value)
 

@@ -48,6 +48,29 @@ def _extract(parser: ConditionParser, start: int, _word: str) -> Expression:
     return FunctionCall("date_part", (literal, source), parser.span_from(start))
 
 
+def _with_unit(function: str) -> Callable[[ConditionParser, int, str], Expression]:
+    """timestampadd(MONTH, 1, x): the first argument may be the bare name of a unit."""
+
+    def form(parser: ConditionParser, start: int, word: str) -> Expression:
+        unit = parser.tokens.lower_words[parser.at]
+        if parser.kinds[parser.at] != Kind.NAME or unit not in _UNITS or parser.kinds[parser.at + 1] != Kind.COMMA:
+            return ordinary_call(parser, start, word)
+        unit_start = parser.at
+        parser.at += 2
+        literal = Literal(STRING, unit, (parser.tokens.starts[unit_start], parser.tokens.ends[unit_start]))
+        arguments = (literal, *parser.comma_separated())
+        called = function if len(arguments) == 3 else word
+        return FunctionCall(called, arguments, parser.span_from(start))
+
+    return form
+
+
+_UNITS = (
+    *("year", "quarter", "month", "week", "day", "dayofyear", "hour", "minute", "second", "millisecond"),
+    "microsecond",
+)
+
+
 def _substring(parser: ConditionParser, start: int, word: str) -> Expression:
     arguments = [parser.condition(0)]
     if not parser.accept_word("from"):
@@ -96,6 +119,8 @@ SPECIAL_FORMS: dict[str, Callable[[ConditionParser, int, str], Expression]] = {
     "substr": _substring,
     "trim": _trim,
     "position": _position,
+    **dict.fromkeys(("timestampadd", "dateadd", "date_add"), _with_unit("timestampadd")),
+    **dict.fromkeys(("timestampdiff", "datediff", "date_diff"), _with_unit("timestampdiff")),
 }
 FUNCTION_KEYWORDS = (Kind.LIKE, Kind.ILIKE, Kind.RLIKE, Kind.REGEXP, Kind.DIV)
 """Keywords that may also be called as functions."""

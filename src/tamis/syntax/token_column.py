@@ -7,13 +7,14 @@ into 64 bits.
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import numpy as np
 
 from tamis.arrays import I32, I64, U8
 from tamis.kernels import kernel
-from tamis.syntax.tokens import KEYWORDS, OPERATORS, Kind
+from tamis.syntax.tokens import KEYWORDS, OPERATORS, Kind, stand_in
 
 
 def _pack_letters(word: str) -> int:
@@ -24,7 +25,7 @@ _ordered = sorted(KEYWORDS.items(), key=lambda item: _pack_letters(item[0]))
 _KEYWORD_LETTERS = np.array([_pack_letters(word) for word, _ in _ordered], np.uint64)
 _KEYWORD_KINDS = np.array([kind for _, kind in _ordered], np.uint8)
 
-# Classes of bytes; the underscore and every byte beyond ASCII count as letters.
+# Classes of bytes; the underscore and every byte beyond ASCII count as letters, see `_with_stand_ins`.
 _OTHER, _SPACE, _DIGIT, _LETTER = 0, 1, 2, 3
 _CLASS = np.zeros(256, np.uint8)
 _CLASS[[9, 10, 11, 12, 13, 32]] = _SPACE
@@ -259,6 +260,28 @@ def tokenise_column(text: U8, offsets: I64) -> TokenColumn:
     starts = np.empty(most, np.int32)
     ends = np.empty(most, np.int32)
     firsts = np.empty(len(offsets), np.int64)
-    _scan(text, offsets, kinds, starts, ends, firsts)
+    shown = _with_stand_ins(text)
+    _scan(shown, offsets, kinds, starts, ends, firsts)
     count = firsts[-1]
+    if shown is not text:
+        _widen_bad_characters(text, np.repeat(offsets[:-1], np.diff(firsts)), kinds[:count], starts, ends)
     return TokenColumn(text, offsets, kinds[:count], starts[:count], ends[:count], firsts)
+
+
+def _with_stand_ins(text: U8) -> U8:
+    """The text with a stand-in of equal length for every character that is no letter; most texts have none."""
+    beyond = text[text >= 128]
+    characters = set(beyond.tobytes().decode("utf-8", "surrogatepass"))
+    pairs = {each.encode("utf-8", "surrogatepass"): stand_in(each) for each in characters}
+    shown = {each: found.encode().ljust(len(each)) for each, found in pairs.items() if found is not None}
+    if not shown:
+        return text
+    found = re.compile(b"|".join(map(re.escape, shown)))
+    return np.frombuffer(found.sub(lambda match: shown[match[0]], text.tobytes()), np.uint8)
+
+
+def _widen_bad_characters(text: U8, bases: I64, kinds: U8, starts: I32, ends: I32) -> None:
+    """Let each bad character beyond ASCII end with its last byte: its stand-in is one byte and blanks."""
+    bad = np.flatnonzero(kinds == _K_BAD_CHARACTER)
+    leads = text[bases[bad] + starts[bad]]
+    ends[bad] += (leads >= 0xC0).astype(np.int32) + (leads >= 0xE0) + (leads >= 0xF0)

@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
+from unicodedata import category
 
 
 class Kind(IntEnum):
@@ -117,7 +118,19 @@ OPERATORS = {
 }
 """Operators and their kinds, longer ones first."""
 
-# The underscore and every character beyond ASCII count as letters.
+SPACES = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u202f\u205f\u3000"
+"""The white space of Spark beyond ASCII."""
+
+
+def stand_in(character: str) -> str | None:
+    """As what a character beyond ASCII is read outside of quotes: a blank, a bad one, or None for a letter."""
+    if character in SPACES:
+        return " "
+    return None if category(character)[0] in "LMN" else _NO_LETTER
+
+
+_NO_LETTER = "\x01"
+# The underscore and every character beyond ASCII that has no stand-in count as letters.
 _LETTER = r"A-Za-z_\x80-\U0010ffff"
 _TOKEN = re.compile(
     rf"""
@@ -180,7 +193,8 @@ def tokenise(text: str) -> Tokens:
     starts: list[int] = []
     ends: list[int] = []
     at = 0
-    while (found := _TOKEN.match(text, at)) is not None:
+    shown = text if text.isascii() else _with_stand_ins(text)
+    while (found := _TOKEN.match(shown, at)) is not None:
         start, at = found.span()
         group = found.lastgroup
         if group == "space":
@@ -194,7 +208,7 @@ def tokenise(text: str) -> Tokens:
         elif group == "number":
             kind = _number_kind(found)
         elif group == "comment":
-            at = _comment_end(text, at)
+            at = _comment_end(shown, at)
             if at >= 0:
                 continue
             kind, at = Kind.BAD_COMMENT, len(text)
@@ -208,6 +222,10 @@ def tokenise(text: str) -> Tokens:
     starts.append(len(text))
     ends.append(len(text))
     return Tokens(text, kinds, starts, ends)
+
+
+def _with_stand_ins(text: str) -> str:
+    return text.translate({ord(each): stand_in(each) or each for each in set(text) if not each.isascii()})
 
 
 def _number_kind(found: re.Match[str]) -> Kind:

@@ -88,11 +88,17 @@ class FieldAccess:
 
 @dataclass(frozen=True, slots=True)
 class Lambda:
-    """`x -> body`, an argument of `exists` and `forall`."""
+    """`x -> body` or `(x, y) -> body`, an argument of `exists`, `transform` and the like."""
 
     variable: str
     body: Expression
     span: Span = field(default=(0, 0), compare=False, repr=False)
+    others: tuple[str, ...] = ()
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of all variables."""
+        return self.variable, *self.others
 
 
 @dataclass(frozen=True, slots=True)

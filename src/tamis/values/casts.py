@@ -26,6 +26,7 @@ from tamis.values.datetimes import (
     write_date,
     write_wall,
 )
+from tamis.values.intervals import interval_unit, read_interval, truncated, write_interval
 from tamis.values.text import (
     as_float,
     decimal_of_double,
@@ -47,6 +48,7 @@ from tamis.values.types import (
     DATE,
     DOUBLE,
     FLOAT,
+    INT,
     NULL,
     NUMBER,
     STRING,
@@ -57,6 +59,8 @@ from tamis.values.types import (
     is_decimal,
     is_fractional,
     is_integral,
+    is_interval,
+    is_year_month,
     wrap_integer,
 )
 from tamis.values.zones import zone_of
@@ -92,6 +96,8 @@ def can_cast(source: Type, target: Type) -> bool:
 
 
 def _can_cast_atom(source: Type, target: Type) -> bool:
+    if is_interval(source) or is_interval(target):
+        return _can_cast_interval(source, target)
     if target == STRING:
         return True
     if _is_number(target):
@@ -105,6 +111,14 @@ def _can_cast_atom(source: Type, target: Type) -> bool:
     if target == DATE:
         return source in (STRING, TIMESTAMP, TIMESTAMP_NTZ)
     return (source, target) == (STRING, BINARY)
+
+
+def _can_cast_interval(source: Type, target: Type) -> bool:
+    """Intervals of one kind, text, and whole numbers of the only field of an interval."""
+    if is_interval(source) and is_interval(target):
+        return is_year_month(source) == is_year_month(target)
+    kind, other = (source, target) if is_interval(source) else (target, source)
+    return other == STRING or (is_integral(other) and kind.precision == kind.scale)
 
 
 def _is_number(type_: Type) -> bool:
@@ -175,6 +189,11 @@ def caster(source: Type, target: Type, zone: str) -> Caster:
         return lambda values: tuple(
             None if value is None else field(value) for field, value in zip(fields, values, strict=True)
         )
+    if is_interval(target):
+        return _to_interval(source, target)
+    if is_interval(source) and target != STRING:
+        unit, (least, greatest) = interval_unit(source.scale), integer_bounds(target)
+        return lambda value: _within(truncated(value, unit) // unit, least, greatest)
     if target == STRING:
         return _to_string(source, zone)
     if is_integral(target):
@@ -280,6 +299,23 @@ def round_half_up(dividend: int, divisor: int) -> int:
     return whole if (dividend < 0) == (divisor < 0) else -whole
 
 
+# To intervals
+
+
+def _to_interval(source: Type, target: Type) -> Caster:
+    unit = interval_unit(target.scale)
+    if source == STRING:
+        return lambda text: read_interval(text, target)
+    if is_interval(source):
+        return lambda value: truncated(value, unit)
+    least, greatest = integer_bounds(INT if is_year_month(target) else BIGINT)
+    return lambda value: _within(value * unit, least, greatest)
+
+
+def _within(value: int, least: int, greatest: int) -> int | None:
+    return value if least <= value <= greatest else None
+
+
 # To dates and timestamps
 
 
@@ -330,6 +366,8 @@ def _to_string(source: Type, zone: str) -> Caster:
         return lambda unscaled: write_decimal(unscaled, source.scale)
     if source == BINARY:
         return lambda value: value.decode("utf-8", "replace")
+    if is_interval(source):
+        return lambda value: write_interval(value, source)
     if source == DATE:
         return write_date
     if source == TIMESTAMP:

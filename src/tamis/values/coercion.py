@@ -1,8 +1,7 @@
 """The common type of two or more operands, as Spark's ANSI rules find it.
 
-Depends on types and on whether an operand is a literal, never on values of events. One deviation is deliberate: a
-string attribute beside a number is refused, whereas Spark casts every row and raises on the first that is not a
-number. Every function returns None for operands that have no common type; the caller words the error.
+Depends on types and on whether an operand is a literal, never on values of events. Every function returns None for
+operands that have no common type; the caller words the error.
 
 Spark has several rules, and functions differ in the one that they use:
 
@@ -25,6 +24,8 @@ from tamis.values.types import (
     BIGINT,
     BINARY,
     DATE,
+    DAY_TIME,
+    DAYS,
     DOUBLE,
     FLOAT,
     INT,
@@ -37,14 +38,18 @@ from tamis.values.types import (
     TIMESTAMP,
     TIMESTAMP_NTZ,
     TINYINT,
+    YEAR_MONTH,
     Type,
     array,
     decimal,
     integral_as_decimal,
+    interval,
     is_decimal,
     is_fractional,
     is_integral,
+    is_interval,
     is_numeric,
+    is_year_month,
     struct,
 )
 
@@ -79,7 +84,7 @@ class TypedOperand(Protocol):
 
 def common_type(operands: Sequence[TypedOperand]) -> Type | None:
     """The type of coalesce, CASE, IF, IN and array(...) over `operands`, which Spark finds left to right."""
-    return _unless_string_attribute(operands, _fold(_promote, operands))
+    return _fold(_promote, operands)
 
 
 def unpromoted_type(operands: Sequence[TypedOperand]) -> Type | None:
@@ -114,14 +119,7 @@ def comparison_type(left: TypedOperand, right: TypedOperand, *, ordering: bool =
     first, second = _tight_type(left, right), _tight_type(right, left)
     if {first.name, second.name} & {"array", "struct"}:
         return _tightest_ansi(first, second)
-    return _unless_string_attribute((left, right), _promote(first, second))
-
-
-def is_refused_string(operands: Sequence[TypedOperand]) -> bool:
-    """Is a string attribute beside a number, which Spark accepts and tamis refuses?"""
-    return any(_is_number(operand.type) for operand in operands) and any(
-        operand.type == STRING and not operand.is_constant for operand in operands
-    )
+    return _promote(first, second)
 
 
 def arithmetic_type(operator: str, left: TypedOperand, right: TypedOperand) -> tuple[Type, Type, Type] | None:
@@ -129,6 +127,11 @@ def arithmetic_type(operator: str, left: TypedOperand, right: TypedOperand) -> t
 
     Decimal operands keep their own scales: the operator aligns them, exactly.
     """
+    if is_interval(left.type) or is_interval(right.type):
+        return _interval_arithmetic(operator, left.type, right.type)
+    types = {left.type, right.type}
+    if operator == "-" and types <= {*_DATETIMES, STRING} and types != {STRING}:
+        return _difference(left.type, right.type)
     if DATE in (left.type, right.type):
         return _date_arithmetic(operator, left.type, right.type)
     if left.type == right.type == NULL:
@@ -137,7 +140,7 @@ def arithmetic_type(operator: str, left: TypedOperand, right: TypedOperand) -> t
     if NULL in (left.type, right.type):
         return _beside_null(operator, left.type, right.type)
     if STRING in (left.type, right.type):
-        return _beside_string(operator, left, right)
+        return _beside_string(operator, right.type if left.type == STRING else left.type)
     if not (_is_number(left.type) and _is_number(right.type)):
         return None
     if {left.type, right.type} & {ANY, NUMBER}:
@@ -186,13 +189,6 @@ def _fold(rule: Rule, operands: Sequence[TypedOperand]) -> Type | None:
     return found
 
 
-def _unless_string_attribute(operands: Sequence[TypedOperand], found: Type | None) -> Type | None:
-    """`found`, or None if it would cast a string attribute to a number."""
-    if found is not None and is_numeric(found) and is_refused_string(operands):
-        return None
-    return found
-
-
 def _is_number(type_: Type) -> bool:
     return is_numeric(type_) or type_ == ANY
 
@@ -221,7 +217,13 @@ def _tightest(left: Type, right: Type, inner: Rule) -> Type | None:
         return DOUBLE
     if left in _DATETIMES and right in _DATETIMES:
         return max(left, right, key=_DATETIMES.index)
+    if is_interval(left) and is_interval(right) and is_year_month(left) == is_year_month(right):
+        return _wider_interval(left, right)
     return _complex(left, right, inner)
+
+
+def _wider_interval(left: Type, right: Type) -> Type:
+    return interval(min(left.precision, right.precision), max(left.scale, right.scale))
 
 
 def _tightest_ansi(left: Type, right: Type) -> Type | None:
@@ -328,13 +330,36 @@ def _beside_null(operator: str, left: Type, right: Type) -> tuple[Type, Type, Ty
     return arithmetic_type(operator, twice, twice)
 
 
-def _beside_string(operator: str, left: TypedOperand, right: TypedOperand) -> tuple[Type, Type, Type] | None:
-    string, other = (left, right) if left.type == STRING else (right, left)
-    if not string.is_constant or not is_numeric(other.type) or other.type == NUMBER:
-        return None
-    if is_integral(other.type):
+def _beside_string(operator: str, other: Type) -> tuple[Type, Type, Type] | None:
+    if is_integral(other):
         return BIGINT, BIGINT, DOUBLE if operator == "/" else BIGINT
-    return None if operator == "div" else (DOUBLE, DOUBLE, DOUBLE)
+    return (DOUBLE, DOUBLE, DOUBLE) if operator != "div" and is_numeric(other) and other != NUMBER else None
+
+
+def _interval_arithmetic(operator: str, left: Type, right: Type) -> tuple[Type, Type, Type] | None:
+    """Intervals with intervals, with moments and with numbers."""
+    if is_interval(left) and is_interval(right):
+        if operator not in ("+", "-") or is_year_month(left) != is_year_month(right):
+            return None
+        both = _wider_interval(left, right)
+        return both, both, both
+    kind, other = (left, right) if is_interval(left) else (right, left)
+    if operator in ("*", "/"):
+        if not (is_numeric(other) and other != NUMBER) or (operator == "/" and kind == right):
+            return None
+        return left, right, YEAR_MONTH if is_year_month(kind) else DAY_TIME
+    if operator not in ("+", "-") or other not in _DATETIMES or (operator == "-" and kind == left):
+        return None
+    if other == DATE and not is_year_month(kind) and kind != DAYS:
+        other = TIMESTAMP
+    return (left, other, other) if kind == left else (other, right, other)
+
+
+def _difference(left: Type, right: Type) -> tuple[Type, Type, Type]:
+    """A moment minus a moment: days between dates, else the time between the wall clocks."""
+    left, right = (right if left == STRING else left), (left if right == STRING else right)
+    both = max(left, right, key=_DATETIMES.index)
+    return both, both, DAYS if both == DATE else DAY_TIME
 
 
 def _date_arithmetic(operator: str, left: Type, right: Type) -> tuple[Type, Type, Type] | None:

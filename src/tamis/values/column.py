@@ -6,7 +6,7 @@ unspecified and must never be read. The physical form of `values` follows from t
 | type | values |
 |---|---|
 | boolean | `bool[n]` |
-| tinyint ... bigint, date, timestamp, timestamp_ntz | `int64[n]` |
+| tinyint ... bigint, date, timestamp, timestamp_ntz, interval | `int64[n]` |
 | decimal(p,s) | `int64[n]` unscaled if p <= 18, else `object[n]` of Python int |
 | float, double | `float32[n]`, `float64[n]` |
 | string, binary | `pyarrow.StringArray`, `pyarrow.BinaryArray` of length n (null where not valid) |
@@ -113,7 +113,7 @@ def physical_dtype(type_: Type) -> npt.DTypeLike | None:
     """The numpy type of `values`, or None if they are not one numpy array of numbers."""
     if type_.name == "boolean":
         return np.bool_
-    if type_ in INTEGER_BITS or type_ in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
+    if type_ in INTEGER_BITS or type_ in (DATE, TIMESTAMP, TIMESTAMP_NTZ) or type_.name == "interval":
         return np.int64
     if type_.name == "decimal":
         return np.int64 if type_.precision <= SHORT_DECIMAL else np.object_

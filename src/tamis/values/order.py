@@ -24,10 +24,12 @@ from tamis.values.calendar import GREATEST_DAY, GREATEST_MICROS, LEAST_DAY, LEAS
 from tamis.values.column import Column, NumberValues, Value
 from tamis.values.types import (
     ANY,
+    BIGINT,
     BOOLEAN,
     DATE,
     DOUBLE,
     FLOAT,
+    INT,
     INTEGER_BITS,
     NUMBER,
     TIMESTAMP,
@@ -36,6 +38,8 @@ from tamis.values.types import (
     integer_bounds,
     is_decimal,
     is_fractional,
+    is_interval,
+    is_year_month,
 )
 
 Compare: TypeAlias = Callable[[Value, Value], int | None]
@@ -170,6 +174,8 @@ def key_bounds(type_: Type) -> tuple[int, int] | None:
     """Least and greatest key of a type with integer keys, None for the others."""
     if is_decimal(type_):
         return 1 - 10**type_.precision, 10**type_.precision - 1
+    if is_interval(type_):
+        return integer_bounds(INT if is_year_month(type_) else BIGINT)
     return _KEY_BOUNDS.get(type_)
 
 

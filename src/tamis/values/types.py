@@ -14,6 +14,7 @@ The Python form of a value, in every scalar function, constant and reference eva
 | string, binary | `str`, `bytes` |
 | date | `int`, days since 1970-01-01 (proleptic Gregorian) |
 | timestamp, timestamp_ntz | `int`, microseconds since 1970-01-01T00:00:00 (UTC; wall clock for ntz) |
+| interval | `int`, months, or microseconds; `precision` and `scale` are its first and last field |
 | array, struct | `list` of values; `tuple` of values in the order of the fields |
 | any (schemaless) | what JSON gave: `bool`, `int`, `float`, `str`, `list`, `dict` |
 | number (schemaless) | `int` within 64 bits, or `float` |
@@ -63,6 +64,9 @@ class Type:
             return f"decimal({self.precision},{self.scale})"
         if self.name == "array":
             return f"array<{self.element}>"
+        if self.name == "interval":
+            first, last = INTERVAL_FIELDS[self.precision], INTERVAL_FIELDS[self.scale]
+            return f"interval {first}" if first == last else f"interval {first} to {last}"
         if self.name == "struct":
             inner = ",".join(f"{_quote_field(name)}:{type_}" for name, type_ in self.fields)
             return f"struct<{inner}>"
@@ -117,6 +121,27 @@ def array(element: Type) -> Type:
 def struct(*fields: tuple[str, Type]) -> Type:
     """A struct with these fields, as pairs of name and type."""
     return Type("struct", fields=fields)
+
+
+INTERVAL_FIELDS = ("year", "month", "day", "hour", "minute", "second")
+
+
+def interval(first: int, last: int) -> Type:
+    """An interval from one field to another, by their places in `INTERVAL_FIELDS`."""
+    return Type("interval", first, last)
+
+
+YEAR_MONTH, DAY_TIME, DAYS = interval(0, 1), interval(2, 5), interval(2, 2)
+
+
+def is_interval(type_: Type) -> bool:
+    """Is it an interval of any fields?"""
+    return type_.name == "interval"
+
+
+def is_year_month(type_: Type) -> bool:
+    """Is it an interval of years and months?"""
+    return type_.name == "interval" and type_.precision < 2
 
 
 def is_integral(type_: Type) -> bool:
@@ -221,6 +246,8 @@ def _type_at(tokens: list[str], at: int, text: str, depth: int) -> tuple[Type, i
     if name in ("varchar", "char", "character") and tokens[at + 1 : at + 4 : 2] == ["(", ")"]:
         # Spark casts to these without cutting or padding.
         return STRING, at + 4
+    if name == "interval":
+        return _interval_at(tokens, at + 1, text)
     if name == "array":
         expect(at + 1, "<")
         element, end = _type_at(tokens, at + 2, text, depth + 1)
@@ -241,6 +268,19 @@ def _type_at(tokens: list[str], at: int, text: str, depth: int) -> tuple[Type, i
     found = tokens[at] if at < len(tokens) else "the end"
     msg = f"{text!r} is not a type: {found!r} is unknown"
     raise EventTypeError(msg)
+
+
+def _interval_at(tokens: list[str], at: int, text: str) -> tuple[Type, int]:
+    """`interval day to second`; the fields are of one kind, the wider one first."""
+    words = [token.lower() for token in tokens[at : at + 3]]
+    wide = len(words) == 3 and words[1] == "to"
+    fields = [words[0], words[2]] if wide else words[:1]
+    places = [INTERVAL_FIELDS.index(field) for field in fields if field in INTERVAL_FIELDS]
+    mixed = wide and len(places) == 2 and (places[0] >= places[1] or places[0] < 2 <= places[1])
+    if not places or len(places) < len(fields) or mixed:
+        msg = f"{text!r} is not a type: write interval year to month or interval day to second"
+        raise EventTypeError(msg)
+    return interval(places[0], places[-1]), at + (3 if wide else 1)
 
 
 def _decimal_at(tokens: list[str], at: int, text: str) -> tuple[Type, int]:

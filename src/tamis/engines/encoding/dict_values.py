@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from tamis.events.conversion import converter, plain
 from tamis.events.event_type import EventType
-from tamis.formulas.expression import Apply, Constant, Path, Quantifier, Typed, Variable, walk
+from tamis.formulas.expression import Apply, Constant, HigherOrder, Path, Quantifier, Typed, Variable, walk
 from tamis.functions import FUNCTIONS
 from tamis.values.column import Value
 from tamis.values.types import ANY
@@ -27,7 +27,7 @@ class UndeclaredAttributeError(Exception):
 
 def is_scalar(expression: Typed) -> bool:
     """Can `evaluator` compute it? It cannot where there are elements of arrays."""
-    return not any(isinstance(part, (Quantifier, Variable)) for part in walk(expression))
+    return not any(isinstance(part, (Quantifier, HigherOrder, Variable)) for part in walk(expression))
 
 
 def evaluator(expression: Typed, event_type: EventType) -> Evaluate:

@@ -1,0 +1,306 @@
+"""Arithmetic of intervals, and of moments with them; timestampadd, timestampdiff, functions that make intervals.
+
+Days and months move the wall clock of the zone, what is less than a day the instant; a difference of timestamps is
+that of their wall clocks. What leaves the range of its type is NULL. `tamis.values.coercion` decides which types
+go together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tamis.functions.registry import Argument, ArgumentError, Function, Signature, always, check_count, register
+from tamis.functions.rows import Scalar, all_valid, apply_strict
+from tamis.values import calendar
+from tamis.values.calendar import MICROS_PER_DAY, MICROS_PER_SECOND
+from tamis.values.casts import round_half_up
+from tamis.values.column import Column
+from tamis.values.datetimes import in_timestamp_range
+from tamis.values.intervals import in_range, truncated
+from tamis.values.types import (
+    ANY,
+    BIGINT,
+    DATE,
+    DAY_TIME,
+    INT,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    TINYINT,
+    YEAR_MONTH,
+    Type,
+    decimal,
+    is_decimal,
+    is_interval,
+    is_year_month,
+)
+from tamis.values.zones import Zone, zone_of
+
+_FAR = 1 << 61
+"""Microseconds whose sums and differences, offsets included, stay within 64 bits."""
+
+
+def concerns_intervals(signature: Signature) -> bool:
+    """Is it arithmetic of this module?"""
+    return is_interval(signature.returns) or any(map(is_interval, signature.parameters))
+
+
+def bind_arithmetic(name: str, signature: Signature) -> Scalar:
+    """The scalar form of + - * / over intervals and moments."""
+    left, right = signature.parameters
+    returns = signature.returns
+    if name in ("*", "/"):
+        return _scaling(name, left, right, returns)
+    if is_interval(left) and is_interval(right):
+        sign = 1 if name == "+" else -1
+        return lambda one, other: in_range(one + sign * other, returns)
+    if not is_interval(left) and not is_interval(right):
+        if left == DATE:
+            return lambda end, start: (end - start) * MICROS_PER_DAY
+        zone = _zone(left, signature.zone)
+        return lambda end, start: in_range(zone.to_wall(end) - zone.to_wall(start), returns)
+    if is_interval(left):
+        move = _mover(right, left, signature.zone)
+        return lambda length, moment: move(moment, length)
+    move = _mover(left, right, signature.zone)
+    return move if name == "+" else lambda moment, length: move(moment, -length)
+
+
+def vector_arithmetic(name: str, signature: Signature, columns: Sequence[Column]) -> Column:
+    """Differences of moments and sums with intervals of less than a day's arithmetic by numpy, else row by row."""
+    left, right = columns
+    near = all(len(each) == 0 or bool((np.abs(each.values[each.valid]) < _FAR).all()) for each in columns)
+    valid = all_valid(columns)
+    if near and name == "-" and left.type == right.type and left.type in (TIMESTAMP, TIMESTAMP_NTZ):
+        walls = [_walls(each, signature.zone) for each in columns]
+        return Column(signature.returns, walls[0] - walls[1], valid)
+    if near and name in ("+", "-") and is_interval(left.type) and is_interval(right.type):
+        if not is_year_month(left.type):
+            sign = 1 if name == "+" else -1
+            return Column(signature.returns, left.values + sign * right.values, valid)
+    if near and right.type.name == "interval" and not is_year_month(right.type) and left.type != DATE:
+        # Without changes of the clock a day is 24 hours.
+        if name in ("+", "-") and not _zone(left.type, signature.zone).instants:
+            return Column(signature.returns, left.values + (1 if name == "+" else -1) * right.values, valid)
+    return apply_strict(bind_arithmetic(name, signature), signature.returns, columns)
+
+
+def _walls(column: Column, zone: str) -> Any:
+    values = np.where(column.valid, column.values, 0)
+    return values + _zone(column.type, zone).offsets_at(values // MICROS_PER_SECOND) * MICROS_PER_SECOND
+
+
+def _zone(type_: Type, zone: str) -> Zone:
+    return zone_of(zone if type_ == TIMESTAMP else "UTC")
+
+
+def _mover(moment: Type, length: Type, zone: str) -> Callable[[int, int], int | None]:
+    """A moment plus an interval."""
+    if moment == DATE:
+        if is_year_month(length):
+            return lambda days, months: _date(calendar.plus_months(days, months))
+        return lambda days, micros: _date(days + truncated(micros, MICROS_PER_DAY) // MICROS_PER_DAY)
+    rules = _zone(moment, zone)
+    if is_year_month(length):
+        return lambda micros, months: add_months(rules, micros, months)
+    return lambda micros, more: add_days(rules, micros, more)
+
+
+def _date(days: int) -> int | None:
+    return days if calendar.LEAST_DAY <= days <= calendar.GREATEST_DAY else None
+
+
+def add_months(zone: Zone, micros: int, months: int) -> int | None:
+    """The same clock some months later."""
+    wall = zone.to_wall(micros)
+    days, clock = divmod(wall, MICROS_PER_DAY)
+    return in_timestamp_range(_instant(zone, micros, calendar.plus_months(days, months) * MICROS_PER_DAY + clock))
+
+
+def add_days(zone: Zone, micros: int, more: int) -> int | None:
+    """The same clock as many days later as fit, and then the rest of the time."""
+    days = truncated(more, MICROS_PER_DAY)
+    moved = _instant(zone, micros, zone.to_wall(micros) + days) if days else micros
+    return in_timestamp_range(moved + more - days)
+
+
+def _instant(zone: Zone, before: int, wall: int) -> int:
+    """The instant of a wall clock, with the offset that was valid before wherever it still is."""
+    offset = zone.offset_at(before // MICROS_PER_SECOND)
+    kept = wall - offset * MICROS_PER_SECOND
+    return kept if zone.offset_at(kept // MICROS_PER_SECOND) == offset else zone.to_instant(wall)
+
+
+def _scaling(name: str, left: Type, right: Type, returns: Type) -> Scalar:
+    """An interval times, or divided by, a number; rounded once, ties away from zero."""
+    other = right if is_interval(left) else left
+    unit = 10**other.scale if is_decimal(other) else 1
+
+    def scalar(one: Any, two: Any) -> int | None:
+        length, number = (one, two) if is_interval(left) else (two, one)
+        if isinstance(number, float):
+            if name == "*":
+                product = length * number
+            elif number == 0:
+                return None
+            else:
+                product = length / number
+            if not math.isfinite(product):
+                return None
+            exact = Fraction(product)
+            return in_range(round_half_up(exact.numerator, exact.denominator), returns)
+        if name == "*":
+            return in_range(round_half_up(length * number, unit), returns)
+        return None if number == 0 else in_range(round_half_up(length * unit, number), returns)
+
+    return scalar
+
+
+# Parts
+
+_PARTS: dict[str, tuple[int, int, int | None, Type]] = {
+    # name: field, its unit, the unit of the field before it, type
+    "YEAR": (0, 12, None, INT),
+    "MONTH": (1, 1, 12, TINYINT),
+    "DAY": (2, MICROS_PER_DAY, None, INT),
+    "HOUR": (3, 3_600_000_000, MICROS_PER_DAY, TINYINT),
+    "MINUTE": (4, 60_000_000, 3_600_000_000, TINYINT),
+    "SECOND": (5, 1, 60_000_000, decimal(8, 6)),
+}
+
+
+def part_of_interval(field: str, type_: Type) -> tuple[Scalar, Type]:
+    """EXTRACT of a field of an interval, and the type of the result; raises ArgumentError."""
+    name = next((each for each in _PARTS if field in (each, f"{each}S")), "")
+    place, unit, wider, returns = _PARTS.get(name, (-1, 1, None, INT))
+    if not type_.precision <= place <= type_.scale:
+        msg = f"{field.lower()} is not a field of an {type_}"
+        raise ArgumentError(msg, 0)
+    return (lambda value: _part(value, unit, wider)), returns
+
+
+def _part(value: int, unit: int, wider: int | None) -> int:
+    rest = abs(value) if wider is None else abs(value) % wider
+    return rest // unit if value >= 0 else -(rest // unit)
+
+
+# Functions
+
+_DIFFERENCE_UNITS = {
+    "YEAR": 12,
+    "QUARTER": 3,
+    "MONTH": 1,
+    "WEEK": 7 * MICROS_PER_DAY,
+    "DAY": MICROS_PER_DAY,
+    "DAYOFYEAR": MICROS_PER_DAY,
+    "HOUR": 3_600_000_000,
+    "MINUTE": 60_000_000,
+    "SECOND": 1_000_000,
+    "MILLISECOND": 1_000,
+    "MICROSECOND": 1,
+}
+_MONTHS = ("YEAR", "QUARTER", "MONTH")
+
+
+def _check_unit(argument: Argument, known: Sequence[str]) -> None:
+    if not argument.is_constant or str(argument.value).upper() not in known:
+        msg = f"{argument.value!r} is not a unit"
+        raise ArgumentError(msg, 0, f"units are {', '.join(known)}")
+
+
+def _moment(type_: Type) -> Type:
+    return TIMESTAMP_NTZ if type_ == TIMESTAMP_NTZ else TIMESTAMP
+
+
+def _resolve_add(arguments: Sequence[Argument], zone: str) -> Signature:
+    check_count(arguments, 3, 3)
+    _check_unit(arguments[0], tuple(_DIFFERENCE_UNITS))
+    moment = _moment(arguments[2].type)
+    return Signature((STRING, BIGINT, moment), moment, zone)
+
+
+def _bind_add(signature: Signature) -> Scalar:
+    zone = _zone(signature.returns, signature.zone)
+
+    def scalar(unit: str, count: int, micros: int) -> int | None:
+        unit = unit.upper()
+        length = count * _DIFFERENCE_UNITS[unit]
+        if unit in _MONTHS:
+            return add_months(zone, micros, length) if abs(length) < 1 << 31 else None
+        is_days = length % MICROS_PER_DAY == 0 and _DIFFERENCE_UNITS[unit] >= MICROS_PER_DAY
+        return add_days(zone, micros, length) if is_days else in_timestamp_range(micros + length)
+
+    return scalar
+
+
+def _resolve_difference(arguments: Sequence[Argument], zone: str) -> Signature:
+    check_count(arguments, 3, 3)
+    _check_unit(arguments[0], [name for name in _DIFFERENCE_UNITS if name != "DAYOFYEAR"])
+    both = TIMESTAMP_NTZ if arguments[1].type == arguments[2].type == TIMESTAMP_NTZ else TIMESTAMP
+    return Signature((STRING, both, both), BIGINT, zone)
+
+
+def _bind_difference(signature: Signature) -> Scalar:
+    zone = _zone(signature.parameters[1], signature.zone)
+
+    def scalar(unit: str, start: int, end: int) -> int:
+        unit = unit.upper()
+        length = _DIFFERENCE_UNITS[unit]
+        start, end = zone.to_wall(start), zone.to_wall(end)
+        found = _months_between(start, end) if unit in _MONTHS else end - start
+        return truncated(found, length) // length
+
+    return scalar
+
+
+def _months_between(start: int, end: int) -> int:
+    """Whole months between two wall clocks, towards zero."""
+    (first, clock), (last, other) = divmod(start, MICROS_PER_DAY), divmod(end, MICROS_PER_DAY)
+    if last > first and other < clock:
+        last -= 1
+    elif last < first and other > clock:
+        last += 1
+    one, two = calendar.civil_from_days(first), calendar.civil_from_days(last)
+    days = ((two[0] * 12 + two[1]) * 32 + two[2]) - ((one[0] * 12 + one[1]) * 32 + one[2])
+    return truncated(days, 32) // 32
+
+
+def _resolve_made(parameters: tuple[Type, ...], returns: Type) -> Callable[[Sequence[Argument], str], Signature]:
+    def resolve(arguments: Sequence[Argument], zone: str) -> Signature:
+        check_count(arguments, 0, len(parameters))
+        for place, argument in enumerate(arguments):
+            if argument.type == ANY or argument.type == NULL:
+                continue
+            if argument.type.name in ("date", "timestamp", "timestamp_ntz", "boolean", "binary", "interval"):
+                msg = f"expected a number, found {argument.type}"
+                raise ArgumentError(msg, place)
+        return Signature(parameters[: len(arguments)], returns, zone)
+
+    return resolve
+
+
+def _made(*units: int, type_: Type) -> Scalar:
+    def scalar(*counts: int) -> int | None:
+        return in_range(sum(count * unit for count, unit in zip(counts, units, strict=False)), type_)
+
+    return scalar
+
+
+register(Function("timestampadd", _resolve_add, _bind_add))
+register(Function("timestampdiff", _resolve_difference, _bind_difference))
+register(
+    Function(
+        "make_dt_interval",
+        _resolve_made((INT, INT, INT, decimal(18, 6)), DAY_TIME),
+        always(_made(MICROS_PER_DAY, 3_600_000_000, 60_000_000, 1, type_=DAY_TIME)),
+    )
+)
+register(
+    Function("make_ym_interval", _resolve_made((INT, INT), YEAR_MONTH), always(_made(12, 1, type_=YEAR_MONTH)))
+)

@@ -1,0 +1,681 @@
+"""Expressions of every family of functions have the type and, in every row, the value that Spark gives them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from tamis.events import EventBatch, EventType
+from tamis.syntax.tokens import SPACES
+from tests.oracle.expressions import Pair, check, lines, typed, values
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+NUMBERS = {"tiny": "tinyint", "small": "smallint", "n": "int", "big": "bigint", "real": "float", "d": "double"}
+NUMBER_ROWS = pa.table(
+    {
+        "tiny": pa.array([-128, 127, 0, 7, -1, None], pa.int8()),
+        "small": pa.array([-32768, 32767, 0, 12, -1, None], pa.int16()),
+        "n": pa.array([-(2**31), 2**31 - 1, 0, 5, -1, None], pa.int32()),
+        "big": pa.array([-(2**63), 2**63 - 1, 0, 255, -1, None], pa.int64()),
+        "real": pa.array([-0.0, math.inf, math.nan, 0.5, -1.5, None], pa.float32()),
+        "d": pa.array([-0.0, math.inf, math.nan, 0.25, -2.5, None], pa.float64()),
+    }
+)
+TEXTS = {"s": "string", "t": "string", "b": "binary"}
+TEXT_ROWS = pa.table(
+    {
+        "s": ["5", " 7 ", "4", None, "12", ""],
+        "t": ["a", "\ufffd", "é", "x", None, "\u0080"],
+        "b": pa.array([b"a", b"\xff", b"\xfe", "é".encode(), None, b"\xef\xbf\xbd"], pa.binary()),
+    }
+)
+
+
+def guarded(text: str, attributes: dict[str, str] = NUMBERS, rows: pa.Table = NUMBER_ROWS) -> str:
+    """What Spark is asked instead of an expression: NULL in the rows in which tamis has none."""
+    event_type = EventType.of({"attributes": attributes})
+    found = values(typed(event_type, text), EventBatch.of(rows, event_type))
+    known = ", ".join(str(row) for row, value in enumerate(found) if value is not None) or "-1"
+    return f"CASE WHEN row__ IN ({known}) THEN {text} END"
+
+
+def test_white_space_is_that_of_spark(spark: SparkSession) -> None:
+    check(spark, NUMBERS, NUMBER_ROWS, [f"n{space}<{space}5" for space in SPACES])
+
+
+def test_a_comparison_after_a_cast(spark: SparkSession) -> None:
+    pairs: list[Pair] = [
+        ("s::int < 5", "try_cast(s AS int) < 5"),
+        ("s::decimal(5,2) < 5", "try_cast(s AS decimal(5,2)) < 5"),
+        ("s::int::string < '5'", "try_cast(s AS int)::string < '5'"),
+        "array(1)::array<bigint> < array(2)",
+    ]
+    check(spark, TEXTS, TEXT_ROWS, pairs)
+
+
+STRING_BESIDE_NUMBER = """
+n + s
+d - s
+2S * s
+1.50 + s
+s div n
+s & n
+s IN (n, 5)
+d IN (s)
+s BETWEEN 4 AND 6
+coalesce(s, n)
+coalesce(d, s)
+if(n = 5, s, 1.5)
+array(s, n)
+nullif(s, n)
+pmod(s, n)
+abs(s)
+-s
+round(s, 1)
+floor(s)
+ceil(s, 1)
+sqrt(s)
+isnan(s)
+repeat('a', s)
+date_add(DATE'2020-01-01', s)
+make_date(s, 1, 1)
+nullifzero(s)
+zeroifnull(s)
+left('abc', s)
+"""
+
+
+def test_a_string_attribute_beside_a_number(spark: SparkSession) -> None:
+    texts, ints = ["5", " 7 ", "-4", None], pa.array([5, 6, None, 1], pa.int32())
+    rows = pa.table({"s": texts, "n": ints, "d": [5.0, 1.5, 2.0, None]})
+    signs = ("=", "<", "<=>", "+", "-", "*", "/", "%")
+    asked = [f"s {sign} {other}" for sign in signs for other in "nd"]
+    check(spark, {"s": "string", "n": "int", "d": "double"}, rows, [*asked, *lines(STRING_BESIDE_NUMBER)])
+
+
+def test_unknown_is_null_of_any_type(spark: SparkSession) -> None:
+    check(spark, TEXTS, TEXT_ROWS, ["s IS UNKNOWN", "s IS NOT UNKNOWN", "b IS UNKNOWN", "(s = t) IS UNKNOWN"])
+
+
+def test_texts_of_binaries_are_compared_by_their_bytes(spark: SparkSession) -> None:
+    text = "CAST(b AS STRING)"
+    pairs: list[Pair] = [f"{text} {sign} t" for sign in ("=", "<>", "<", "<=", ">", ">=", "<=>")]
+    pairs += [f"{text} = 'a'", f"{text} = '\ufffd'", f"{text} > 'z'", f"{text} IN ('a', '\ufffd', t)"]
+    pairs += [f"t = {text}", f"{text} BETWEEN 'a' AND '\ufffd'", f"CAST({text} AS BINARY)", f"{text} IS NULL"]
+    check(spark, TEXTS, TEXT_ROWS, pairs)
+
+
+def test_rounding_leaves_no_negative_zero(spark: SparkSession) -> None:
+    calls = (
+        "round({0}, 1)",
+        "round({0})",
+        "bround({0}, 1)",
+        "bround({0}, 0)",
+        "round(-{0}, 20)",
+        "round({0} / 99, 1)",
+    )
+    check(spark, NUMBERS, NUMBER_ROWS, [call.format(name) for call in calls for name in ("d", "real")])
+
+
+def test_no_value_where_spark_raises(spark: SparkSession) -> None:
+    """Each row is asked of Spark only where tamis has a value: Spark would raise if the two did not agree."""
+    calls = ["ceil({0})", "floor({0})", "ceil({0}, -1)", "floor({0}, 1)", "-({0})", "abs({0})", "{0} + {0}"]
+    calls += ["{0} * {0}", "{0} - 1S", "{0} * 2S", "{0} % -1S", "pmod({0}, 7S)"]
+    names = [name for name in NUMBERS if name not in ("real", "d")]
+    asked = [call.format(name) for call in calls for name in names] + ["ceil(d)", "floor(d)", "ceil(real)"]
+    check(spark, NUMBERS, NUMBER_ROWS, [(each, guarded(each)) for each in asked])
+
+
+MOMENTS = {
+    "day": "date",
+    "due": "date",
+    "at": "timestamp",
+    "seen": "timestamp",
+    "wall": "timestamp_ntz",
+    "n": "int",
+}
+_AT = [
+    "2024-01-31 10:00",
+    "2024-03-09 07:30",
+    "2024-11-02 05:30",
+    "2024-11-03 05:30",
+    "1582-10-10 00:00:00.5",
+    None,
+]
+_SEEN = [
+    "2024-02-29 12:34:56.789",
+    "2024-03-10 07:30",
+    "2024-11-03 06:30",
+    "1970-01-01",
+    "9999-12-30",
+    "2024-01-01",
+]
+
+
+def moment_rows() -> pa.Table:
+    at = pc.cast(pa.array(_AT), pa.timestamp("us"))
+    seen = pc.cast(pa.array(_SEEN), pa.timestamp("us"))
+    return pa.table(
+        {
+            "day": at.cast(pa.date32()),
+            "due": seen.cast(pa.date32()),
+            "at": pc.assume_timezone(at, "UTC"),
+            "seen": pc.assume_timezone(seen, "UTC"),
+            "wall": seen,
+            "n": pa.array([0, 1, -3, 100, 7, None], pa.int32()),
+        }
+    )
+
+
+INTERVALS = """
+INTERVAL 1 DAY 2 HOURS + INTERVAL '3' MINUTE
+INTERVAL '1-2' YEAR TO MONTH
+INTERVAL '1 2:3:4.5' DAY TO SECOND
+INTERVAL '2:3' HOUR TO MINUTE
+INTERVAL '-1 day 2 hours 1.5 seconds'
+INTERVAL 1 WEEK
+INTERVAL -1 DAY
+- INTERVAL 5 MILLISECONDS
+INTERVAL '90' MINUTE
+INTERVAL 1.5 SECONDS
+at - seen
+seen - at
+at - day
+day - at
+wall - day
+wall - at
+day - due
+day - '2024-01-01'
+'2024-01-01' - at
+at - seen > INTERVAL 1 DAY
+seen - at BETWEEN INTERVAL '0' SECOND AND INTERVAL 30 DAYS
+day - due < INTERVAL 3 HOURS
+INTERVAL 1 DAY IN (INTERVAL 24 HOURS, at - seen)
+INTERVAL 1 DAY = INTERVAL 24 HOURS
+greatest(at - seen, INTERVAL 2 HOUR)
+coalesce(at - seen, INTERVAL 2 DAYS)
+CASE WHEN n > 0 THEN INTERVAL 1 DAY ELSE INTERVAL 1 HOUR END
+at > seen - INTERVAL 1 MONTH
+at + INTERVAL 1 DAY >= seen
+(at - seen) * 2
+(at - seen) * 1.5
+2.5D * (at - seen)
+(at - seen) * n
+(at - seen) / 3
+(at - seen) / n => try_divide(at - seen, n)
+(at - seen) / 0.7
+(at - seen) / 1.3D
+INTERVAL 5 MONTH / 2
+INTERVAL 1 MONTH * 1.5
+INTERVAL '-5' MONTH / 2
+-(at - seen)
+abs(at - seen)
+sign(at - seen)
+sign(INTERVAL 0 MONTH)
+EXTRACT(DAY FROM at - seen)
+EXTRACT(HOUR FROM at - seen)
+EXTRACT(MINUTE FROM at - seen)
+EXTRACT(SECONDS FROM at - seen)
+EXTRACT(YEAR FROM INTERVAL '-3-7' YEAR TO MONTH)
+EXTRACT(MONTH FROM INTERVAL '-3-7' YEAR TO MONTH)
+CAST(at - seen AS STRING)
+CAST(INTERVAL 90 MINUTES AS INTERVAL HOUR)
+CAST(at - seen AS INTERVAL DAY TO MINUTE)
+(at - seen)::INTERVAL DAY TO HOUR
+CAST(day - due AS INT)
+CAST(INTERVAL '-90' MINUTE AS BIGINT)
+CAST(n AS INTERVAL DAY)
+CAST('1' AS INTERVAL DAY)
+CAST("INTERVAL -'1-3' YEAR TO MONTH" AS INTERVAL YEAR TO MONTH)
+make_dt_interval(n, 2, 3, 4.5)
+make_dt_interval()
+make_dt_interval(1, n)
+make_ym_interval(n, 2)
+make_ym_interval(n)
+at + make_dt_interval(n, n)
+day + make_ym_interval(n)
+day + CAST(n AS INTERVAL DAY)
+(at - seen) IS NULL
+array(INTERVAL 1 DAY, at - seen)[1] = at - seen
+"""
+LENGTHS = (
+    *("INTERVAL 1 DAY", "INTERVAL '-1' MONTH", "INTERVAL '1 2:3:4.5' DAY TO SECOND", "INTERVAL 25 HOURS"),
+    *("INTERVAL 1 WEEK", "INTERVAL '1-1' YEAR TO MONTH"),
+)
+UNITS = "YEAR QUARTER MONTH WEEK DAY HOUR MINUTE SECOND MILLISECOND MICROSECOND DAYOFYEAR".split()
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+def test_intervals(spark: SparkSession, zone: str) -> None:
+    asked = lines(INTERVALS)
+    for moment, length in itertools.product(("at", "seen", "wall", "day", "due"), LENGTHS):
+        asked += [f"{moment} + {length}", f"{moment} - {length}", f"{length} + {moment}"]
+    for unit in UNITS:
+        asked += [f"timestampadd({unit}, n, seen)", f"dateadd({unit}, n, day)", f"date_add({unit}, -1, wall)"]
+        if unit != "DAYOFYEAR":
+            asked += [f"timestampdiff({unit}, at, seen)", f"datediff({unit}, day, due)"]
+            asked += [f"date_diff({unit}, wall, wall)"]
+    check(spark, MOMENTS, moment_rows(), asked, zone=zone)
+
+
+CODES = {"s": "string", "t": "string", "b": "binary", "n": "int", "k": "bigint", "tiny": "tinyint", "p": "boolean"}
+CODE_ROWS = pa.table(
+    {
+        "s": ["4A", "abc", "79927398713", "AbCD-1 éÉ日", "", None],
+        "t": ["a", "YWJj", "a", "b", "", "x"],
+        "b": pa.array([b"a", b"\xff\x00", b"", "é".encode(), b"abc" * 40, None], pa.binary()),
+        "n": pa.array([0, 1, -1, 255, 2**31 - 1, None], pa.int32()),
+        "k": pa.array([0, 2, -(2**63), 2**40, 13, None], pa.int64()),
+        "tiny": pa.array([0, 1, -128, 127, 5, None], pa.int8()),
+        "p": [True, False, None, True, False, True],
+    }
+)
+CODE = """
+hex(n)
+hex(k)
+hex(s)
+hex(b)
+hex(tiny)
+hex(1.9D)
+hex(p)
+unhex(s)
+unhex(t)
+unhex(n)
+bin(n)
+bin(k)
+bin(tiny)
+md5(s)
+md5(b)
+sha(s)
+sha1(b)
+sha2(s, 256)
+sha2(b, n)
+sha2(s, 512)
+sha2(s, 0)
+sha2(b, 224)
+sha2(b, 384)
+crc32(s)
+crc32(b)
+base64(s)
+base64(b)
+unbase64(t) => try_to_binary(t, 'base64')
+encode(s, 'UTF-8')
+encode(s, 'utf-16')
+encode(s, 'UTF-16BE')
+encode(s, 'UTF-16LE')
+encode(s, 'UTF-32')
+encode(t, 'US-ASCII')
+decode(encode(s, 'UTF-16'), 'UTF-16')
+decode(encode(s, 'UTF-8'), 'UTF-8')
+decode(encode(s, 'UTF-32'), 'UTF-32')
+decode(b, 'ISO-8859-1')
+bit_count(n)
+bit_count(k)
+bit_count(tiny)
+bit_count(p)
+getbit(n, 3)
+getbit(k, 40)
+bit_get(tiny, 7)
+shiftleft(n, 3)
+shiftleft(k, 65)
+shiftleft(tiny, 2)
+shiftright(n, tiny)
+shiftright(k, 1)
+shiftrightunsigned(n, 1)
+shiftrightunsigned(k, n)
+n << 3
+k >> 2
+k >>> 2
+n << 2 + 1
+n | 1 << 2
+n & 1 << 3 = 8
+to_binary(s, 'utf-8')
+to_binary(s, 'hex') => try_to_binary(s, 'hex')
+to_binary(s) => try_to_binary(s)
+to_binary(t, 'BASE64') => try_to_binary(t, 'BASE64')
+try_to_binary(t, 'base64')
+try_to_binary(s)
+luhn_check(s)
+luhn_check(t)
+mask(s)
+mask(s, 'Q')
+mask(s, 'Q', 'q')
+mask(s, 'Q', 'q', 'd', 'o')
+mask(s, NULL, NULL, NULL, '*')
+elt(n, s, t) => if(n IN (1, 2), elt(n, s, t), NULL)
+elt(1, s, n)
+elt(1, b, b)
+elt(2, s, NULL)
+instr(s, t, 1)
+instr(s, t, -1)
+instr(s, t, 2, 1)
+instr('abcabcabc', t, n)
+instr('aaaa', 'aa', -1, 2)
+instr(s, '', 5)
+typeof(n)
+typeof(array(k))
+typeof(NULL)
+typeof(DATE'2020-01-01' - DATE'2020-01-01')
+"""
+
+
+def test_bits_bytes_and_digests(spark: SparkSession) -> None:
+    asked = lines(CODE)
+    texts = ("abcabcabc", "aaaa", "é😀é", "", "abc")
+    for text, part, start in itertools.product(texts, ("bc", "aa", "é", ""), (1, 2, 5, -1, -2, -3, 0, 100, -100)):
+        asked += [f"instr('{text}', '{part}', {start}, {place}) = n" for place in (1, 2)]
+    check(spark, CODES, CODE_ROWS, asked)
+
+
+FORMATS = """
+format_string('%d %s', n, s)
+format_string('%5d|%-5s|%05d', n, t, n)
+format_string('%x %X %o %b %%', n, k, n, p)
+format_string('%,d %+d % d', n, n, k)
+format_string('%s %s', 1.5D, 1.50)
+format_string('%.2f|%8.1f|%-8.0f|%f', 0.125D, -2.25D, 2.5D, 1e10D)
+format_string('%e %.2e', 1234.5D, 0.00012D)
+format_string('%.3s|%8.2s', s, t)
+format_string('%2$s %1$s', s, t)
+format_string('abc')
+format_string('%010.3f|%s', 3.14159D, NULL)
+printf('%d', tiny)
+"""
+URLS = [
+    *("http://user:pw@spark.apache.org:80/path/a?query=1&b=2#frag", "http://x.y", "https://x.y/?a=1", "/a/b?c=d"),
+    *(
+        "mailto:a@b.c",
+        "ftp://[::1]:21/x",
+        "http://a_b/c",
+        "http://h/p?x=1&xx=2&x=3",
+        "a b",
+        "http://h/%zz",
+        "",
+        None,
+    ),
+]
+
+
+def test_formats_and_urls(spark: SparkSession) -> None:
+    check(spark, CODES, CODE_ROWS, lines(FORMATS))
+    parts = ("HOST", "PATH", "QUERY", "REF", "PROTOCOL", "FILE", "AUTHORITY", "USERINFO", "host")
+    pairs: list[Pair] = [(f"parse_url(u, '{part}')", f"try_parse_url(u, '{part}')") for part in parts]
+    pairs += [f"try_parse_url(u, 'QUERY', '{key}')" for key in ("x", "b", "y")]
+    pairs += ["try_parse_url(u, 'HOST', 'x')"]
+    check(spark, {"u": "string"}, pa.table({"u": URLS}), pairs)
+
+
+REALS = [0.0, -0.0, 0.5, 1.0, -1.0, 2.0, -2.5, 3.0, 27.0, 100.0, 1e-5, 0.1, 12.34, math.nan, math.inf, None]
+MATHEMATICS = (
+    *"exp expm1 ln log log10 log2 log1p cbrt rint sin cos tan cot sec csc asin acos atan sinh cosh tanh".split(),
+    *"asinh acosh atanh degrees radians".split(),
+)
+MATHEMATICS_OF_TWO = """
+power(x, y)
+pow(x, 2)
+pow(2, x)
+pow(x, -1)
+pow(x, 0)
+atan2(x, y)
+hypot(x, y)
+log(x, y)
+log(2, x)
+nanvl(x, y)
+nanvl(CAST(x AS FLOAT), CAST(y AS FLOAT))
+nanvl(1, 2)
+e() * x
+pi()
+factorial(CAST(abs(n) AS INT))
+width_bucket(x, 0, 10, 5)
+width_bucket(x, 10, 0, 5)
+width_bucket(x, y, 3, 4)
+width_bucket(x, -1, 2.5, n)
+width_bucket(INTERVAL '1' DAY * 3, INTERVAL '0' DAY, INTERVAL '10' DAY, 11)
+width_bucket(INTERVAL '1' YEAR, INTERVAL '0' YEAR, INTERVAL '10' YEAR, 10)
+ln(n)
+exp(tiny)
+"""
+
+
+def test_mathematics_within_two_units_of_the_last_place(spark: SparkSession) -> None:
+    rows = list(itertools.product(REALS, [0.5, -2.0, 3.0, math.inf, None]))
+    numbers = [row % 23 - 2 for row in range(len(rows))]
+    table = pa.table(
+        {
+            "x": pa.array([x for x, _ in rows], pa.float64()),
+            "y": pa.array([y for _, y in rows], pa.float64()),
+            "n": pa.array(numbers, pa.int32()),
+            "tiny": pa.array(numbers, pa.int8()),
+        }
+    )
+    asked = [f"{name}(x)" for name in MATHEMATICS]
+    attributes = {"x": "double", "y": "double", "n": "int", "tiny": "tinyint"}
+    check(spark, attributes, table, [*asked, *lines(MATHEMATICS_OF_TWO)], tolerance=2)
+
+
+DATE_TEXTS = [
+    *("2024-03-05", "2024-3-5", "05/03/2024", "2024-03-05 10:11:12", " 2024-03-05", "2024-02-30", "24-03-05", "x"),
+    *("Mar 5, 2024", "march 5, 2024", "20240305", "2024", "2024-03", "2024-065", "12024-03-05", "-2024-03-05", ""),
+    *(
+        "2024-03-05 10:11:12.123",
+        "2024-03-05 10:11:12.1",
+        "2024-03-05T10:11:12Z",
+        "2024-03-05T10:11:12+01:00",
+        "03",
+    ),
+    *(
+        "2024-03-05T10:11:12+0100",
+        "2024-03-05 10:11:12 Europe/Paris",
+        "2024-03-05 10:11 PM",
+        "2024-03-05 12:11 am",
+    ),
+    *(
+        "2024-03-05 24:11",
+        "10:11",
+        "2024-03-05 25:00",
+        "2024-03-10 02:30",
+        "2024-11-03 01:30",
+        "+12024-03-05",
+        None,
+    ),
+]
+PATTERNS = [
+    *("yyyy-MM-dd", "yyyy-M-d", "dd/MM/yyyy", "yy-MM-dd", "MMM d, yyyy", "MMMM d, yyyy", "yyyyMMdd", "yyyy", "MM"),
+    *("yyyy-MM", "yyyy-DDD", "yyyy-D", "y-MM-dd", "yyyy-MM-dd HH:mm:ss", "yyyy-MM-dd H:mm:ss", "HH:mm"),
+    *("yyyy-MM-dd HH:mm:ss.SSS", "yyyy-MM-dd HH:mm:ss[.SSS]", "yyyy-MM-dd'T'HH:mm:ssX", "yyyy-MM-dd HH:mm"),
+    *("yyyy-MM-dd'T'HH:mm:ssXXX", "yyyy-MM-dd'T'HH:mm:ssXX", "yyyy-MM-dd'T'HH:mm:ssZ", "yyyy-MM-dd kk:mm"),
+    *("yyyy-MM-dd HH:mm:ss VV", "yyyy-MM-dd hh:mm a", "yyyy-MM-dd[ HH[:mm]]"),
+]
+WRITTEN = [
+    *(
+        "y yy yyy yyyy yyyyy",
+        "M MM MMM MMMM L LL",
+        "d dd D DDD",
+        "E EE EEE EEEE",
+        "a h hh H HH k kk K KK",
+        "Q QQ G",
+    ),
+    *("m mm s ss", "S SS SSS SSSSSS SSSSSSSSS", "X XX XXX x xx xxx Z ZZZ VV", "yyyy-MM-dd HH:mm:ss", "[yyyy]", ""),
+]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+def test_patterns_of_dates(spark: SparkSession, zone: str) -> None:
+    asked: list[Pair] = []
+    for pattern in PATTERNS:
+        text = '"' + pattern + '"'
+        asked += [(f"to_date(s, {text})", f"try_to_date(s, {text})"), f"try_to_date(s, {text})"]
+        asked += [(f"to_timestamp(s, {text})", f"try_to_timestamp(s, {text})"), f"try_to_timestamp(s, {text})"]
+    check(spark, {"s": "string"}, pa.table({"s": DATE_TEXTS}), asked, zone=zone)
+    asked = [f"date_format({moment}, '{each}')" for moment in ("at", "wall", "day", "seen") for each in WRITTEN]
+    asked += [*lines(MADE_MOMENTS)]
+    check(spark, MOMENTS, moment_rows(), asked, zone=zone)
+
+
+MADE_MOMENTS = """
+unix_timestamp(at)
+unix_timestamp(day)
+unix_timestamp(wall)
+to_unix_timestamp(seen)
+unix_timestamp('2024-03-05 10:11:12')
+unix_timestamp('2024-03-05', 'yyyy-MM-dd')
+from_unixtime(n)
+from_unixtime(n, 'yyyy-MM-dd HH')
+to_timestamp_ntz('2024-03-05 10:11:12')
+to_timestamp_ntz('2024-03-05 10:11', 'yyyy-MM-dd HH:mm')
+to_timestamp_ntz(at)
+to_timestamp_ltz('2024-03-05 10:11', 'yyyy-MM-dd HH:mm')
+to_timestamp_ltz(wall)
+to_date(at, 'yyyy')
+to_timestamp(day, 'dd')
+make_timestamp(2024, 3, 10, n, 30, 1.5) => try_make_timestamp(2024, 3, 10, n, 30, 1.5)
+make_timestamp(year(at), 2, 28, 1, 2, 60)
+make_timestamp(2024, 3, 5, 10, 11, 12.5, 'CET')
+make_timestamp_ltz(2024, 3, 5, 10, 11, 12.123456)
+make_timestamp_ntz(2024, 3, 5, 10, 11, 12.5)
+try_make_timestamp(2024, 2, 30, 1, 1, 1)
+dayname(day)
+monthname(day)
+"""
+
+
+ARRAYS = {
+    "a": "array<int>",
+    "b": "array<int>",
+    "w": "array<string>",
+    "r": "array<double>",
+    "n": "int",
+    "s": "string",
+}
+ARRAY_ROWS = pa.table(
+    {
+        "a": pa.array([[3, None, 1], [], [1, 1, 2], [None], None, [5]], pa.list_(pa.int32())),
+        "b": pa.array([[1, 4], [None], [2], [], [7], None], pa.list_(pa.int32())),
+        "w": pa.array([["b", None, "a"], [], ["x"], [None], None, ["é", "😀"]], pa.list_(pa.string())),
+        "r": pa.array([[-0.0, 0.0, math.nan], [], [1.5, math.nan, math.nan], [None], None, [2.5]]),
+        "n": pa.array([1, 2, -1, 3, 5, None], pa.int32()),
+        "s": ["a", "b", None, "é", "x", ","],
+    }
+)
+ARRAY_CALLS = """
+sort_array(a)
+sort_array(a, false)
+sort_array(w)
+sort_array(r)
+array_sort(a)
+array_sort(w)
+array_join(w, ',')
+array_join(w, s)
+array_join(w, '-', s)
+array_join(a, '-')
+array_insert(a, 1, n)
+array_insert(a, n, 9)
+array_insert(a, -2, 9)
+array_insert(w, -5, s)
+array_append(a, n)
+array_append(a, 3L)
+array_append(w, NULL)
+array_prepend(a, n)
+array_prepend(w, s)
+array_compact(a)
+array_compact(w)
+array_remove(a, n)
+array_remove(w, s)
+array_distinct(a)
+array_distinct(r)
+array_union(r, r)
+array_except(r, array(1.5D))
+array_intersect(r, r)
+array_remove(r, 0.0D)
+array_union(a, b)
+array_intersect(a, b)
+array_except(a, b)
+array_except(b, a)
+slice(a, 2, 2)
+slice(a, -2, 2)
+slice(a, n, 1)
+flatten(array(a, b))
+array_repeat(s, n)
+array_repeat(n, 2)
+named_struct('x', n, 'y', s).y
+struct(n, s).s
+named_struct('x', n) = named_struct('x', 1)
+array_contains(array_union(a, b), n)
+size(array_compact(a)) > 1
+"""
+
+
+def test_changed_arrays(spark: SparkSession) -> None:
+    check(spark, ARRAYS, ARRAY_ROWS, lines(ARRAY_CALLS))
+
+
+HIGHER_ORDER = """
+transform(a, x -> x + n)
+transform(a, (x, i) -> x * i)
+transform(w, x -> upper(x) || s)
+transform(a, x -> n)
+transform(a, x -> array(x, n))
+filter(a, x -> x > 1)
+filter(a, (x, i) -> i > 0)
+filter(w, x -> x IS NOT NULL)
+filter(a, x -> NULL)
+filter(a, x -> exists(b, y -> y > x))
+transform(filter(a, x -> x IS NOT NULL), x -> x + 1)
+zip_with(a, b, (x, y) -> coalesce(x, 0) - coalesce(y, 10))
+zip_with(w, a, (x, y) -> x || y)
+aggregate(a, 0, (acc, x) -> acc + coalesce(x, 0))
+aggregate(a, 0, (acc, x) -> acc + x)
+aggregate(a, 0L, (acc, x) -> acc + x)
+aggregate(a, n, (acc, x) -> acc + coalesce(x, 1), acc -> acc * 10)
+aggregate(w, '', (acc, x) -> concat(acc, coalesce(x, '-')))
+reduce(a, 1, (acc, x) -> greatest(acc, x))
+size(filter(a, x -> x = n)) > 0
+array_contains(transform(a, x -> x % 2), 1)
+exists(transform(a, x -> x + 1), y -> y = 4)
+aggregate(transform(b, (x, i) -> x + i), 0, (t, x) -> t + coalesce(x, 0)) > 3
+struct(n, s).n
+struct(n, s, 1).col3
+"""
+
+
+def test_higher_order_functions(spark: SparkSession) -> None:
+    check(spark, ARRAYS, ARRAY_ROWS, lines(HIGHER_ORDER))
+
+
+JSON = [
+    *(
+        '{"a":{"b":[1,2,{"c":"x"}]}}',
+        '{"a":"x y"}',
+        '{"a":null}',
+        '{"a":1.50}',
+        '{"a":1e5}',
+        '{"a":true}',
+        '{"a":1',
+    ),
+    *(
+        "[1,2]",
+        '{"a b":1}',
+        '{"a":"\\u00e9\\n"}',
+        '{"a":[{"b":1},{"b":2}]}',
+        '{"a": [1, "é/\\"" ] , "b":{}}',
+        "{}",
+    ),
+    *('{"a":1,"a":2}', '{"a":01}', '{"a":NaN}', "", "5", '"x"', "[]", '{"a":12345678901234567890}', "null", None),
+]
+
+
+def test_json_in_text(spark: SparkSession) -> None:
+    paths = ("$", "$.a", "$.a.b", "$.a.b[1]", "$.a.b[2].c", "$[0]", "$.a[0]", "$.a[0].b", "a", "$.b", "$.a[1]")
+    asked: list[Pair] = [f"get_json_object(s, '{path}')" for path in paths]
+    asked += ["get_json_object(s, \"$['a b']\")", "json_array_length(s)", "json_object_keys(s)"]
+    asked += ["json_array_length(get_json_object(s, '$.a')) > 1"]
+    check(spark, {"s": "string"}, pa.table({"s": JSON}), asked)

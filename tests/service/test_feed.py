@@ -118,6 +118,21 @@ def test_label_and_attributes_are_those_of_the_batch(sink: FeedSink, feed: FeedR
     assert found == {"e1": ("t", "cheap", {"n": 1.5}), "e2": ("t", None, None), "e3": ("t", None, None)}
 
 
+@pytest.mark.parametrize("copies", [1, 300])
+def test_within_a_batch_higher_priorities_have_lower_numbers(
+    sink: FeedSink, feed: FeedReader, copies: int
+) -> None:
+    priorities = {"t/a": 0, "t/b": 7, "t/c": -2, "t/d": 7}
+    pairs = [(f"t/e{copy}", id) for copy in range(copies) for id in priorities]
+    given = delivery(0, pairs)
+    column = pa.array([priorities[id] for _, id in pairs], pa.int64())
+    table = given.notifications.drop_columns("priority").append_column("priority", column)
+    sink.commit(replace(given, notifications=table))
+    found = [priorities[f"t/{each.subscription_id}"] for each in feed.after("t", 0, limit=5_000)]
+    assert found == sorted(found, reverse=True)
+    assert len(found) == len(pairs)
+
+
 @pytest.mark.parametrize("opened", [FeedReader, FeedSink])
 def test_a_feed_of_an_earlier_version_gets_the_columns_that_it_lacks(
     url: str, opened: Callable[..., FeedReader | FeedSink]
@@ -127,7 +142,7 @@ def test_a_feed_of_an_earlier_version_gets_the_columns_that_it_lacks(
     first.close()
     database = Database(url)
     with database.writing() as connection:
-        for name in ("label", "attributes"):
+        for name in ("label", "attributes", "priority"):
             connection.exec_driver_sql(f"ALTER TABLE tamis_feed DROP COLUMN {name}")
     database.close()
     opened(url=url).close()

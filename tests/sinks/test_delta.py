@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 
 from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS
 from tamis.sinks import (
@@ -23,6 +23,7 @@ from tamis.sinks import (
     Delivery,
     DeltaSink,
     SinkError,
+    find_notifications,
     read_commits,
     read_dead_letters,
     read_notifications,
@@ -88,6 +89,17 @@ def test_the_tables_have_the_columns_of_notifications_and_dead_letters_and_the_d
         fields = {each.name: each.nullable for each in table.schema().fields}
         assert fields == {each.name: each.nullable for each in schema} | {"day": True}
         assert table.metadata().partition_columns == ["day"]
+
+
+def test_a_table_of_an_earlier_version_gets_the_column_that_it_lacks(tmp_path: Path) -> None:
+    url = str(tmp_path / "notifications")
+    before = notifications([(1, 41)], at(0)).drop_columns("priority")
+    write_deltalake(url, before.append_column("day", pa.array([at(0).date()])), partition_by=["day"])
+    assert read_notifications(tmp_path)["priority"].to_pylist() == [0]
+    delta_sink(tmp_path).commit(delivery(0, [(2, 41)]))
+    found = {each["event_id"]: each["priority"] for each in find_notifications(tmp_path).to_pylist()}
+    assert found == {"event 1 é": 0, "event 2 é": 5}
+    assert DeltaTable(url).schema().fields[-1].name == "priority"
 
 
 def test_statistics_in_the_log_are_those_of_the_rows_of_each_file(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 A batch is written in one transaction with the record of its commit, so it is in the feed once. Numbers become
 visible in their order: a reader that keeps the last number it has seen misses nothing and sees nothing twice. A
-notification keeps its number when its event is matched again.
+notification keeps its number when its event is matched again. Within a batch those of higher priority have lower
+numbers.
 """
 
 from __future__ import annotations
@@ -78,10 +79,12 @@ def _with_tenant_ids(delivery: Delivery) -> Delivery:
     return replace(delivery, dead=dead.set_column(0, dead.schema.field("id"), ids))
 
 
+_COPIED = "id subscription_id event_id event_type revision version label attributes priority".split()
+
+
 def _feed_rows(delivery: Delivery, key: Mapping[str, Any]) -> dict[str, list[Any]]:
     table = delivery.notifications
-    names = ("id", "subscription_id", "event_id", "event_type", "revision", "version", "label", "attributes")
-    columns = {name: table[name].to_pylist() for name in names}
+    columns = {name: table[name].to_pylist() for name in _COPIED}
     columns |= {name: table[name].cast(pa.int64()).to_pylist() for name in ("event_time", "matched_at")}
     columns["tenant"] = [tenant_of(id) for id in columns["subscription_id"]]
     return columns | {name: [value] * table.num_rows for name, value in key.items()}

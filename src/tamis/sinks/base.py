@@ -23,7 +23,15 @@ import pyarrow as pa
 
 from tamis.arrays import U64
 from tamis.errors import TamisError
-from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, Keys, distinct, id_keys, with_added_columns
+from tamis.notifications import (
+    DEAD_LETTERS,
+    NOTIFICATIONS,
+    Keys,
+    by_priority,
+    distinct,
+    id_keys,
+    with_added_columns,
+)
 
 Write: TypeAlias = Callable[["Delivery"], Any]
 """Takes what is new of a delivery."""
@@ -247,8 +255,9 @@ class DriverSink:
 
 
 def without_duplicates(delivery: Delivery) -> Delivery:
-    """The delivery with every id once, in the order of the ids, which does not depend on any partitioning."""
-    return replace(delivery, notifications=distinct(delivery.notifications), dead=distinct(delivery.dead))
+    """The delivery with every id once, by priority and then by id, which does not depend on any partitioning."""
+    notifications = by_priority(distinct(delivery.notifications))
+    return replace(delivery, notifications=notifications, dead=distinct(delivery.dead))
 
 
 def commit_as_one_part(sink: Sink, delivery: Delivery) -> Committed:

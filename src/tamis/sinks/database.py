@@ -232,7 +232,8 @@ def _tables() -> Mapping[str, Table]:
             sa.Column("version", sa.BigInteger, nullable=False),
             time("event_time", nullable=True),
             time("matched_at"),
-            *(sa.Column(name, sa.Text) for name in ADDED),
+            *(sa.Column(name, sa.Text) for name in ADDED if name != "priority"),
+            sa.Column("priority", sa.BigInteger, nullable=False, server_default="0"),
         ]
 
     def batch() -> list[sa.Column[Any]]:

@@ -151,8 +151,12 @@ class DeltaTables:
         return self._last(NOTIFICATION_FILES, query)
 
     def prepare(self) -> None:
-        if self._open(NOTIFICATION_FILES) is None:
-            self._create(NOTIFICATION_FILES)
+        table = self._open(NOTIFICATION_FILES) or self._create(NOTIFICATION_FILES)
+        known = {each.name for each in table.schema().fields}
+        if missing := [each for each in NOTIFICATIONS if each.name not in known]:  # made by an earlier version
+            fields = _deltalake().Schema.from_arrow(pa.schema(missing)).fields
+            table.alter.add_columns(fields)
+            self._sync(NOTIFICATION_FILES, table.version())
 
     def commit(self, batch: BatchKey, files: Sequence[PartFile]) -> None:
         for kind in _TABLES:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
 
 from tamis.notifications import Keys
@@ -39,16 +40,18 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 CONNECT_SECONDS = 10
+_MOST_JOBS = 8
+"""For so many different priorities in a batch there is a job each."""
 RECORDS = pa.schema(
     [
         ("topic", pa.string()),
         ("key", pa.string()),
         ("value", pa.string()),
         ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+        ("priority", pa.int64()),
     ]
 )
-"""What Spark's connector takes."""
-RECORDS_SQL = "topic string, key string, value string, headers array<struct<key: string, value: binary>>"
+"""What Spark's connector takes, and the priority by which records are sent."""
 _HEADERS = {"id": "id", "subscription": "subscription_id", "tenant": "owner", "type": "event_type", "kind": "kind"}
 """The columns that go into headers, by the header's name."""
 
@@ -111,8 +114,19 @@ class KafkaSink:
         return KafkaTaskWriter(self._commits.url, name, self._topic, self._dead_topic, self._commits.view(batch))
 
     def send_records(self, records: DataFrame) -> None:
-        """Send the records of all tasks, from the workers: a DataFrame with the columns of `RECORDS`."""
-        records.write.format("kafka").options(**self._options).option("includeHeaders", "true").save()
+        """Send the records of all tasks, from the workers: a DataFrame with the columns of `RECORDS`.
+
+        Within a partition of a topic higher priorities come first. So there is a job for each priority; if there
+        are many, one task sends everything in order.
+        """
+        found = sorted((row[0] for row in records.select("priority").distinct().collect()), reverse=True)
+        if len(found) > _MOST_JOBS:
+            jobs = [records.coalesce(1).sortWithinPartitions("priority", ascending=False)]
+        else:
+            jobs = [records.where(records["priority"] == priority) for priority in found]
+        for job in jobs:
+            rows = job.drop("priority").write.format("kafka").options(**self._options)
+            rows.option("includeHeaders", "true").save()
 
     def publish(self, batch: BatchKey, parts: Sequence[Part]) -> Committed:
         """Remember that the records of a batch were sent."""
@@ -233,6 +247,9 @@ def records(table: pa.Table, topic: str) -> pa.Table:
         "key": table["id"],
         "value": pa.array(json_lines(table), pa.string()),
         "headers": pa.array(headers, RECORDS.field("headers").type),
+        "priority": table["priority"]
+        if "priority" in table.column_names
+        else pa.array(np.zeros(table.num_rows, np.int64)),
     }
     return pa.table(columns, schema=RECORDS)
 

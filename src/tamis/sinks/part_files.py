@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, Keys
+from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, Keys, by_priority
 from tamis.sinks.base import BatchKey, Part, PartFile
 from tamis.sinks.formats import FORMATS
 from tamis.sinks.ledger import LedgerView, TaskLedger
@@ -99,13 +99,14 @@ class FolderPartWriter:
             self._write(kind)
 
     def _write(self, kind: str) -> None:
-        rows = pa.concat_tables([_SCHEMAS[kind].empty_table(), *self._waiting.pop(kind, [])])
+        rows = pa.concat_tables([SCHEMAS[kind].empty_table(), *self._waiting.pop(kind, [])])
         if rows.num_rows:
+            rows = by_priority(rows) if kind == NOTIFICATION_FILES else rows
             name = f"{self.writer.name}.{self.token}-{len(self.files)}"
             self.files += write_files(self.storage, kind, name, rows, self.writer.suffix, self.writer.by_day)
 
 
-_SCHEMAS = {NOTIFICATION_FILES: NOTIFICATIONS, DEAD_LETTER_FILES: DEAD_LETTERS}
+SCHEMAS = {NOTIFICATION_FILES: NOTIFICATIONS, DEAD_LETTER_FILES: DEAD_LETTERS}
 
 
 def write_files(
@@ -128,7 +129,7 @@ def write_files(
 
 def read_file(storage: Storage, file: PartFile) -> pa.Table:
     """The rows of a file."""
-    return FORMATS[file.path.rpartition(".")[2]].decode(storage.read(file.path), _SCHEMAS[file.kind])
+    return FORMATS[file.path.rpartition(".")[2]].decode(storage.read(file.path), SCHEMAS[file.kind])
 
 
 def _by_day(rows: pa.Table, column: str) -> list[tuple[date, pa.Table]]:

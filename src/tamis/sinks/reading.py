@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import reduce
@@ -12,12 +13,12 @@ from operator import and_
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS
+from tamis.notifications import by_priority, with_added_columns
 from tamis.sinks.delta import DeltaTables, is_delta, open_table
 from tamis.sinks.folder_commits import Commit, FolderCommits
 from tamis.sinks.formats import FORMATS
-from tamis.sinks.part_files import DAY, DEAD_LETTER_FILES, NOTIFICATION_FILES
-from tamis.snapshot.storage import open_storage
+from tamis.sinks.part_files import DAY, DEAD_LETTER_FILES, NOTIFICATION_FILES, SCHEMAS
+from tamis.snapshot.storage import Storage, open_storage
 
 
 def read_commits(folder: str | os.PathLike[str]) -> list[Commit]:
@@ -27,13 +28,13 @@ def read_commits(folder: str | os.PathLike[str]) -> list[Commit]:
 
 
 def read_notifications(folder: str | os.PathLike[str]) -> pa.Table:
-    """All notifications that are committed in a folder; those of files by query and batch."""
-    return _read_tables(folder, NOTIFICATION_FILES, NOTIFICATIONS)
+    """All notifications that are committed in a folder; those of files by query, batch and priority."""
+    return _read_tables(folder, NOTIFICATION_FILES)
 
 
 def read_dead_letters(folder: str | os.PathLike[str]) -> pa.Table:
     """All dead letters that are committed in a folder; those of files by query and batch."""
-    return _read_tables(folder, DEAD_LETTER_FILES, DEAD_LETTERS)
+    return _read_tables(folder, DEAD_LETTER_FILES)
 
 
 def find_notifications(
@@ -57,14 +58,10 @@ def find_notifications(
     """
     wanted = Wanted(subscription, event, owner, since)
     if is_delta(folder):
-        table = open_table(folder)
-        rows = NOTIFICATIONS.empty_table()
-        if table is not None:  # files are left out by their statistics and days
-            found = table.to_pyarrow_dataset().to_table(NOTIFICATIONS.names, filter=wanted.filter(days=True))
-            rows = found.cast(NOTIFICATIONS)
+        rows = _read_delta(folder, NOTIFICATION_FILES, wanted.filter(days=True))
     else:
         rows = wanted.apply(read_notifications(folder))
-    rows = rows.sort_by([("matched_at", "ascending"), ("id", "ascending")])
+    rows = rows.sort_by([("matched_at", "ascending"), ("priority", "descending"), ("id", "ascending")])
     return rows if limit is None else rows.slice(max(0, rows.num_rows - limit))
 
 
@@ -110,21 +107,35 @@ def follow_notifications(
             if (commit.query, commit.batch) in seen:
                 continue
             seen.add((commit.query, commit.batch))
-            for path in commit.files.get(NOTIFICATION_FILES, ()):
-                try:
-                    content = storage.read(path)
-                except FileNotFoundError:  # joined with others meanwhile, and removed: too far behind
-                    continue
-                rows = wanted.apply(FORMATS[path.rpartition(".")[2]].decode(content, NOTIFICATIONS))
-                if rows.num_rows:
-                    yield rows
+            # A file that is missing was joined with others meanwhile, and removed: we are too far behind.
+            rows = wanted.apply(_read_batch(storage, commit, NOTIFICATION_FILES, missing_ok=True))
+            if rows.num_rows:
+                yield rows
 
 
-def _read_tables(folder: str | os.PathLike[str], kind: str, schema: pa.Schema) -> pa.Table:
+def _read_tables(folder: str | os.PathLike[str], kind: str) -> pa.Table:
     if is_delta(folder):
-        table = open_table(folder, kind)
-        return schema.empty_table() if table is None else table.to_pyarrow_table(columns=schema.names).cast(schema)
+        return _read_delta(folder, kind)
     storage = open_storage(folder)
-    paths = [path for commit in read_commits(folder) for path in commit.files.get(kind, ())]
-    tables = [FORMATS[path.rpartition(".")[2]].decode(storage.read(path), schema) for path in paths]
-    return pa.concat_tables([schema.empty_table(), *tables])
+    batches = [_read_batch(storage, commit, kind) for commit in read_commits(folder)]
+    return pa.concat_tables([SCHEMAS[kind].empty_table(), *batches])
+
+
+def _read_delta(folder: str | os.PathLike[str], kind: str, condition: pc.Expression | None = None) -> pa.Table:
+    """The rows of a table that fit; files are left out by their statistics and days."""
+    table, schema = open_table(folder, kind), SCHEMAS[kind]
+    if table is None:
+        return schema.empty_table()
+    dataset = table.to_pyarrow_dataset()
+    rows = dataset.to_table([name for name in schema.names if name in dataset.schema.names], filter=condition)
+    return (with_added_columns(rows) if kind == NOTIFICATION_FILES else rows).cast(schema)
+
+
+def _read_batch(storage: Storage, commit: Commit, kind: str, *, missing_ok: bool = False) -> pa.Table:
+    """What the files of a batch hold; notifications of higher priority first, whichever task found them."""
+    tables = [SCHEMAS[kind].empty_table()]
+    for path in commit.files.get(kind, ()):
+        with suppress(*[FileNotFoundError] * missing_ok):
+            tables.append(FORMATS[path.rpartition(".")[2]].decode(storage.read(path), SCHEMAS[kind]))
+    rows = pa.concat_tables(tables)
+    return by_priority(rows) if kind == NOTIFICATION_FILES else rows

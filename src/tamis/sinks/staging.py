@@ -45,7 +45,10 @@ def create_statements() -> list[str]:
         + ", ".join(f'"{each.name}" {_TYPES[each.type]}' for each in schema)
         + ")"
         for name, schema in _SCHEMAS.items()
-    ] + [f"CREATE INDEX IF NOT EXISTS {name}_query ON {name} (query, batch)" for name in _SCHEMAS]
+    ] + [
+        f"ALTER TABLE {STAGED_NOTIFICATIONS} ADD COLUMN IF NOT EXISTS priority bigint",  # earlier ones lack it
+        *(f"CREATE INDEX IF NOT EXISTS {name}_query ON {name} (query, batch)" for name in _SCHEMAS),
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -528,7 +528,7 @@ def _send_records(rows: DataFrame, sink: KafkaSink) -> pa.Table:
     """Let the workers send records, and collect the other rows; the rows are kept, or tasks would run twice."""
     kept = rows.persist()
     try:
-        columns = ("kind AS topic", "event_id AS key", "reason AS value", "headers")
+        columns = ("kind AS topic", "event_id AS key", "reason AS value", "headers", "priority")
         sink.send_records(kept.where(f"row_kind = {RECORD}").selectExpr(*columns))
         return kept.where(f"row_kind <> {RECORD}").toArrow()
     finally:

@@ -59,6 +59,7 @@ FOUND = pa.schema(
         ("owner", pa.string()),
         ("label", pa.string()),
         ("attributes", pa.string()),
+        ("priority", pa.int64()),
         ("kind", pa.string()),
         ("reason", pa.string()),
         ("original", pa.binary()),
@@ -68,7 +69,7 @@ FOUND = pa.schema(
 )
 FOUND_SQL = (
     "row_kind int, event_id string, subscription_id string, revision long, event_type string, "
-    "event_time timestamp, owner string, label string, attributes string, "
+    "event_time timestamp, owner string, label string, attributes string, priority long, "
     "kind string, reason string, original binary, count long, headers array<struct<key: string, value: binary>>"
 )
 _CUT_ROWS = 100_000
@@ -207,9 +208,10 @@ class StreamTask:
         found = matcher.match_pairs(batch)
         at, ids, revisions = found.columns()
         owners, labels = found.owners_and_labels()
+        priorities = found.priorities()
         if not good.all():
             kept = good[at]
-            at, revisions = at[kept], revisions[kept]
+            at, revisions, priorities = at[kept], revisions[kept], priorities[kept]
             ids, owners, labels = (each.filter(pa.array(kept)) for each in (ids, owners, labels))
         is_matched = np.zeros(batch.rows, np.bool_)
         is_matched[at] = True
@@ -224,6 +226,7 @@ class StreamTask:
                 "owner": owners,
                 "label": labels,
                 "attributes": self._attributes(batch, rows, place),
+                "priority": priorities,
             },
             schema=_NO_PAIRS.schema,
         )
@@ -263,7 +266,7 @@ class StreamTask:
         return pa.array(times, pa.int64()).cast(_NO_PAIRS.schema.field("event_time").type)
 
 
-_NO_PAIRS = pa.schema([FOUND.field(name) for name in FOUND.names[1:9]]).empty_table()
+_NO_PAIRS = pa.schema([FOUND.field(name) for name in FOUND.names[1:10]]).empty_table()
 
 
 def dead_columns(dead: list[DeadLetter]) -> pa.Table:

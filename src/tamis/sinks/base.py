@@ -7,7 +7,8 @@ repeated commit changes nothing and says what the first one said. A sink whose r
 On Spark there are two steps. Each task of a batch writes its own part, where nobody reads it yet (`task_writer`);
 then the driver makes the parts of the tasks that succeeded part of the output, in one step (`publish`). So no
 notification passes through the driver. `commit` is the same with one part, for whoever has all rows in one
-process. A sink without a `task_writer` is given the rows of a batch by the driver.
+process. A sink without a `task_writer` is given the rows of a batch by the driver. What only a connector of
+Spark's can write are records, which tasks make and the sink lets Spark send from the workers (`RecordSink`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, ClassVar, NoReturn, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -33,8 +34,22 @@ from tamis.notifications import (
     with_added_columns,
 )
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
 Write: TypeAlias = Callable[["Delivery"], Any]
 """Takes what is new of a delivery."""
+
+RECORDS = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("key", pa.string()),
+        ("value", pa.string()),
+        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+        ("priority", pa.int64()),
+    ]
+)
+"""What connectors of Spark's take, and the priority by which it is sent."""
 
 RETENTION = timedelta(days=7)
 """For how long a notification is remembered, by default."""
@@ -133,7 +148,7 @@ class Part:
 class PartWriter(Protocol):
     """Writes what one attempt of a task gives."""
 
-    def add(self, notifications: pa.Table, keys: Keys, events: pa.Array, shard: int = 0) -> None:
+    def add(self, notifications: pa.Table, keys: Keys, events: pa.Array, shard: int = 0) -> pa.Table | None:
         """Take some notifications.
 
         Args:
@@ -141,10 +156,13 @@ class PartWriter(Protocol):
             keys: Their ids as numbers.
             events: The id of each event that they are of, as often as it was matched.
             shard: Where it was matched.
+
+        Returns:
+            With the columns of `RECORDS` what a `RecordSink` has to send of it; None if this writes by itself.
         """
 
-    def add_dead(self, dead: pa.Table) -> None:
-        """Take some dead letters, with the columns of `DEAD_LETTERS`."""
+    def add_dead(self, dead: pa.Table) -> pa.Table | None:
+        """Take some dead letters, with the columns of `DEAD_LETTERS`; gives what `add` gives."""
 
     def finish(self) -> Part:
         """Write what is left; afterwards everything is where `publish` finds it."""
@@ -239,6 +257,14 @@ class Sink(Protocol):
 
     def close(self) -> None:
         """Close what it holds open."""
+
+
+@runtime_checkable
+class RecordSink(Sink, Protocol):
+    """A sink whose part writers give records, for a connector of Spark's to send from the workers."""
+
+    def send_records(self, records: DataFrame) -> None:
+        """Send the records of all tasks, with the columns of `RECORDS`; after `task_writer`, before `publish`."""
 
 
 class DriverSink:

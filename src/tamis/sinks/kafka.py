@@ -14,7 +14,7 @@ import socket
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from tamis.notifications import Keys
 from tamis.sinks.base import (
+    RECORDS,
     RETENTION,
     BatchKey,
     Committed,
@@ -42,16 +43,6 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 10
 _MOST_JOBS = 8
 """For so many different priorities in a batch there is a job each."""
-RECORDS = pa.schema(
-    [
-        ("topic", pa.string()),
-        ("key", pa.string()),
-        ("value", pa.string()),
-        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
-        ("priority", pa.int64()),
-    ]
-)
-"""What Spark's connector takes, and the priority by which records are sent."""
 _HEADERS = {"id": "id", "subscription": "subscription_id", "tenant": "owner", "type": "event_type", "kind": "kind"}
 """The columns that go into headers, by the header's name."""
 
@@ -201,7 +192,7 @@ class KafkaTaskWriter:
 
 @dataclass(slots=True)
 class KafkaPartWriter:
-    """One attempt of a task; what it makes is taken with `drain`."""
+    """One attempt of a task, which makes records and writes only its ledger."""
 
     writer: KafkaTaskWriter
     token: str
@@ -209,23 +200,16 @@ class KafkaPartWriter:
     ledger: TaskLedger
     written: int = 0
     dead: int = 0
-    _waiting: list[pa.Table] = field(default_factory=list)
 
-    def add(self, notifications: pa.Table, keys: Keys, events: pa.Array, shard: int = 0) -> None:
+    def add(self, notifications: pa.Table, keys: Keys, events: pa.Array, shard: int = 0) -> pa.Table:
         new = self.ledger.is_new(notifications, keys, events, shard)
         rest = notifications.filter(pa.array(new))
         self.written += rest.num_rows
-        self._waiting.append(records(rest, self.writer.topic))
+        return records(rest, self.writer.topic)
 
-    def add_dead(self, dead: pa.Table) -> None:
+    def add_dead(self, dead: pa.Table) -> pa.Table:
         self.dead += dead.num_rows
-        self._waiting.append(records(dead, self.writer.dead_topic))
-
-    def drain(self) -> pa.Table:
-        """The records since the last call."""
-        made = pa.concat_tables([RECORDS.empty_table(), *self._waiting])
-        self._waiting = []
-        return made
+        return records(dead, self.writer.dead_topic)
 
     def finish(self) -> Part:
         events, shards = self.ledger.finish(f"{self.writer.name}.{self.token}")

@@ -340,6 +340,18 @@ def count_rows(kind: int, counts: Mapping[str, int]) -> Iterator[pa.RecordBatch]
     yield from result_rows(kind, pa.table({"subscription_id": [*counts], "count": [*counts.values()]}))
 
 
+RECORD_COLUMNS = ("kind AS topic", "event_id AS key", "reason AS value", "headers", "priority")
+"""The columns of records, in rows of the kind `RECORD`."""
+
+
+def record_rows(records: pa.Table | None) -> Iterator[pa.RecordBatch]:
+    """Records for Spark to send as rows of the result."""
+    if records is not None:
+        yield from result_rows(
+            RECORD, records.rename_columns(["kind", "event_id", "reason", "headers", "priority"])
+        )
+
+
 def result_rows(kind: int, table: pa.Table) -> Iterator[pa.RecordBatch]:
     """A table as rows of the result."""
     if not table.num_rows:

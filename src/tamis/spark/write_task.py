@@ -29,8 +29,7 @@ from tamis.notifications import (
 )
 from tamis.progress import busiest
 from tamis.quotas import QuotaState, first_per_subscription
-from tamis.sinks.base import BatchKey, Part, PartWriter, TaskWriter
-from tamis.sinks.kafka import KafkaPartWriter
+from tamis.sinks.base import BatchKey, Part, TaskWriter
 from tamis.spark.stream_task import (
     BUSY,
     CERTAIN,
@@ -39,11 +38,11 @@ from tamis.spark.stream_task import (
     OVERFLOW,
     PAIR,
     PART,
-    RECORD,
     StreamTask,
     TaskCounts,
     count_rows,
     dead_columns,
+    record_rows,
     refused_rows,
     result_rows,
     unwritten_rows,
@@ -100,13 +99,12 @@ class WriteTask:
                     events = events.filter(pc.is_in(events, value_set=pairs["event_id"].combine_chunks()))
             if pairs.num_rows:
                 notifications, keys = make_notifications(pairs, self.batch, self.matched_at)
-                part.add(notifications, keys, events, found.shard)
+                yield from record_rows(part.add(notifications, keys, events, found.shard))
                 busy.update(_count_by_subscription(pairs))
             if found.dead:
                 letters = make_dead_letters(dead_columns(found.dead), self.batch)
                 dead.update(letters["kind"].to_pylist())
-                part.add_dead(letters)
-            yield from record_rows(part)
+                yield from record_rows(part.add_dead(letters))
         yield from part_rows(part.finish())
         yield from count_rows(OVERFLOW, overflow)
         yield from count_rows(BUSY, dict(busiest(busy, _BUSIEST)))
@@ -157,8 +155,8 @@ class QuotaTask:
             part = self.writer.open(-1 - partition, attempt)
             kept = notifications.take(pa.array(rows))
             # Other tasks have other subscriptions, so that an event here is not the same event there.
-            part.add(kept, keys[:, rows], kept["event_id"].unique(), shard=_QUOTA_SHARD + partition)
-            yield from record_rows(part)
+            events = kept["event_id"].unique()
+            yield from record_rows(part.add(kept, keys[:, rows], events, shard=_QUOTA_SHARD + partition))
             yield from part_rows(part.finish())
         yield from count_rows(CERTAIN, written)
         yield from count_rows(BUSY, dict(busiest(Counter(_count_by_subscription(pairs)), _BUSIEST)))
@@ -190,13 +188,6 @@ def make_dead_letters(dead: pa.Table, batch: BatchKey) -> pa.Table:
     columns["id"] = dead_letter_ids(dead["kind"], dead["original"])
     columns["at"] = pa.repeat(pa.scalar(batch.at, pa.timestamp("us", "UTC")), dead.num_rows)
     return pa.table([columns[field.name].cast(field.type) for field in DEAD_LETTERS], schema=DEAD_LETTERS)
-
-
-def record_rows(part: PartWriter) -> Iterator[pa.RecordBatch]:
-    """What a task made for Spark to send, if the sink is of that kind."""
-    if isinstance(part, KafkaPartWriter):
-        made = part.drain().rename_columns({"topic": "kind", "key": "event_id", "value": "reason"})
-        yield from result_rows(RECORD, made)
 
 
 def part_rows(part: Part) -> Iterator[pa.RecordBatch]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 
+import psycopg
 import pytest
 import sqlalchemy as sa
 
@@ -56,6 +58,8 @@ def test_one_transaction_takes_what_tasks_loaded(sink: tuple[SqlSink | WebhookSi
     found = rows_of_database(url, table, NOTIFICATIONS)
     assert found == sorted(expected, key=lambda row: str(row["id"]))
     assert rows_of_database(url, "tamis_dead_letters", DEAD_LETTERS) == rows(first[0].dead)
+    with closing(psycopg.connect(url.replace("+psycopg", ""))) as connection:
+        assert connection.execute("SELECT dead FROM tamis_commits ORDER BY batch").fetchall() == [(2,), (0,)]
     assert rows_of_database(url, STAGED_NOTIFICATIONS, NOTIFICATIONS) == []
 
 

@@ -86,7 +86,7 @@ def test_every_way_gives_the_same(
     taken: list[Delivery] = []
     records = Records(tmp_path / "state")
     files = ParquetSink(folder=tmp_path / "out")
-    sinks = {"driver": CallbackSink(call=taken.append), "tasks": files, "records": records}
+    sinks: dict[str, Sink] = {"driver": CallbackSink(call=taken.append), "tasks": files, "records": records}
     results = [deliver(tmp_path / name, sink, task, events(spark), quota) for name, sink in sinks.items()]
     for each in results:
         assert (each.committed, each.overflow_by_group) == (Committed(written, 0), beyond)

@@ -118,6 +118,7 @@ class Part:
         merged: Files of the ledger that it merged into others, which say the same.
         events: A number for each different event with a notification.
         shards: The shard in which each of them was matched.
+        letters: A number for each different dead letter.
     """
 
     token: str
@@ -128,21 +129,52 @@ class Part:
     merged: tuple[str, ...] = ()
     events: U64 = field(default_factory=lambda: np.empty(0, np.uint64))
     shards: U64 = field(default_factory=lambda: np.empty(0, np.uint64))
+    letters: U64 = field(default_factory=lambda: np.empty(0, np.uint64))
 
     def to_json(self) -> str:
-        """All but the numbers of events."""
+        """All but the numbers, and how many these are."""
         names = ("token", "written", "repeated", "dead", "merged")
         facts = {name: getattr(self, name) for name in names}
-        return json.dumps(facts | {"files": [asdict(each) for each in self.files]})
+        ends = [len(self.events), len(self.events) + len(self.shards)]
+        return json.dumps(facts | {"files": [asdict(each) for each in self.files], "ends": ends})
+
+    def numbers(self) -> bytes:
+        """The numbers of events, shards and dead letters, one after the other."""
+        return np.concatenate([self.events, self.shards, self.letters]).tobytes()
 
     @classmethod
-    def from_json(cls, text: str, events: bytes, shards: bytes) -> Part:
-        """A part from its JSON and the numbers of events."""
+    def from_json(cls, text: str, numbers: bytes) -> Part:
+        """A part from its JSON and its numbers."""
         facts: dict[str, Any] = json.loads(text)
         files = tuple(PartFile(**each) for each in facts.pop("files"))
         merged = tuple(facts.pop("merged"))
-        numbers = (np.frombuffer(each, np.uint64) for each in (events, shards))
-        return cls(**facts, files=files, merged=merged, events=next(numbers), shards=next(numbers))
+        events, shards, letters = np.split(np.frombuffer(numbers, np.uint64), facts.pop("ends"))
+        return cls(**facts, files=files, merged=merged, events=events, shards=shards, letters=letters)
+
+
+class DistinctLetters:
+    """The dead letters of a task, each once: bad events may be equal."""
+
+    def __init__(self) -> None:
+        self._ids: set[str] = set()
+
+    def new(self, dead: pa.Table) -> pa.Table:
+        """The dead letters that were not there before."""
+        ids = dead["id"].to_pylist()
+        first = {id: place for place, id in reversed([*enumerate(ids)]) if id not in self._ids}
+        self._ids.update(ids)
+        return dead.take(pa.array(sorted(first.values()), pa.int64()))
+
+    @property
+    def numbers(self) -> U64:
+        """A number for each, the same in every task."""
+        numbers: U64 = id_keys(pa.array(sorted(self._ids), pa.string()))[0]
+        return numbers
+
+
+def count_letters(parts: Sequence[Part]) -> int:
+    """How many different dead letters some tasks have."""
+    return len(np.unique(np.concatenate([np.empty(0, np.uint64), *(part.letters for part in parts)])))
 
 
 class PartWriter(Protocol):

@@ -22,6 +22,7 @@ from tamis.sinks.base import (
     Part,
     SinkError,
     TaskWriter,
+    count_letters,
     require,
     without_duplicates,
 )
@@ -119,7 +120,7 @@ class DatabaseSink:
             return written, given - written
 
         with self._database.writing() as connection:
-            values = {"at": at, "version": batch.version, "dead": sum(part.dead for part in parts)}
+            values = {"at": at, "version": batch.version, "dead": count_letters(parts)}
             committed = Committed(
                 *commit_once(connection, self._commits, {"sink": self.name, **key}, values, write)
             )

@@ -14,7 +14,7 @@ import socket
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -28,6 +28,7 @@ from tamis.sinks.base import (
     BatchKey,
     Committed,
     Delivery,
+    DistinctLetters,
     Part,
     SinkError,
     require,
@@ -200,6 +201,7 @@ class KafkaPartWriter:
     ledger: TaskLedger
     written: int = 0
     dead: int = 0
+    letters: DistinctLetters = field(default_factory=DistinctLetters)
 
     def add(self, notifications: pa.Table, keys: Keys, events: pa.Array, shard: int = 0) -> pa.Table:
         new = self.ledger.is_new(notifications, keys, events, shard)
@@ -208,8 +210,9 @@ class KafkaPartWriter:
         return records(rest, self.writer.topic)
 
     def add_dead(self, dead: pa.Table) -> pa.Table:
-        self.dead += dead.num_rows
-        return records(dead, self.writer.dead_topic)
+        new = self.letters.new(dead)
+        self.dead += new.num_rows
+        return records(new, self.writer.dead_topic)
 
     def finish(self) -> Part:
         events, shards = self.ledger.finish(f"{self.writer.name}.{self.token}")

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, Keys, by_priority
-from tamis.sinks.base import BatchKey, Part, PartFile
+from tamis.sinks.base import BatchKey, DistinctLetters, Part, PartFile
 from tamis.sinks.formats import FORMATS
 from tamis.sinks.ledger import LedgerView, TaskLedger
 from tamis.snapshot.storage import Storage, open_storage
@@ -70,6 +70,7 @@ class FolderPartWriter:
     written: int = 0
     dead: int = 0
     files: list[PartFile] = field(default_factory=list)
+    letters: DistinctLetters = field(default_factory=DistinctLetters)
     _waiting: dict[str, list[pa.Table]] = field(default_factory=dict)
 
     def add(self, notifications: pa.Table, keys: Keys, events: pa.Array, shard: int = 0) -> None:
@@ -81,8 +82,9 @@ class FolderPartWriter:
         self._add(NOTIFICATION_FILES, notifications)
 
     def add_dead(self, dead: pa.Table) -> None:
-        self.dead += dead.num_rows
-        self._add(DEAD_LETTER_FILES, dead)
+        new = self.letters.new(dead)
+        self.dead += new.num_rows
+        self._add(DEAD_LETTER_FILES, new)
 
     def finish(self) -> Part:
         for kind in (NOTIFICATION_FILES, DEAD_LETTER_FILES):
@@ -90,7 +92,7 @@ class FolderPartWriter:
         events, shards = self.ledger.finish(f"{self.writer.name}.{self.token}")
         merged = self.ledger.merge(self.partition) if self.partition >= 0 else ()
         counts = (self.written, self.ledger.repeated, self.dead)
-        return Part(self.token, *counts, tuple(self.files), merged, events, shards)
+        return Part(self.token, *counts, tuple(self.files), merged, events, shards, self.letters.numbers)
 
     def _add(self, kind: str, rows: pa.Table) -> None:
         waiting = self._waiting.setdefault(kind, [])

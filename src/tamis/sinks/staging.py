@@ -19,7 +19,7 @@ import pyarrow.csv as pa_csv
 
 from tamis.arrays import U64
 from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, Keys, event_keys
-from tamis.sinks.base import BatchKey, Part, SinkError
+from tamis.sinks.base import BatchKey, DistinctLetters, Part, SinkError
 from tamis.sinks.formats import time_texts
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ class StagingPartWriter:
     token: str
     written: int = 0
     dead: int = 0
+    letters: DistinctLetters = field(default_factory=DistinctLetters)
     _waiting: dict[str, list[pa.Table]] = field(default_factory=dict)
     _events: list[U64] = field(default_factory=list)
     _connection: Any = None
@@ -87,8 +88,9 @@ class StagingPartWriter:
         self._add(STAGED_NOTIFICATIONS, notifications)
 
     def add_dead(self, dead: pa.Table) -> None:
-        self.dead += dead.num_rows
-        self._add(STAGED_DEAD_LETTERS, dead)
+        new = self.letters.new(dead)
+        self.dead += new.num_rows
+        self._add(STAGED_DEAD_LETTERS, new)
 
     def finish(self) -> Part:
         for table in _SCHEMAS:
@@ -97,7 +99,7 @@ class StagingPartWriter:
             self._connection.commit()
             self._connection.close()
         events = np.concatenate([np.empty(0, np.uint64), *self._events])
-        return Part(self.token, self.written, 0, self.dead, events=events)
+        return Part(self.token, self.written, 0, self.dead, events=events, letters=self.letters.numbers)
 
     def _add(self, table: str, rows: pa.Table) -> None:
         waiting = self._waiting.setdefault(table, [])

@@ -40,11 +40,10 @@ of calls (the event type in `kind`, statistics as JSON in `reason`), how often a
 it found something there, a number of events that do not fit their type, and an event that is refused as it does
 not (the attribute in `kind`, what was expected and found as JSON in `reason`)."""
 PART, CERTAIN, BUSY, DEAD_KIND, RECORD, UNWRITTEN = range(10, 16)
-"""Kinds of rows of a task that writes: what it wrote (JSON in `reason`, events and their shards in `original`, the
-bytes of the events in `count`), how many matches of a subscription with a quota it wrote, the subscriptions with
-most matches, dead letters by kind, a record for Spark to send (topic in `kind`, key in `event_id`, value in
-`reason`, headers in `headers`), and that it could not write (the kind of problem in `kind`, path and detail as
-JSON in `reason`)."""
+"""Kinds of rows of a task that writes: what it wrote (JSON in `reason`, its numbers in `original`), how many
+matches of a subscription with a quota it wrote, the subscriptions with most matches, dead letters by kind, a
+record for Spark to send (topic in `kind`, key in `event_id`, value in `reason`, headers in `headers`), and that it
+could not write (the kind of problem in `kind`, path and detail as JSON in `reason`)."""
 _MOST_LEARNED = 256
 """The most attributes with calls whose statistics a task sends, for each event type."""
 

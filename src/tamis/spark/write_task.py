@@ -192,16 +192,13 @@ def make_dead_letters(dead: pa.Table, batch: BatchKey) -> pa.Table:
 
 def part_rows(part: Part) -> Iterator[pa.RecordBatch]:
     """What a task wrote, as a row of the result."""
-    numbers = part.events.tobytes() + part.shards.tobytes()
-    columns = {"reason": [part.to_json()], "original": [numbers], "count": [part.events.nbytes]}
-    yield from result_rows(PART, pa.table(columns))
+    yield from result_rows(PART, pa.table({"reason": [part.to_json()], "original": [part.numbers()]}))
 
 
 def parts_in(found: pa.Table) -> list[Part]:
     """What tasks wrote, from rows of the kind `PART`, by their tokens, whose order does not depend on time."""
-    rows = zip(*(found[name].to_pylist() for name in ("reason", "original", "count")), strict=True)
-    parts = [Part.from_json(text, numbers[:events], numbers[events:]) for text, numbers, events in rows]
-    return sorted(parts, key=lambda part: part.token)
+    rows = zip(found["reason"].to_pylist(), found["original"].to_pylist(), strict=True)
+    return sorted((Part.from_json(text, numbers) for text, numbers in rows), key=lambda part: part.token)
 
 
 def _attempt() -> tuple[int, int]:

@@ -26,7 +26,7 @@ from tamis.events.dead_letters import DeadLetter
 from tamis.matchers import Matchers
 from tamis.notifications import json_object
 from tamis.operators.reports import OperatorReport, OperatorTally
-from tamis.quotas import Quota, first_per_subscription
+from tamis.quotas import Quota, QuotaCut
 from tamis.spark.event_reading import Reading, TypedEvents
 from tamis.spark.event_tables import event_count, event_rows, misfit_count, regroup, tables_by_shard
 from tamis.spark.snapshot_ref import SnapshotRef
@@ -71,8 +71,6 @@ FOUND_SQL = (
     "event_time timestamp, owner string, label string, attributes string, priority long, "
     "kind string, reason string, original binary, count long, headers array<struct<key: string, value: binary>>"
 )
-_CUT_ROWS = 100_000
-"""Pairs that gather before they are cut to the quota once more."""
 
 
 class Matched(NamedTuple):
@@ -136,22 +134,17 @@ class StreamTask:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """What Spark calls for a partition."""
         counts = TaskCounts()
-        overflow: dict[str, int] = {}
-        waiting: list[pa.Table] = []
+        cut = None if self.quota is None else QuotaCut(self.quota)
         try:
             for found in self.matched(batches, counts):
                 yield from result_rows(DEAD, dead_columns(found.dead))
-                waiting.append(found.pairs)
-                if self.quota is None or sum(map(len, waiting)) >= _CUT_ROWS:
-                    waiting = [self._apply_quota(waiting, overflow)]
-                    if self.quota is None:
-                        yield from result_rows(PAIR, waiting.pop())
+                for pairs in [found.pairs] if cut is None else cut.add(found.pairs):
+                    yield from result_rows(PAIR, pairs)
         except MisfitError as error:
             yield from refused_rows(error)
             return
-        if waiting:
-            yield from result_rows(PAIR, self._apply_quota(waiting, overflow))
-        yield from count_rows(OVERFLOW, overflow)
+        if cut is not None:
+            yield from cut_rows(cut)
         yield from counts.rows()
 
     def matched(self, batches: Iterator[pa.RecordBatch], counts: TaskCounts) -> Iterator[Matched]:
@@ -182,15 +175,6 @@ class StreamTask:
                     statistics.adopt(Statistics.from_json(json.loads(self.learned[name])))
                 before[id(statistics)] = name, statistics, statistics.learned
         return matchers
-
-    def _apply_quota(self, pairs: list[pa.Table], overflow: dict[str, int]) -> pa.Table:
-        joined = pa.concat_tables(pairs)
-        if self.quota is None:
-            return joined
-        kept, over = first_per_subscription(joined, self.quota)
-        for subscription, count in over.items():
-            overflow[subscription] = overflow.get(subscription, 0) + count
-        return kept
 
     def _match(self, matchers: Matchers, table: pa.Table) -> Matched:
         dead: list[DeadLetter] = []
@@ -337,6 +321,13 @@ def reports_in(found: pa.Table) -> list[OperatorReport]:
 def count_rows(kind: int, counts: Mapping[str, int]) -> Iterator[pa.RecordBatch]:
     """Numbers by subscription as rows of the result."""
     yield from result_rows(kind, pa.table({"subscription_id": [*counts], "count": [*counts.values()]}))
+
+
+def cut_rows(cut: QuotaCut) -> Iterator[pa.RecordBatch]:
+    """The pairs that a quota leaves at the end of a task, and how many it does not, as rows of the result."""
+    for pairs in cut.finish():
+        yield from result_rows(PAIR, pairs)
+    yield from count_rows(OVERFLOW, cut.overflow)
 
 
 RECORD_COLUMNS = ("kind AS topic", "event_id AS key", "reason AS value", "headers", "priority")

@@ -28,7 +28,7 @@ from tamis.notifications import (
     notification_keys,
 )
 from tamis.progress import busiest
-from tamis.quotas import QuotaState, first_per_subscription
+from tamis.quotas import QuotaCut, QuotaState
 from tamis.sinks.base import BatchKey, Part, TaskWriter
 from tamis.spark.stream_task import (
     BUSY,
@@ -41,6 +41,7 @@ from tamis.spark.stream_task import (
     StreamTask,
     TaskCounts,
     count_rows,
+    cut_rows,
     dead_columns,
     record_rows,
     refused_rows,
@@ -84,16 +85,15 @@ class WriteTask:
     def _write(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         part = self.writer.open(*_attempt())
         counts = TaskCounts()
-        overflow: Counter[str] = Counter()
+        cut = None if self.quota is None else QuotaCut(self.quota.quota)
         busy: Counter[str] = Counter()
         dead: Counter[str] = Counter()
         for found in self.matching.matched(batches, counts):
             pairs, events = found.pairs, found.events
-            if self.quota is not None:
+            if self.quota is not None and cut is not None:
                 limited = self.quota.is_limited(pairs["subscription_id"])
-                left, beyond = first_per_subscription(pairs.filter(pa.array(limited)), self.quota.quota)
-                overflow.update(beyond)
-                yield from result_rows(PAIR, left)
+                for left in cut.add(pairs.filter(pa.array(limited))):
+                    yield from result_rows(PAIR, left)
                 if limited.any():
                     pairs = pairs.filter(pa.array(~limited))
                     events = events.filter(pc.is_in(events, value_set=pairs["event_id"].combine_chunks()))
@@ -106,7 +106,8 @@ class WriteTask:
                 dead.update(letters["kind"].to_pylist())
                 yield from record_rows(part.add_dead(letters))
         yield from part_rows(part.finish())
-        yield from count_rows(OVERFLOW, overflow)
+        if cut is not None:
+            yield from cut_rows(cut)
         yield from count_rows(BUSY, dict(busiest(busy, _BUSIEST)))
         yield from count_rows(DEAD_KIND, dead)
         yield from counts.rows()

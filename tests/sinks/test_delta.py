@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import sys
+import traceback
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from tamis.errors import SnapshotError
 from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS
 from tamis.sinks import (
     BatchKey,
@@ -30,6 +33,7 @@ from tamis.sinks import (
 )
 from tamis.sinks.base import PartFile
 from tamis.sinks.delta import BATCHES, DeltaTables, compact, open_table
+from tamis.sinks.ledger import LedgerView
 from tests.sinks.deliveries import RETENTION, at, dead_letters, delivery, notifications, rows, rows_of_files
 from tests.sinks.parts import Batch, Task, batch_key, ids_of
 
@@ -427,8 +431,10 @@ def test_without_deltalake_the_sink_says_how_to_install_it(
 
 
 def test_arguments_are_checked(tmp_path: Path) -> None:
-    with pytest.raises(SinkError, match="sink delta: storage_options must be a table of texts, found 3"):
-        delta_sink(tmp_path, storage_options=3)
+    with pytest.raises(SinkError, match="sink delta: storage_options must be a table of texts, found str"):
+        delta_sink(tmp_path, storage_options="AWS_SECRET_ACCESS_KEY=s")
+    with pytest.raises(SinkError, match=r"sink delta: storage_options\.AWS_REGION must be a text, found bytes"):
+        delta_sink(tmp_path, storage_options={"AWS_REGION": b"s"})
 
 
 def test_a_file_of_a_part_says_what_is_in_it(tmp_path: Path) -> None:
@@ -452,3 +458,19 @@ def test_days_go_after_their_retention(tmp_path: Path) -> None:
     assert read_dead_letters(folder).num_rows == 0
     again = sink.commit(delivery(100, [(1, 1)], when=first.at + timedelta(days=3)))
     assert (again.written, again.repeated) == (0, 1), "what is remembered does not depend on the output"
+
+
+def test_keys_are_in_nothing_that_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = {"AWS_ACCESS_KEY_ID": "mykey", "AWS_SECRET_ACCESS_KEY": "my/secret", "AWS_REGION": "us-east-1"}
+    sink = DeltaSink(folder="s3://bucket/out", storage_options=options)
+    view = LedgerView("s3://mykey:my%2Fsecret@bucket/out", (), 0, 1)
+    monkeypatch.setattr(sink._commits, "view", lambda _: view)
+    task = sink.task_writer(BatchKey("q", 0, at(0), 1))
+    assert "my%2Fsecret" in task.url, "tasks need it"
+    assert pickle.loads(pickle.dumps(task)) == task
+    printed = [repr(task), str(task), repr(view), sink.describe(), repr(sink)]
+    mistaken = f"s3://{':'.join([*options.values()][:2])}@b ucket/out"
+    with pytest.raises(SnapshotError, match="pyarrow cannot open it") as raised:
+        DeltaSink(folder=mistaken)
+    printed += traceback.format_exception(raised.value)
+    assert not [text for text in printed if "mykey" in text or "secret" in text]

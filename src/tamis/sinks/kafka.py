@@ -179,7 +179,7 @@ class KafkaTaskWriter:
         ledger: What was sent before.
     """
 
-    url: str
+    url: str = field(repr=False)  # it may hold keys
     name: str
     topic: str
     dead_topic: str

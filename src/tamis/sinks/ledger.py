@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -79,7 +79,7 @@ class LedgerView:
         merges: Names of files to merge; each group is for one task.
     """
 
-    url: str
+    url: str = field(repr=False)  # it may hold keys
     files: tuple[str, ...]
     at_us: int
     retention_us: int

@@ -45,7 +45,7 @@ class FolderTaskWriter:
         by_day: Are files partitioned by day, and do they have statistics, as tables want it?
     """
 
-    url: str
+    url: str = field(repr=False)  # it may hold keys
     batch: BatchKey
     name: str
     suffix: str

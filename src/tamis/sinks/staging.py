@@ -60,7 +60,7 @@ class StagingTaskWriter:
         batch: What is written.
     """
 
-    connect: dict[str, Any]
+    connect: dict[str, Any] = field(repr=False)  # with the password
     batch: BatchKey
 
     def open(self, partition: int, attempt: int) -> StagingPartWriter:

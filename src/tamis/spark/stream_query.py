@@ -54,7 +54,7 @@ from tamis.spark.stream_task import (
 )
 from tamis.spark.stream_type import TYPE_FILE, StreamType, living_types
 from tamis.spark.workers import start_workers
-from tamis.urls import absolute
+from tamis.urls import absolute, without_secrets
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -430,6 +430,7 @@ def state_folder(checkpoint: str | os.PathLike[str], state: str | os.PathLike[st
     if parsed.scheme == "file":
         place = url2pathname(parsed.path)
     elif parsed.scheme:
-        msg = f"the checkpoint {place} is not on this machine: say with `state=` where the driver keeps its files"
+        shown = without_secrets(place)
+        msg = f"the checkpoint {shown} is not on this machine: say with `state=` where the driver keeps its files"
         raise TamisError(msg)
     return Path(place) / "tamis"

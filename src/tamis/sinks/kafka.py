@@ -229,14 +229,13 @@ def records(table: pa.Table, topic: str) -> pa.Table:
         [{"key": header, "value": value.encode()} for (header, _), value in zip(there, row, strict=True) if value]
         for row in zip(*values, strict=True)
     ]
+    has_priority = "priority" in table.column_names  # dead letters have none
     columns = {
         "topic": pa.repeat(pa.scalar(topic, pa.string()), table.num_rows),
         "key": table["id"],
         "value": pa.array(json_lines(table), pa.string()),
         "headers": pa.array(headers, RECORDS.field("headers").type),
-        "priority": table["priority"]
-        if "priority" in table.column_names
-        else pa.array(np.zeros(table.num_rows, np.int64)),
+        "priority": table["priority"] if has_priority else np.zeros(table.num_rows, np.int64),
     }
     return pa.table(columns, schema=RECORDS)
 

@@ -31,8 +31,7 @@ from tamis.matchers import Matchers
 from tamis.progress import BatchReport
 from tamis.sinks import BatchKey, Committed, Delivery, DeltaSink, ParquetSink, Sink, read_notifications
 from tamis.sinks.base import DriverSink
-from tamis.spark import Reading, stream, workers, write_task
-from tamis.spark import stream_query as streaming
+from tamis.spark import Reading, batch_delivery, stream, workers, write_task
 from tamis.spark.snapshot_ref import SnapshotRef
 from tamis.spark.stream_task import PART, StreamTask
 from tamis.spark.write_task import WriteTask
@@ -235,11 +234,11 @@ def _watch_results(measured: Run) -> Iterator[None]:
             measured.memory = max(measured.memory, pa.total_allocated_bytes())
             return found
 
-    setattr(streaming, "map_in_workers", lambda *args: Watched(original(*args)))  # noqa: B010
+    setattr(batch_delivery, "map_in_workers", lambda *args: Watched(original(*args)))  # noqa: B010
     try:
         yield
     finally:
-        setattr(streaming, "map_in_workers", original)  # noqa: B010
+        setattr(batch_delivery, "map_in_workers", original)  # noqa: B010
 
 
 # --- where the time of a task goes -----------------------------------------------------------------------------

@@ -10,21 +10,23 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tamis import quotas as quotas_module
 from tamis.notifications import NOTIFICATIONS, distinct
 from tamis.quotas import (
     KEPT_STATES,
     Quota,
+    QuotaCut,
     QuotaError,
     Quotas,
     QuotaState,
     by_group,
-    first_per_subscription,
 )
 from tests.sinks.deliveries import START, notifications
 
@@ -98,6 +100,13 @@ def test_it_keeps_what_a_loop_keeps_replays_included(
                 assert (kept["id"].to_pylist(), overflow) == expected
 
 
+def cut_pairs(quota: Quota, *chunks: pa.Table) -> tuple[pa.Table, Counter[str]]:
+    """What a task leaves of its pairs, and how many it does not."""
+    cut = QuotaCut(quota)
+    left = [some for chunk in chunks for some in cut.add(chunk)]
+    return pa.concat_tables([chunks[0].slice(0, 0), *left, *cut.finish()]), cut.overflow
+
+
 @pytest.mark.slow
 @settings(max_examples=25)
 @given(
@@ -110,7 +119,7 @@ def test_cutting_in_the_workers_changes_nothing(pairs: Pairs, most: int, tasks: 
     parts = []
     for task in range(4):
         part = table.filter(pa.array([each == task for each in tasks[: len(pairs)]], pa.bool_()))
-        kept, overflow = first_per_subscription(part, Quota(most))
+        kept, overflow = cut_pairs(Quota(most), part)
         distinct_ids = set(part["id"].to_pylist())
         assert sum(overflow.values()) == len(distinct_ids) - len(set(kept["id"].to_pylist()))
         cut = [name for name, count in Counter(kept["subscription_id"].to_pylist()).items() if name in overflow]
@@ -126,14 +135,19 @@ def test_cutting_in_the_workers_changes_nothing(pairs: Pairs, most: int, tasks: 
 # --- tasks that write --------------------------------------------------------------------------------------------
 
 
-def spread(table: pa.Table, chance: random.Random) -> list[list[pa.Table]]:
-    """The rows of a batch in any order, over one to four tasks with one to three chunks each."""
+def spread(table: pa.Table, chance: random.Random, *, by_event: bool = False) -> list[list[pa.Table]]:
+    """The rows of a batch in any order, over one to four tasks with one to three chunks each.
+
+    With `by_event` those of an event are in one task.
+    """
     order = list(range(table.num_rows))
     chance.shuffle(order)
     shape = [chance.randrange(1, 4) for _ in range(chance.randrange(1, 5))]
     chunks: list[list[list[int]]] = [[[] for _ in range(chunks)] for chunks in shape]
+    tasks: dict[str, list[list[int]]] = {}
     for row in order:
-        chance.choice(chance.choice(chunks)).append(row)
+        task = tasks.setdefault(table["event_id"][row].as_py(), chance.choice(chunks))
+        chance.choice(task if by_event else chance.choice(chunks)).append(row)
     return [[table.take(pa.array(rows, pa.int64())) for rows in task] for task in chunks]
 
 
@@ -149,19 +163,21 @@ def write_by_tasks(
     place: dict[str, int] = {}
     for chunks in tasks:
         copy: QuotaState = pickle.loads(pickle.dumps(state))
-        for chunk in chunks:
-            limited = copy.is_limited(chunk["subscription_id"])
-            ids += chunk.filter(pa.array(~limited))["id"].to_pylist()
-            left, beyond = first_per_subscription(chunk.filter(pa.array(limited)), copy.quota)
-            overflow.update(beyond)
-            for row, name in enumerate(left["subscription_id"].to_pylist()):
-                task = place.setdefault(name, chance.randrange(3))
-                by_task.setdefault(task, []).append(left.slice(row, 1))
+        limited = [copy.is_limited(chunk["subscription_id"]) for chunk in chunks]
+        for chunk, is_limited in zip(chunks, limited, strict=True):
+            ids += chunk.filter(pa.array(~is_limited))["id"].to_pylist()
+        some = [chunk.filter(pa.array(each)) for chunk, each in zip(chunks, limited, strict=True)]
+        with patch.object(quotas_module, "CUT_ROWS", chance.choice([1, 4, 10, 1_000])):
+            left, beyond = cut_pairs(copy.quota, *some)
+        overflow.update(beyond)
+        for row, name in enumerate(left["subscription_id"].to_pylist()):
+            task = place.setdefault(name, chance.randrange(3))
+            by_task.setdefault(task, []).append(left.slice(row, 1))
     for rows in by_task.values():
         every = distinct(pa.concat_tables(rows))
-        keep, some, beyond = pickle.loads(pickle.dumps(state)).decide(every["subscription_id"])
+        keep, kept, beyond = pickle.loads(pickle.dumps(state)).decide(every["subscription_id"])
         ids += every.filter(pa.array(keep))["id"].to_pylist()
-        written.update(some)
+        written.update(kept)
         overflow.update(beyond)
     return sorted({*ids}), written, overflow
 
@@ -170,10 +186,8 @@ def write_by_tasks(
 @settings(max_examples=40)
 @given(quotas, batches, st.booleans(), st.randoms(use_true_random=False))
 def test_tasks_write_what_a_loop_keeps_however_events_are_spread(
-    quota: Quota, steps: list[tuple[int, Pairs]], are_repeated: bool, chance: random.Random
+    quota: Quota, steps: list[tuple[int, Pairs]], by_event: bool, chance: random.Random
 ) -> None:
-    if not are_repeated:
-        steps = [(later, [*dict.fromkeys(pairs)]) for later, pairs in steps]
     naive = Naive(quota)
     with tempfile.TemporaryDirectory() as folder:
         living = Quotas(quota, folder)
@@ -183,13 +197,13 @@ def test_tasks_write_what_a_loop_keeps_however_events_are_spread(
                 if chance.random() < 0.5:
                     living = Quotas(quota, folder)
                 state = living.state("q", batch, when)
-                ids, written, overflow = write_by_tasks(state, spread(table, chance), chance)
+                ids, written, overflow = write_by_tasks(state, spread(table, chance, by_event=by_event), chance)
                 assert ids == sorted(kept)
-                if are_repeated:  # what is cut in two chunks is counted in both
+                if by_event:
+                    assert overflow == beyond
+                else:  # what is cut in two tasks is counted in both
                     assert overflow >= Counter(beyond)
                     assert overflow.keys() == beyond.keys()
-                else:
-                    assert overflow == beyond
                 nothing, more = living.apply("q", batch, when, NOTIFICATIONS.empty_table(), written)
                 assert (nothing.num_rows, more) == (0, {})
 
@@ -258,12 +272,12 @@ def test_cutting_keeps_the_order_and_other_columns() -> None:
     pairs = pa.table(
         {"event_id": list("abcdef"), "subscription_id": list("xyxyxz"), "revision": [1] * 6, "n": range(6)}
     )
-    kept, overflow = first_per_subscription(pairs, Quota(2))
+    kept, overflow = cut_pairs(Quota(2), pairs)
     assert overflow == {"x": 1}
     assert kept.column_names == pairs.column_names
     assert kept["n"].to_pylist() == sorted(kept["n"].to_pylist())
     assert set(kept["n"].to_pylist()) > {1, 3, 5}
-    assert first_per_subscription(pairs, Quota(3)) == (pairs, {})
+    assert cut_pairs(Quota(3), pairs) == (pairs, {})
 
 
 def test_each_query_has_a_state_of_its_own(tmp_path: Path) -> None:
@@ -324,7 +338,7 @@ def test_workers_cut_each_subscription_by_its_group() -> None:
     pairs = pa.table(
         {"event_id": list("abcdef"), "subscription_id": ["t/x"] * 3 + ["u/x"] * 3, "revision": [1] * 6}
     )
-    kept, overflow = first_per_subscription(pairs, Quota(groups={"t": 2}))
+    kept, overflow = cut_pairs(Quota(groups={"t": 2}), pairs)
     assert Counter(kept["subscription_id"].to_pylist()) == {"t/x": 2, "u/x": 3}
     assert overflow == {"t/x": 1}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tamis.urls import absolute, is_store
+from tamis.urls import absolute, is_store, without_secrets
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,19 @@ def test_paths_are_those_of_the_working_folder(
     assert wanted == str(Path.cwd().joinpath(*parts))
     monkeypatch.chdir("/")
     assert absolute(wanted) == wanted, "in another folder, too"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("s3://bucket/a@b/c", "s3://bucket/a@b/c"),
+        ("s3://key:secret@bucket/a", "s3://bucket/a"),
+        ("s3://key:secret@bucket/a@b?x=secret", "s3://b"),
+        ("s3://key:sec/ret@bucket/a", "s3://bucket/a"),
+        ("s3://secret@bucket", "s3://bucket"),
+        ("gs://bucket/a?access_token=secret", "gs://bucket/a"),
+        ("folder/a?b@c", "folder/a?b@c"),
+    ],
+)
+def test_secrets_are_not_shown(url: str, shown: str) -> None:
+    assert without_secrets(url) == shown

@@ -43,13 +43,14 @@ NOTIFICATIONS = pa.schema(
         pa.field("owner", pa.string()),
         pa.field("label", pa.string()),
         pa.field("attributes", pa.string()),
+        pa.field("priority", pa.int64()),
     ]
 )
 """A match: `version` is that of the snapshot, `matched_at` when it was made, which a replay keeps; `owner` and
 `label` are the subscription's, if it has them; `attributes`, a JSON object, are those of the event that were asked
-for."""
-ADDED = ("owner", "label", "attributes")
-"""Columns that files and tables of earlier versions lack, and that JSON lines leave out where they are empty."""
+for; `priority` is the subscription's, never NULL in memory."""
+ADDED = ("owner", "label", "attributes", "priority")
+"""Columns that files and tables of earlier versions lack; JSON lines leave them out where they are empty or 0."""
 JSON_COLUMN = "attributes"
 """The column whose values are JSON already."""
 
@@ -70,8 +71,20 @@ def with_added_columns(table: pa.Table) -> pa.Table:
     """Notifications with all columns; those that were added since are empty where they are missing."""
     for name in ADDED:
         if name not in table.column_names:
-            table = table.append_column(NOTIFICATIONS.field(name), pa.nulls(table.num_rows, pa.string()))
+            field = NOTIFICATIONS.field(name)
+            table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+    if table["priority"].null_count:
+        place = table.column_names.index("priority")
+        table = table.set_column(place, NOTIFICATIONS.field("priority"), table["priority"].fill_null(0))
     return table
+
+
+def by_priority(notifications: pa.Table) -> pa.Table:
+    """Notifications with higher priorities first; those of one priority stay in their order."""
+    priorities = notifications["priority"].to_numpy()
+    if not priorities.any():
+        return notifications
+    return notifications.take(pa.array(np.argsort(~priorities, kind="stable")))
 
 
 def json_object(values: Mapping[str, Any]) -> str:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
@@ -20,14 +21,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.arrays import I64, Bools
+from tamis.arrays import I64, U64, Bools
 from tamis.errors import TamisError
-from tamis.notifications import distinct, notification_ids
+from tamis.notifications import Keys, distinct, event_keys, is_first, notification_keys, order_of
 from tamis.sinks.folder_commits import batch_name
+from tamis.sinks.ledger import is_among_any
 from tamis.snapshot.storage import open_storage
 
 KEPT_STATES = 5
 """How many states of a query stay; only its last batch is ever replayed."""
+
+CUT_ROWS = 100_000
+"""Pairs that wait in a task before they are cut to the quota."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -87,7 +92,7 @@ class Quota:
         return most
 
     def most(self, subscriptions: pa.Array) -> I64:
-        """What each of some subscriptions cannot exceed in a batch: for `first_per_subscription`."""
+        """What each of some subscriptions cannot exceed in a batch: for `QuotaCut`."""
         allowed = self.allowance(subscriptions)
         return allowed if self.cool_down is None else np.minimum(allowed, 1)
 
@@ -223,35 +228,86 @@ class QuotaState:
         return keep, _counts(codes[keep], names), _counts(codes[~keep], names)
 
 
-def first_per_subscription(pairs: pa.Table, quota: Quota) -> tuple[pa.Table, Mapping[str, int]]:
-    """As many pairs of each subscription as a quota allows in a batch: those with the lowest notification ids.
+class QuotaCut:
+    """Cuts the pairs of a task to what a quota allows in a batch at most: those with the lowest notification ids.
 
-    A worker may limit its own pairs so before `Quotas` limits all of them; the result is the same.
-    Only the ids of subscriptions with more pairs than that are computed.
+    A worker may limit its own pairs so before `Quotas` limits all of them; the result is the same. Pairs wait
+    until there are many, so that few of a subscription are left however they come. A pair that comes again, as its
+    event does, is counted once among those that are cut.
 
-    Args:
-        pairs: With columns `event_id`, `subscription_id`, `revision`, and any others.
-        quota: Says how many.
-
-    Returns:
-        The pairs that are left, in their order; how many different ones are not, by subscription.
+    Attributes:
+        overflow: How many different pairs were cut, by subscription.
     """
-    codes, names = _codes(pairs["subscription_id"])
-    most = quota.most(names)
-    is_many = np.bincount(codes, minlength=len(names)) > most
-    if not is_many.any():
-        return pairs, {}
-    rows = np.flatnonzero(is_many[codes])
-    many = pairs.select(["event_id", "subscription_id", "revision"]).take(pa.array(rows))
-    ids = notification_ids(*many.columns)
-    # One row of each id: a repeated event must not take the place of another.
-    one = distinct(pa.table({"id": ids, "row": pa.array(rows)}))
-    ordered = one["row"].to_numpy()
-    kept = _rank(codes[ordered]) < most[codes[ordered]]
-    keep = np.ones(len(codes), dtype=np.bool_)
-    keep[rows] = False
-    keep[ordered[kept]] = True
-    return pairs.filter(pa.array(keep)), _counts(codes[ordered[~kept]], names)
+
+    def __init__(self, quota: Quota) -> None:
+        self.overflow: Counter[str] = Counter()
+        self._quota = quota
+        self._waiting: list[pa.Table] = []
+        self._keys: list[Keys] = []
+        self._events: list[U64] = []
+        self._handed_on: list[Keys] = []
+        self._cut: list[Keys] = []
+
+    def add(self, pairs: pa.Table) -> Iterator[pa.Table]:
+        """Take pairs, with columns `event_id`, `subscription_id`, `revision` and others; gives some to hand on."""
+        if not pairs.num_rows:
+            return
+        keys = notification_keys(pairs["event_id"], pairs["subscription_id"], pairs["revision"])
+        rows = self._rows_of_repeated_events(pairs)
+        if len(rows):
+            was_handed_on, was_cut = (is_among_any(keys[:, rows], each) for each in (self._handed_on, self._cut))
+            # The copies of one notification may differ in the time of the event: whoever decides sees all.
+            yield pairs.take(pa.array(rows[was_handed_on]))
+            waits = np.ones(pairs.num_rows, np.bool_)
+            waits[rows[was_handed_on | was_cut]] = False
+            pairs, keys = pairs.filter(pa.array(waits)), keys[:, waits]
+        self._waiting.append(pairs)
+        self._keys.append(keys)
+        if self._rows_waiting() >= CUT_ROWS:
+            self._apply()
+            if self._rows_waiting() > CUT_ROWS // 2:
+                yield from self._hand_on()
+
+    def finish(self) -> Iterator[pa.Table]:
+        """The pairs that are left."""
+        if self._waiting:
+            self._apply()
+            yield from self._hand_on()
+
+    def _rows_waiting(self) -> int:
+        return sum(each.num_rows for each in self._waiting)
+
+    def _rows_of_repeated_events(self, pairs: pa.Table) -> I64:
+        encoded = pairs["event_id"].combine_chunks().dictionary_encode()
+        events = event_keys(encoded.dictionary)
+        is_again = np.zeros(len(events), np.bool_)
+        for earlier in self._events:
+            is_again |= np.isin(events, earlier)
+        self._events.append(events)
+        return np.flatnonzero(is_again[encoded.indices.to_numpy(zero_copy_only=False)])
+
+    def _apply(self) -> None:
+        """Cut what waits."""
+        pairs, keys = pa.concat_tables(self._waiting), np.concatenate(self._keys, axis=1)
+        codes, names = _codes(pairs["subscription_id"])
+        most = self._quota.most(names)
+        is_many = np.bincount(codes, minlength=len(names)) > most
+        rows = np.flatnonzero(is_many[codes])
+        # One row of each id: a repeated event must not take the place of another.
+        ordered = rows[order_of(keys[:, rows], np.zeros(len(rows), np.int64))]
+        ordered = ordered[is_first(keys[:, ordered])]
+        is_kept = _rank(codes[ordered]) < most[codes[ordered]]
+        keep = np.ones(len(codes), np.bool_)
+        keep[rows] = False
+        keep[ordered[is_kept]] = True
+        self.overflow.update(_counts(codes[ordered[~is_kept]], names))
+        self._cut.append(keys[:, ordered[~is_kept]])
+        self._waiting, self._keys = [pairs.filter(pa.array(keep))], [keys[:, keep]]
+
+    def _hand_on(self) -> Iterator[pa.Table]:
+        self._handed_on += self._keys
+        yield from self._waiting
+        self._waiting, self._keys = [], []
 
 
 def _decide(

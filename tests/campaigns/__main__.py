@@ -42,6 +42,7 @@ def _fuzz(outcome: Outcome, given: argparse.Namespace) -> None:
 
 def _streams_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kills", type=int, default=1_000, help="in all")
+    parser.add_argument("--one-table", action="store_true", help="two drivers that write to one table")
     _folder_argument(parser)
 
 
@@ -50,7 +51,8 @@ def _streams(outcome: Outcome, given: argparse.Namespace) -> None:
 
     os.environ.update(spark_variables())
     with _folder(given) as folder:
-        streams.run(outcome, folder, kills=given.kills)
+        run = streams.run_on_one_table if given.one_table else streams.run
+        run(outcome, folder, kills=given.kills)
 
 
 def _service_arguments(parser: argparse.ArgumentParser) -> None:

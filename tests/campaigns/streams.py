@@ -3,6 +3,9 @@
 `tests/spark/killing.py` is the program that is killed: at named points of its code, and from outside at any
 moment: the whole tree, the driver alone, Java alone, a Python worker or the process that makes workers. In the end
 every event is compared with the subscriptions of the version that its batch was matched with, by the reference.
+
+`run` kills a driver with two queries, each with a sink of its own. `run_on_one_table` has two drivers that write
+to one table, and kills one of them while the other goes on.
 """
 
 from __future__ import annotations
@@ -15,15 +18,22 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlparse
 
+import duckdb
+from deltalake import DeltaTable
+
+from tamis.sinks.reading import read_commits
 from tamis.snapshot import Snapshots
 from tamis.store import Store
 from tests.campaigns.outcome import Outcome
 from tests.campaigns.processes import Process, kill, session
 from tests.spark.accounting import (
     Accountant,
+    Pair,
     Recorded,
     files_of_batches,
     numbered,
@@ -32,7 +42,7 @@ from tests.spark.accounting import (
     recorded_in_files,
     settle,
 )
-from tests.spark.killing import POINTS, QUERIES, Life, change, condition
+from tests.spark.killing import POINTS, QUERIES, WRITING, Life, change, condition
 
 ROOT = Path(__file__).resolve().parents[2]
 TREE, DRIVER, JAVA, WORKER, DAEMON = "whole tree", "driver alone", "Java alone", "Python worker", "Python daemon"
@@ -47,6 +57,14 @@ _OFTEN = {"while publishing": 60, "while the store commits": 40}
 _ATTEMPTS = 5
 
 
+class Driver(NamedTuple):
+    """A driver that was started."""
+
+    process: subprocess.Popen[bytes]
+    life: Life
+    log: Path
+
+
 class Campaign:
     """Lives and deaths in one folder.
 
@@ -55,7 +73,15 @@ class Campaign:
         kills: What was killed from outside, and how often.
     """
 
-    def __init__(self, folder: Path, store: Store, seed: int, *, haste: int = 1) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        store: Store,
+        seed: int,
+        *,
+        haste: int = 1,
+        drivers: Sequence[tuple[str, ...]] = (QUERIES,),
+    ) -> None:
         """Begin with some subscriptions.
 
         Args:
@@ -63,12 +89,15 @@ class Campaign:
             store: Of subscriptions, in the folder.
             seed: Of everything that is random.
             haste: How many times earlier lives end.
+            drivers: The queries of each driver that lives at the same time; they are killed in turn.
         """
+        self.drivers = drivers
         self.folder = folder
         self.store = store
         self.chance = random.Random(seed)
         self.haste = haste
         self.lives = 0
+        self._turn = -1
         self.kills: Counter[str] = Counter()
         self._files = 0
         for name in ("in", "marks", "aside", "scratch", "logs"):
@@ -76,13 +105,29 @@ class Campaign:
         store.add_many([{"id": f"s{number}", "condition": condition(self.chance)} for number in range(40)])
 
     def live(self, kind: str | None, worker_kills: int) -> bool:
-        """One life of the driver; tells whether it was killed as it should have been."""
+        """One life of the drivers; tells whether the one whose turn it is was killed as it should have been."""
         most = max(2, _OFTEN.get(kind or "", 8) // self.haste)
         hits = self.chance.randint(1 if kind in _OFTEN else 2, most)
         self.supply(hits + 10 // self.haste)
-        self.lives += 1
+        self._turn += 1
+        turn = self._turn % len(self.drivers)
+        queries, *others = *self.drivers[turn:], *self.drivers[:turn]
         own = kind if kind in POINTS else None
-        life = Life(str(self.folder), self.lives, self.chance.randrange(1 << 30), own, hits, worker_kills)
+        started = [self._start(queries, own, hits, worker_kills)]
+        started += [self._start(each, None, 1, 0) for each in others]
+        try:
+            killed = self._is_killed(started[0], kind)
+            for other in started[1:]:
+                assert not self._is_killed(other, None), "a driver died that nobody killed"
+        finally:
+            for each in started:
+                _end_session(each.process)
+        return killed
+
+    def _start(self, queries: tuple[str, ...], point: str | None, hits: int, worker_kills: int) -> Driver:
+        self.lives += 1
+        seed = self.chance.randrange(1 << 30)
+        life = Life(str(self.folder), self.lives, seed, point, hits, worker_kills, queries)
         log = self.folder / "logs" / f"{self.lives:04d}"
         path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         with log.open("wb") as output:
@@ -93,10 +138,15 @@ class Campaign:
                 start_new_session=True,
                 env={**os.environ, "PYTHONPATH": path},
             )
+        return Driver(process, life, log)
+
+    def _is_killed(self, driver: Driver, kind: str | None) -> bool:
+        """Wait for the end of a driver, and kill it before if it is to be killed from outside; was it killed?"""
+        process, life, log = driver
         killed = False
         try:
             if kind in (*OUTSIDE, *SURVIVED):
-                killed = self._kill_at_any_moment(process, kind)
+                killed = self._kill_at_any_moment(driver, kind)
             self._change_until_it_ends(process)
             if killed and kind == DRIVER:
                 self._change_until(lambda: not session(process.pid), process, "Java outlives its driver")
@@ -110,8 +160,8 @@ class Campaign:
             assert process.returncode == -signal.SIGKILL, said
         else:
             died = process.returncode == -signal.SIGKILL
-            assert died or process.returncode == 0, f"life {self.lives} ended with {process.returncode}: {said}"
-            assert (self.folder / "marks" / f"{self.lives:04d} ended").exists() != died, said
+            assert died or process.returncode == 0, f"life {life.number} ended with {process.returncode}: {said}"
+            assert (self.folder / "marks" / f"{life.number:04d} ended").exists() != died, said
             killed = killed or died
         log.unlink()
         return killed
@@ -125,6 +175,11 @@ class Campaign:
             aside.rename(self.folder / "in" / aside.name)
             self._files += 1
 
+    def figures(self) -> dict[str, Any]:
+        """What was done, for the outcome."""
+        by_kind = dict(sorted(self.killed().items()))
+        return {"lives": self.lives, "kills": self.killed().total(), "kills by kind": by_kind}
+
     def killed(self) -> Counter[str]:
         """What was killed, from inside and outside, and how often."""
         names = [path.name.split(" ", 1)[1] for path in (self.folder / "marks").iterdir()]
@@ -136,15 +191,17 @@ class Campaign:
         text = chance.choice([None, str(chance.randrange(100))])
         return {"id": id, "a": chance.randrange(100), "b": chance.choice("xyz"), "c": text}
 
-    def _committed(self) -> list[int]:
-        """How many batches of each query Spark has committed."""
-        folders = [self.folder / "checkpoints" / name / "commits" for name in QUERIES]
+    def _committed(self, *queries: str) -> list[int]:
+        """How many batches of each query, or of some, Spark has committed."""
+        names = queries or [name for each in self.drivers for name in each]
+        folders = [self.folder / "checkpoints" / name / "commits" for name in names]
         return [len(numbered(folder)) if folder.exists() else 0 for folder in folders]
 
-    def _kill_at_any_moment(self, process: subprocess.Popen[bytes], kind: str) -> bool:
+    def _kill_at_any_moment(self, driver: Driver, kind: str) -> bool:
         """Wait for a batch to be committed, then some time, and kill; was there something to kill?"""
-        before = self._committed()
-        self._change_until(lambda: self._committed() != before, process, "no batch was committed")
+        process, queries = driver.process, driver.life.queries
+        before = self._committed(*queries)
+        self._change_until(lambda: self._committed(*queries) != before, process, "no batch was committed")
         self._change_for(process, self.chance.uniform(0, 3 / self.haste))
         if process.poll() is not None:
             return False
@@ -223,25 +280,12 @@ def run(outcome: Outcome, folder: Path, *, kills: int, batches: int = 200, haste
         kinds += SURVIVED
     with Store.open(folder / "subscriptions.db") as store:
         campaign = Campaign(folder, store, outcome.seed, haste=haste)
-        number = 0
-        while (number < len(kinds) or campaign.killed().total() < kills) and not outcome.stop.is_set():
-            kind = kinds[number % len(kinds)]
-            attempts = 0
-            while not campaign.live(kind, worker_kills=1 if haste > 1 else 2):
-                attempts += 1
-                assert attempts < _ATTEMPTS, f"the driver does not come to this: {kind}"
-            number += 1
-            outcome.say(f"life {campaign.lives}, {campaign.killed().total()} of {kills} kills: {kind}")
+        _kill(campaign, outcome, kinds, kills)
         if not outcome.stop.is_set():
             campaign.supply(0, batches // len(QUERIES))
         last = None if DAEMON in campaign.killed() or outcome.stop.is_set() else DAEMON
         while campaign.live(last, worker_kills=2) != (last is not None):
             campaign.supply(10)  # it came to its end before it could be killed
-        outcome.figures |= {
-            "lives": campaign.lives,
-            "kills": campaign.killed().total(),
-            "kills by kind": dict(sorted(campaign.killed().items())),
-        }
         figures: Counter[str] = Counter()
         for checkpoint, recorded, accountant in books(folder, store):
             figures += settle(checkpoint, recorded, accountant)
@@ -249,4 +293,77 @@ def run(outcome: Outcome, folder: Path, *, kills: int, batches: int = 200, haste
             assert sorted(read) == sorted((folder / "in").iterdir()), "a file was not read, or read twice"
             pins = [*Snapshots(checkpoint / "tamis" / "snapshot").pins()]
             assert pins == [f"{query_id(checkpoint)}/{max(recorded.versions)}"], f"pins that are left: {pins}"
-        outcome.figures |= {**figures, "pairs lost": 0, "pairs twice": 0}
+        outcome.figures |= {**campaign.figures(), **figures, "pairs lost": 0, "pairs twice": 0}
+
+
+def _kill(campaign: Campaign, outcome: Outcome, kinds: Sequence[str], kills: int) -> None:
+    """Kill so many times, each kind at least once."""
+    number = 0
+    while (number < len(kinds) or campaign.killed().total() < kills) and not outcome.stop.is_set():
+        kind = kinds[number % len(kinds)]
+        attempts = 0
+        while not campaign.live(kind, worker_kills=1 if campaign.haste > 1 else 2):
+            attempts += 1
+            assert attempts < _ATTEMPTS, f"the driver does not come to this: {kind}"
+        number += 1
+        outcome.say(f"life {campaign.lives}, {campaign.killed().total()} of {kills} kills: {kind}")
+
+
+ONE_TABLE = (("first",), ("second",))
+"""The queries of two drivers that write to one table."""
+AT_THE_TABLE = (WRITING, "within the sink's commit", "between files and log", "between the commits")
+"""The points at which a query may leave something for the other one."""
+
+
+def run_on_one_table(
+    outcome: Outcome, folder: Path, *, kills: int, kinds: Sequence[str] = (*AT_THE_TABLE, *OUTSIDE), haste: int = 1
+) -> None:
+    """Let two drivers write to one table, kill them in turn, and compare what the table has.
+
+    Args:
+        outcome: What becomes of it.
+        folder: Empty.
+        kills: In all.
+        kinds: What is killed, each at least once.
+        haste: How many times earlier lives end.
+    """
+    with Store.open(folder / "subscriptions.db") as store:
+        campaign = Campaign(folder, store, outcome.seed, haste=haste, drivers=ONE_TABLE)
+        _kill(campaign, outcome, kinds, kills)
+        assert not campaign.live(None, worker_kills=0), "the last life is not killed"
+        outcome.figures |= {**campaign.figures(), **settle_table(folder, store), "pairs lost": 0, "pairs twice": 0}
+
+
+def settle_table(folder: Path, store: Store) -> Counter[str]:
+    """Compare the table of two queries with what they should have given together; gives figures."""
+    commits = read_commits(folder / "delta")
+    figures: Counter[str] = Counter()
+    owed: dict[Pair, set[int]] = {}
+    for (name,) in ONE_TABLE:
+        checkpoint = folder / "checkpoints" / name
+        accountant = Accountant(store, checkpoint / "tamis" / "snapshot")
+        versions = {each.batch: each.version for each in commits if each.query == query_id(checkpoint)}
+        batches = files_of_batches(checkpoint)
+        assert versions.keys() == batches.keys(), "a batch is not committed, or one too many is"
+        assert sorted(path for files in batches.values() for path in files) == sorted((folder / "in").iterdir())
+        for batch, files in batches.items():
+            events = [json.loads(line) for path in files for line in path.read_text().splitlines()]
+            for pair in accountant.pairs(events, versions[batch]):
+                owed.setdefault(pair, set()).add(versions[batch])
+            figures.update(batches=1, events=len(events))
+    table = DeltaTable(str(folder / "delta" / "notifications"))
+    paths = {unquote(urlparse(each).path) for each in table.file_uris()}
+    named = {str(folder / "delta" / path) for each in commits for path in each.files.get("notifications", ())}
+    assert paths == named, "the log has a file that no commit names, or lacks one"
+    columns = ["event_id", "subscription_id", "revision", "version"]
+    found = [tuple(row[name] for name in columns) for row in table.to_pyarrow_table(columns=columns).to_pylist()]
+    with duckdb.connect() as connection:
+        query = f"SELECT {', '.join(columns)} FROM read_parquet($1)"
+        again = connection.execute(query, [sorted(paths)]).fetchall()
+    assert Counter(found) == Counter(again), "DuckDB reads something else"
+    counted = Counter(row[:3] for row in found)
+    assert not (lost := owed.keys() - counted.keys()), f"lost: {sorted(lost)[:9]}"
+    assert not (extra := counted - Counter(owed.keys())), f"twice, or not owed: {extra.most_common(9)}"
+    assert all(version in owed[event, id, revision] for event, id, revision, version in found), "another version"
+    figures.update(pairs=len(found), files=len(paths))
+    return figures

@@ -26,6 +26,12 @@ def pairs() -> Pairs:
     return Pairs(3, [(SEGMENT, Matches(i32(2, 0, 2), i32(1, 2, 0))), (MEMTABLE, Matches(i32(1, 0), i32(0, 0)))])
 
 
+def test_every_pair_has_the_priority_of_its_subscription() -> None:
+    assert pairs().columns()[1].to_pylist() == ["b", "c", "a", "m", "m"]
+    assert pairs().priorities().tolist() == [0, 9, 1, 5, 5]
+    assert Pairs(0, []).priorities().tolist() == []
+
+
 @pytest.mark.parametrize(
     ("sort", "expected"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pytest
 from sqlalchemy import Connection, event
 
-from tamis.notifications import DEAD_LETTERS, dead_letter_ids, notification_ids
+from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, dead_letter_ids, id_keys, notification_ids
 from tamis.service.feed import FeedReader, FeedSink
 from tamis.sinks.base import Committed, Delivery
 from tamis.sql.database import Database
@@ -118,6 +119,21 @@ def test_label_and_attributes_are_those_of_the_batch(sink: FeedSink, feed: FeedR
     assert found == {"e1": ("t", "cheap", {"n": 1.5}), "e2": ("t", None, None), "e3": ("t", None, None)}
 
 
+@pytest.mark.parametrize("copies", [1, 300])
+def test_within_a_batch_higher_priorities_have_lower_numbers(
+    sink: FeedSink, feed: FeedReader, copies: int
+) -> None:
+    priorities = {"t/a": 0, "t/b": 7, "t/c": -2, "t/d": 7}
+    pairs = [(f"t/e{copy}", id) for copy in range(copies) for id in priorities]
+    given = delivery(0, pairs)
+    column = pa.array([priorities[id] for _, id in pairs], pa.int64())
+    table = given.notifications.drop_columns("priority").append_column("priority", column)
+    sink.commit(replace(given, notifications=table))
+    found = [priorities[f"t/{each.subscription_id}"] for each in feed.after("t", 0, limit=5_000)]
+    assert found == sorted(found, reverse=True)
+    assert len(found) == len(pairs)
+
+
 @pytest.mark.parametrize("opened", [FeedReader, FeedSink])
 def test_a_feed_of_an_earlier_version_gets_the_columns_that_it_lacks(
     url: str, opened: Callable[..., FeedReader | FeedSink]
@@ -127,7 +143,7 @@ def test_a_feed_of_an_earlier_version_gets_the_columns_that_it_lacks(
     first.close()
     database = Database(url)
     with database.writing() as connection:
-        for name in ("label", "attributes"):
+        for name in ("label", "attributes", "priority"):
             connection.exec_driver_sql(f"ALTER TABLE tamis_feed DROP COLUMN {name}")
     database.close()
     opened(url=url).close()
@@ -272,3 +288,46 @@ def test_forgetting_costs_no_more_when_more_is_kept(tmp_path: Path) -> None:
     sink.close()
     feed.close()
     assert counted[1] <= counted[0] + 10, counted
+
+
+def test_tasks_fill_the_feed_of_postgresql_as_the_driver_fills_that_of_sqlite(
+    postgresql_url: str, tmp_path: Path
+) -> None:
+    bad: list[Dead] = [("t/e7", "malformed", b"\x00{"), ("u/e8", "malformed", b"\x00{"), (None, "malformed", b"x")]
+    first = delivery(0, [("t/e1", "t/a"), ("t/e2", "u/a/b"), ("t/e3", "t/a")], bad)
+    table, at = first.notifications, AT + timedelta(microseconds=123_457)
+    for name, values in (("priority", [0, 5, -1]), ("label", ["é", None, ""]), ("event_time", [at, None, AT])):
+        field = table.schema.field(name)
+        table = table.set_column(table.column_names.index(name), field, pa.array(values, field.type))
+    first = replace(first, notifications=table)
+    second = delivery(1, [("t/e1", "t/a"), ("t/e4", "t/a")], bad[:1])
+    found = []
+    for url in (str(tmp_path / "feed.db"), postgresql_url):
+        sink, feed = FeedSink(url=url), FeedReader(url)
+        committed = [take(sink, each) for each in (first, second, second)]
+        assert [(each.written, each.again) for each in committed] == [(3, False), (1, False), (1, True)]
+        rows = [replace(each, seq=0) for name in "tu" for each in feed.after(name, 0, limit=9)]
+        letters = [replace(each, seq=0) for name in ("t", "u", "") for each in feed.dead_letters(name, limit=9)]
+        found.append((rows, letters))
+        with feed.database.reading() as connection:
+            dead = connection.exec_driver_sql("SELECT dead FROM tamis_feed_commits ORDER BY batch").scalars().all()
+        assert dead == [3, 1]
+        sink.close()
+        feed.close()
+    assert found[0] == found[1]
+    assert [each.event_id for each in found[1][0]] == ["e1", "e3", "e4", "e2"]
+    assert len(found[1][1]) == 3
+
+
+def take(sink: FeedSink, given: Delivery) -> Committed:
+    """Give a delivery to a feed; tasks write it if they can, some rows and all dead letters in two of them."""
+    writer = pickle.loads(pickle.dumps(sink.task_writer(given.key)))
+    if writer is None:
+        return sink.commit(given)
+    parts = []
+    for task in range(2):
+        part, rows = writer.open(task, 0), given.notifications.slice(task).cast(NOTIFICATIONS)
+        part.add(rows, id_keys(rows["id"]), rows["event_id"].unique())
+        part.add_dead(given.dead)
+        parts.append(part.finish())
+    return sink.publish(given.key, parts)

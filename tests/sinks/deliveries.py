@@ -26,6 +26,8 @@ from tamis.sinks import (
 
 START = datetime(2026, 2, 28, 12, 0, 0, 123456, tzinfo=UTC)
 RETENTION = timedelta(hours=1)
+PRIORITIES = {40: 2**40, 41: 5, 42: -1, 43: -(2**63)}
+"""Of subscriptions by number; others have 0."""
 
 
 def at(batch: int) -> datetime:
@@ -54,6 +56,7 @@ def notifications(pairs: Iterable[tuple[int, int]], when: datetime, *, version: 
             [json_object({"price": event / 4, "shop": "é\n"}) if event % 2 else None for event, _ in pairs],
             pa.string(),
         ),
+        pa.array([PRIORITIES.get(subscription, 0) for _, subscription in pairs], pa.int64()),
     ]
     return pa.table(columns, schema=NOTIFICATIONS)
 

@@ -50,10 +50,10 @@ class Batch:
             repetitions = max((list(pairs).count(pair) for pair in pairs), default=1)
             events = [f"event {event} é" for event in dict(pairs)] * repetitions
             writer.add(table, id_keys(table["id"]), pa.array(events, pa.string()), task.shard)
-        if task.dead:
-            writer.add_dead(dead_letters(task.dead, self.key.at))
+        for original in task.dead:
+            writer.add_dead(dead_letters([original], self.key.at))
         part: Part = writer.finish()
-        return Part.from_json(part.to_json(), part.events.tobytes(), part.shards.tobytes())
+        return Part.from_json(part.to_json(), part.numbers())
 
     def publish(self, parts: Iterable[Part]) -> Committed:
         return self.sink.publish(self.key, list(parts))

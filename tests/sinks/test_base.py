@@ -37,6 +37,15 @@ def test_duplicates_are_left_out_and_rows_are_in_the_order_of_ids() -> None:
     assert once.dead.num_rows == 1
 
 
+def test_higher_priorities_come_first_and_then_lower_ids() -> None:
+    given = delivery(0, [(event, subscription) for subscription in (43, 1, 41, 42, 40) for event in range(3)])
+    once = without_duplicates(given).notifications
+    assert once["priority"].to_pylist() == [2**40] * 3 + [5] * 3 + [0] * 3 + [-1] * 3 + [-(2**63)] * 3
+    for start in range(0, 15, 3):
+        ids = once["id"].to_pylist()[start : start + 3]
+        assert ids == sorted(ids)
+
+
 @pytest.mark.parametrize("value", [3, "", None])
 def test_an_argument_of_another_type_is_refused(value: object) -> None:
     require("parquet", "folder", "some", str, "a path")

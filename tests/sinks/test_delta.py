@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import sys
+import traceback
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,9 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 
+from tamis.errors import SnapshotError
 from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS
 from tamis.sinks import (
     BatchKey,
@@ -23,12 +26,14 @@ from tamis.sinks import (
     Delivery,
     DeltaSink,
     SinkError,
+    find_notifications,
     read_commits,
     read_dead_letters,
     read_notifications,
 )
 from tamis.sinks.base import PartFile
 from tamis.sinks.delta import BATCHES, DeltaTables, compact, open_table
+from tamis.sinks.ledger import LedgerView
 from tests.sinks.deliveries import RETENTION, at, dead_letters, delivery, notifications, rows, rows_of_files
 from tests.sinks.parts import Batch, Task, batch_key, ids_of
 
@@ -88,6 +93,17 @@ def test_the_tables_have_the_columns_of_notifications_and_dead_letters_and_the_d
         fields = {each.name: each.nullable for each in table.schema().fields}
         assert fields == {each.name: each.nullable for each in schema} | {"day": True}
         assert table.metadata().partition_columns == ["day"]
+
+
+def test_a_table_of_an_earlier_version_gets_the_column_that_it_lacks(tmp_path: Path) -> None:
+    url = str(tmp_path / "notifications")
+    before = notifications([(1, 41)], at(0)).drop_columns("priority")
+    write_deltalake(url, before.append_column("day", pa.array([at(0).date()])), partition_by=["day"])
+    assert read_notifications(tmp_path)["priority"].to_pylist() == [0]
+    delta_sink(tmp_path).commit(delivery(0, [(2, 41)]))
+    found = {each["event_id"]: each["priority"] for each in find_notifications(tmp_path).to_pylist()}
+    assert found == {"event 1 é": 0, "event 2 é": 5}
+    assert DeltaTable(url).schema().fields[-1].name == "priority"
 
 
 def test_statistics_in_the_log_are_those_of_the_rows_of_each_file(tmp_path: Path) -> None:
@@ -415,8 +431,10 @@ def test_without_deltalake_the_sink_says_how_to_install_it(
 
 
 def test_arguments_are_checked(tmp_path: Path) -> None:
-    with pytest.raises(SinkError, match="sink delta: storage_options must be a table of texts, found 3"):
-        delta_sink(tmp_path, storage_options=3)
+    with pytest.raises(SinkError, match="sink delta: storage_options must be a table of texts, found str"):
+        delta_sink(tmp_path, storage_options="AWS_SECRET_ACCESS_KEY=s")
+    with pytest.raises(SinkError, match=r"sink delta: storage_options\.AWS_REGION must be a text, found bytes"):
+        delta_sink(tmp_path, storage_options={"AWS_REGION": b"s"})
 
 
 def test_a_file_of_a_part_says_what_is_in_it(tmp_path: Path) -> None:
@@ -440,3 +458,19 @@ def test_days_go_after_their_retention(tmp_path: Path) -> None:
     assert read_dead_letters(folder).num_rows == 0
     again = sink.commit(delivery(100, [(1, 1)], when=first.at + timedelta(days=3)))
     assert (again.written, again.repeated) == (0, 1), "what is remembered does not depend on the output"
+
+
+def test_keys_are_in_nothing_that_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = {"AWS_ACCESS_KEY_ID": "mykey", "AWS_SECRET_ACCESS_KEY": "my/secret", "AWS_REGION": "us-east-1"}
+    sink = DeltaSink(folder="s3://bucket/out", storage_options=options)
+    view = LedgerView("s3://mykey:my%2Fsecret@bucket/out", (), 0, 1)
+    monkeypatch.setattr(sink._commits, "view", lambda _: view)
+    task = sink.task_writer(BatchKey("q", 0, at(0), 1))
+    assert "my%2Fsecret" in task.url, "tasks need it"
+    assert pickle.loads(pickle.dumps(task)) == task
+    printed = [repr(task), str(task), repr(view), sink.describe(), repr(sink)]
+    mistaken = f"s3://{':'.join([*options.values()][:2])}@b ucket/out"
+    with pytest.raises(SnapshotError, match="pyarrow cannot open it") as raised:
+        DeltaSink(folder=mistaken)
+    printed += traceback.format_exception(raised.value)
+    assert not [text for text in printed if "mykey" in text or "secret" in text]

@@ -40,6 +40,7 @@ notification_rows = st.fixed_dictionaries(
         "label": st.none() | st.text(),
         "attributes": st.none()
         | st.dictionaries(st.text(), st.text() | st.integers() | st.floats()).map(json_object),
+        "priority": st.just(0) | st.integers(-(2**63), 2**63 - 1),
     }
 )
 
@@ -57,7 +58,7 @@ def test_files_of_before_come_back_without_what_was_added(format: Format) -> Non
     before = notifications([(2, 0)], START).select(NOTIFICATIONS.names[:8])
     found = format.decode(bytes(format.encode(before)), NOTIFICATIONS)
     assert found.select(before.column_names).equals(before)
-    assert [found[name].to_pylist() for name in ADDED] == [[None], [None], [None]]
+    assert [found[name].to_pylist() for name in ADDED] == [[None], [None], [None], [0]]
 
 
 def test_json_is_for_everybody() -> None:
@@ -76,6 +77,7 @@ def test_json_is_for_everybody() -> None:
         "attributes": {"price": 0.25, "shop": "é\n"},
     }
     assert list(json.loads(json_lines(notifications([(2, 0)], START))[0])) == NOTIFICATIONS.names[:8], "no nulls"
+    assert json.loads(json_lines(notifications([(2, 42)], START))[0])["priority"] == -1
     letters = [json.loads(line) for line in json_lines(dead_letters(["é{".encode(), b"\xff"], START))]
     assert letters[0]["original"] == "é{"
     assert letters[1]["original_base64"] == "/w=="

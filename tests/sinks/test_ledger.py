@@ -101,8 +101,7 @@ class World:
 
     def write(self, view: LedgerView, batch: str, task: int, chunks: Sequence[Chunk]) -> Written:
         """A task, whose answers are those of a dictionary."""
-        ledger, own = TaskLedger(view), set[Pair]()
-        repeated = 0
+        ledger, own, repeated = TaskLedger(view), set[Pair](), set[Pair]()
         for chunk in chunks:
             new = ledger.is_new(table_of(chunk), keys_of(chunk), events_of(chunk))
             found = [pair for pair, is_new in zip(chunk, new, strict=True) if is_new]
@@ -110,8 +109,8 @@ class World:
             assert sorted(found) == sorted({*chunk} - known - own)
             assert all(bool(new[chunk.index(pair)]) for pair in found), "the earliest of those with one id is left"
             own |= {*found}
-            repeated += len(known)
-        assert ledger.repeated == repeated
+            repeated |= known
+        assert ledger.repeated == len(repeated)
         token = f"{task}-{next(self.attempts)}"
         events, shards = ledger.finish(f"{batch}.{token}")
         assert len(events) == len(shards)

@@ -67,6 +67,30 @@ def test_an_event_in_two_tasks_of_a_batch_is_notified_once(open_sink: Open, foun
     assert run(open_sink(), batch_key(1), Task([[(1, 1), (2, 1), (3, 1)]])) == Committed(0, 3)
 
 
+def test_a_dead_letter_of_two_tasks_stands_once(
+    open_sink: Open, found: Found, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part_files_module, "FILE_ROWS", 2)
+    tasks = [
+        Task([[(1, 1)]], dead=[b"x", b"y", b"x", b"z"]),
+        Task([[(1, 1), (2, 1)]], dead=[b"z", b"w", b"y"]),
+        Task(dead=[b"x"]),
+        Task(dead=[b"v"]),
+    ]
+    assert run(open_sink(), batch_key(0), *tasks) == Committed(2, 0)
+    assert found() == ids_of((1, 1), (2, 1))
+    assert sorted(read_dead_letters(tmp_path / "found")["original"].to_pylist()) == [b"v", b"w", b"x", b"y", b"z"]
+    (commit,) = read_commits(tmp_path / "found")
+    assert commit.dead == 5
+    # Each batch has its own.
+    assert run(open_sink(), batch_key(1), Task(dead=[b"x"])) == Committed(0, 0)
+    assert read_dead_letters(tmp_path / "found").num_rows == 6
+    folder = tmp_path / "found"
+    files = [each for each in (folder / "dead-letters").rglob("a%20query*") if each.is_file()]
+    named = {path for commit in read_commits(folder) for path in commit.files["dead-letters"]}
+    assert {str(each.relative_to(folder)) for each in files} == named
+
+
 def test_an_event_in_two_tasks_with_different_subscriptions_keeps_all(open_sink: Open, found: Found) -> None:
     tasks = Task([[(1, 1), (1, 2)]]), Task([[(1, 2), (1, 3)]])
     assert run(open_sink(), batch_key(0), *tasks) == Committed(3, 0)

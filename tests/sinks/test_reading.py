@@ -8,9 +8,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
-from tamis.sinks import Sink, read_notifications
+from tamis.sinks import DeltaSink, Sink, read_notifications
 from tamis.sinks.delta import compact
 from tamis.sinks.reading import Wanted, find_notifications, follow_notifications
 from tests.sinks.deliveries import at, delivery, file_sink, rows
@@ -95,6 +96,26 @@ def test_who_follows_gets_what_is_committed_from_then_on(sink: Sink, tmp_path: P
 
     found = [id_ for table in follow_notifications(folder, Wanted("s1"), wait) for id_ in table["id"].to_pylist()]
     assert sorted(found) == ids_of((2, 1), (3, 1), (4, 1), (7, 1))
+
+
+def test_within_a_batch_higher_priorities_come_first_whichever_task_found_them(sink: Sink, tmp_path: Path) -> None:
+    folder = tmp_path / "found"
+    steps = [[Task([[(1, 42), (1, 1)], [(2, 41)]]), Task([[(3, 40), (4, 1)]])], [Task([[(5, 41)]])]]
+
+    def wait() -> bool:
+        if not steps:
+            return False
+        run(sink, batch_key(2 - len(steps)), *steps.pop(0))
+        return True
+
+    seen = [table["priority"].to_pylist() for table in follow_notifications(folder, Wanted(), wait)]
+    assert seen == [[2**40, 5, 0, 0, -1], [5]]
+    if isinstance(sink, DeltaSink):  # a table has no order, but each of its files has
+        files = [pq.ParquetFile(path).read() for path in (folder / "notifications").rglob("*.parquet")]
+        assert sorted(each["priority"].to_pylist() for each in files) == [[5], [5, 0, -1], [2**40, 0]]
+    else:
+        assert read_notifications(folder)["priority"].to_pylist() == [2**40, 5, 0, 0, -1, 5]
+    assert sorted(find_notifications(folder)["priority"].to_pylist()) == sorted([5, 2**40, 5, 0, 0, -1])
 
 
 def test_what_was_compacted_is_found_by_the_same_conditions(tmp_path: Path) -> None:

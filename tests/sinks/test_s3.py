@@ -6,18 +6,22 @@ import uuid
 
 import pytest
 from deltalake import DeltaTable
+from typer.testing import CliRunner
 
+from tamis.cli.app import app
 from tamis.sinks import (
     BatchKey,
     Committed,
     DeltaSink,
     JsonLinesSink,
     ParquetSink,
+    find_notifications,
     read_commits,
     read_dead_letters,
     read_notifications,
 )
 from tamis.sinks.delta import DeltaTables, _place, compact, is_delta, open_table
+from tamis.sinks.reading import Wanted, follow_notifications
 from tests.servers import S3_KEYS
 from tests.sinks.deliveries import RETENTION, delivery, rows
 from tests.sinks.parts import Batch, Task, batch_key, ids_of, run
@@ -123,9 +127,28 @@ def test_options_of_delta_are_enough(s3_address: str, monkeypatch: pytest.Monkey
     assert run(sink, batch_key(1), Task([[(1, 1), (2, 1)]])) == Committed(1, 1)
     sink.close()
     assert sink.describe() == f"Delta tables in {folder}, exactly once", "without keys"
+    both = ids_of((1, 1), (2, 1))
+    assert sorted(read_notifications(folder, options)["id"].to_pylist()) == both
+    assert read_dead_letters(folder, options).num_rows == 1
+    assert [each.batch for each in read_commits(folder, options)] == [0, 1]
+    assert find_notifications(folder, options, subscription="s1", limit=1).num_rows == 1
+    steps = [lambda: run(sink, batch_key(2), Task([[(3, 1)]]))]
+    followed = follow_notifications(folder, Wanted(), lambda: bool(steps and steps.pop()()), options)
+    assert [each["id"].to_pylist() for each in followed] == [ids_of((3, 1))]
+    given = [f"{name}={value}" for name, value in options.items()]
+    asked = [part for each in given for part in ("--storage-option", each)]
+    for name, value in S3_KEYS.items():  # blanks, as in this one, are only for the command
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("TAMIS_STORAGE_OPTIONS", " ".join(each for each in given if " " not in each))
+    for more in (asked, []):
+        answer = CliRunner().invoke(app, ["notifications", "list", folder, "--json", *more])
+        assert (answer.exit_code, len(answer.stdout.splitlines())) == (0, 3), answer.output
+    answer = CliRunner().invoke(app, ["notifications", "list", folder, "--storage-option", "secret"])
+    assert (answer.exit_code, "secret" in answer.output, "NAME=VALUE" in answer.output) == (2, False, True)
+    assert compact(folder, options)["notifications"][:2] == (3, 1)
     table = open_table(folder, options=options)
     assert table is not None
-    assert sorted(table.to_pyarrow_table()["id"].to_pylist()) == ids_of((1, 1), (2, 1))
+    assert sorted(table.to_pyarrow_table()["id"].to_pylist()) == ids_of((1, 1), (2, 1), (3, 1))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from tamis.sinks import SINKS, Committed
 from tests.sinks.conftest import World
-from tests.sinks.deliveries import RETENTION, START, delivery, rows
+from tests.sinks.deliveries import PRIORITIES, RETENTION, START, delivery, rows
 
 
 def test_what_was_delivered_is_there(world: World) -> None:
@@ -19,6 +19,14 @@ def test_what_was_delivered_is_there(world: World) -> None:
     assert sink.commit(second) == Committed(10, 0)
     assert world.notifications() == rows(pa.concat_tables([first.notifications, second.notifications]))
     assert world.dead() == rows(first.dead)
+
+
+def test_a_notification_has_the_priority_of_its_subscription(world: World) -> None:
+    pairs = [(1, 1), (1, 42), (1, 40), (1, 43)]
+    world.sink.commit(delivery(0, pairs))
+    assert sorted(str(each["priority"]) for each in world.notifications()) == sorted(
+        str(PRIORITIES.get(subscription, 0)) for _, subscription in pairs
+    )
 
 
 def test_a_repeated_commit_changes_nothing_and_says_the_same(world: World) -> None:

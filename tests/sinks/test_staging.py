@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 
+import psycopg
 import pytest
 import sqlalchemy as sa
 
 from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, id_keys
 from tamis.sinks import Committed, Delivery, Part, Sink, SinkError, SqlSink, WebhookSink
-from tamis.sinks.staging import STAGED_NOTIFICATIONS
+from tamis.sinks.staging import STAGED_NOTIFICATIONS, StagingTaskWriter
 from tests.sinks.conftest import empty_database
 from tests.sinks.deliveries import database_sink, delivery, rows, rows_of_database
 
@@ -56,7 +58,17 @@ def test_one_transaction_takes_what_tasks_loaded(sink: tuple[SqlSink | WebhookSi
     found = rows_of_database(url, table, NOTIFICATIONS)
     assert found == sorted(expected, key=lambda row: str(row["id"]))
     assert rows_of_database(url, "tamis_dead_letters", DEAD_LETTERS) == rows(first[0].dead)
+    with closing(psycopg.connect(url.replace("+psycopg", ""))) as connection:
+        assert connection.execute("SELECT dead FROM tamis_commits ORDER BY batch").fetchall() == [(2,), (0,)]
     assert rows_of_database(url, STAGED_NOTIFICATIONS, NOTIFICATIONS) == []
+
+
+def test_the_password_of_the_database_is_not_printed(sink: tuple[SqlSink | WebhookSink, str, str]) -> None:
+    made, url, _ = sink
+    writer = made.task_writer(delivery(0, []).key)
+    assert isinstance(writer, StagingTaskWriter)
+    assert writer.connect["dbname"] == sa.make_url(url).database
+    assert writer.connect["dbname"] not in repr(writer)
 
 
 def test_a_batch_that_is_done_again_changes_nothing(sink: tuple[SqlSink | WebhookSink, str, str]) -> None:

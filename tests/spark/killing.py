@@ -1,9 +1,9 @@
-"""The program that the kill tests kill: two streams over the same files, while subscriptions change.
+"""The program that the kill tests kill: streams over the same files, while subscriptions change.
 
-Run as a process of its own, in a session of its own, with the JSON of a `Life`. One query writes Delta tables,
-the other one a SQLite database; each has a checkpoint and a snapshot of its own, and both follow one store. A
-thread goes on changing the store. The process dies by SIGKILL, Java included, at the point that its life names;
-the code that is killed is wrapped here and knows nothing of it.
+Run as a process of its own, in a session of its own, with the JSON of a `Life`. Its queries write into one folder
+of Delta tables or into a SQLite database; each has a checkpoint and a snapshot of its own, and all follow one
+store. A thread goes on changing the store. The process dies by SIGKILL, Java included, at the point that its life
+names; the code that is killed is wrapped here and knows nothing of it.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ POINTS = (
 )
 """Where the driver can be told to die."""
 QUERIES = ("delta", "sql")
+"""The queries of a driver: `sql` writes to a database, others to the tables in the folder `delta`."""
 RETENTION = timedelta(days=1)
 """No version of the subscriptions goes while a test lasts."""
 
@@ -66,6 +67,7 @@ class Life:
         point: Where it dies; None if it does not, by itself.
         hits: The how many-th time that it comes there.
         worker_kills: How many of its Python workers are killed meanwhile.
+        queries: The names of its queries.
     """
 
     folder: str
@@ -74,6 +76,7 @@ class Life:
     point: str | None
     hits: int
     worker_kills: int
+    queries: tuple[str, ...] = QUERIES
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -282,7 +285,7 @@ def live(life: Life) -> None:
 
         changing = threading.Thread(target=go_on_changing)
         queries = []
-        for name in QUERIES:
+        for name in life.queries:
             sink: Sink = DeltaSink(folder=folder / "delta")
             if name == "sql":
                 sink = SqlSink(url=f"sqlite:///{folder / 'sql.db'}")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +118,9 @@ def test_from_topic_to_topic_with_a_restart(pipeline: tuple[str, Path]) -> None:
         store.add("cheap", "price < 5")
         send(address, [*events(0, 150), b"nonsense"])
         first = run(folder)
-        store.add("dear", "price >= 18")
+        store.add("dear", "price >= 18", priority=1)
+        for number in range(10):  # more than are sent in jobs of their own
+            store.add(f"p{number}", "price = 0 AND id >= 'e16' AND id < 'e2'", priority=number)
         # Events that were there before come once more, and are not notified again.
         send(address, [*events(150, 100), *events(0, 20)])
         second = run(folder)
@@ -131,9 +134,13 @@ def test_from_topic_to_topic_with_a_restart(pipeline: tuple[str, Path]) -> None:
     pairs = Counter((each["event_id"], each["subscription_id"]) for _, each in notified)
     expected = {(f"e{number}", "cheap") for number in range(250) if number % 20 < 5}
     expected |= {(f"e{number}", "dear") for number in [*range(150, 250), *range(20)] if number % 20 >= 18}
+    expected |= {(f"e{number}", f"p{priority}") for number in (160, 180) for priority in range(10)}
     assert set(pairs) == expected
     assert set(pairs.values()) == {1}
     assert all(key == each["id"] for key, each in notified)
+    for _, batch in groupby(notified, key=lambda record: record[1]["matched_at"]):
+        priorities = [each.get("priority", 0) for _, each in batch]
+        assert priorities == sorted(priorities, reverse=True)
     dead = received(address, "dead")
     assert [each["kind"] for _, each in dead] == ["malformed"]
 

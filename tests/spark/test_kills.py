@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable, write_deltalake
 
 from tamis.store import Store
 from tests.campaigns import streams
@@ -43,3 +44,23 @@ def test_killed_streams_lose_nothing_and_repeat_nothing(spark_environment: None,
     with Store.open(tmp_path / "subscriptions.db") as store:
         for each in streams.books(tmp_path, store):
             _notices_mistakes(*each)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes under /proc")
+def test_two_drivers_that_are_killed_lose_and_repeat_nothing_in_one_table(
+    spark_environment: None, tmp_path: Path
+) -> None:
+    outcome = Outcome("streams", seed=0)
+    kinds = ("between files and log", streams.TREE)
+    streams.run_on_one_table(outcome, tmp_path, kills=0, kinds=kinds, haste=4)
+    figures = outcome.figures
+    assert {*kinds} <= figures["kills by kind"].keys()
+    assert figures["batches"] > 6 and figures["pairs"] > 300
+    with Store.open(tmp_path / "subscriptions.db") as store:
+        url = str(tmp_path / "delta" / "notifications")
+        first = DeltaTable(url).to_pyarrow_table().slice(0, 1)
+        write_deltalake(url, first, mode="append")
+        with pytest.raises(AssertionError, match="a file that no commit names"):
+            streams.settle_table(tmp_path, store)

@@ -109,6 +109,25 @@ def test_each_source_has_its_own_keys(tmp_path: Path) -> None:
     assert events('format = "socket"\nhost = "h"\nport = 99').source == Socket("h", 99)
 
 
+def test_what_may_be_secret_is_not_printed(tmp_path: Path) -> None:
+    pipeline = load(
+        written(
+            tmp_path,
+            events='format = "kafka"\nbootstrap_servers = "a:1"\ntopic = "x"\noptions = { "kafka.x" = "hidden" }',
+            subscriptions='store = "postgresql://u:hidden@h/d"',
+            sink='type = "delta"\nfolder = "s3://b/out"\n'
+            'storage_options = { AWS_SECRET_ACCESS_KEY = "hidden", AWS_REGION = "eu-west-1" }',
+            state='checkpoint = "s3://k:hidden@b/c"\nfolder = "state"\nsnapshot = "s3://k:hidden@b/s"',
+            spark='master = "local"\nconf = { "spark.hadoop.fs.s3a.secret.key" = "hidden" }',
+        )
+    )
+    assert pipeline.sink_arguments["storage_options"]["AWS_SECRET_ACCESS_KEY"] == "hidden"
+    assert "hidden" not in repr(pipeline)
+    with pytest.raises(PipelineError, match="storage_options") as raised:
+        load(written(tmp_path, sink='type = "delta"\nfolder = "s3://b/out"\nstorage_options = "hidden"'))
+    assert "hidden" not in str(raised.value)
+
+
 KAFKA = 'format = "kafka"\nbootstrap_servers = "a:1"\ntopic = "x"\n'
 
 
@@ -231,7 +250,7 @@ host = "0.0.0.0"
         "line 21: quota.per: has no meaning without matches",
         "line 20: quota: expected matches, cool_down or both",
         "line 17: state.folder: is missing; the checkpoint is not on this machine",
-        "line 24: spark.conf.spark.x: expected a text, found [1]",
+        "line 24: spark.conf.spark.x: expected a text, found a value of list",
         "line 26: metrics.port: is missing; expected a whole number from 0 to 65535",
         "line 1: shards: expected a whole number from 1 on, found 0",
         "line 2: engin: is unknown; did you mean 'engine'?",

@@ -75,9 +75,9 @@ def test_a_folder_of_json_lines_is_matched_and_a_second_run_goes_on(tmp_path: Pa
     assert {subscription for event, subscription in pairs(tmp_path / "out") if event == "new"} == {"cheap", "all"}
 
 
-def test_notifications_carry_owner_label_and_kept_attributes(tmp_path: Path, spark: SparkSession) -> None:
+def test_notifications_carry_owner_label_priority_and_kept_attributes(tmp_path: Path, spark: SparkSession) -> None:
     with Store.open(tmp_path / "subs.db") as store:
-        store.add("mine", "price < 3", owner="yuto", label="cheap")
+        store.add("mine", "price < 3", owner="yuto", label="cheap", priority=7)
         store.add("plain", "price < 2")
     put_events(tmp_path / "in", "1.jsonl", {"id": "a", "price": 1, "shop": "x", "more": "y"})
     events = 'format = "json"\npath = "in"\nkeep = ["shop", "price"]'
@@ -85,9 +85,10 @@ def test_notifications_carry_owner_label_and_kept_attributes(tmp_path: Path, spa
     [file] = (tmp_path / "out" / "notifications").iterdir()
     found = {row["subscription_id"]: row for row in map(json.loads, file.read_text().splitlines())}
     kept = {"shop": "x", "price": 1}
-    assert {name: found["mine"][name] for name in ADDED} == {"owner": "yuto", "label": "cheap", "attributes": kept}
+    added = {"owner": "yuto", "label": "cheap", "attributes": kept, "priority": 7}
+    assert {name: found["mine"][name] for name in ADDED} == added
     assert found["plain"]["attributes"] == kept
-    assert not {"owner", "label"} & found["plain"].keys()
+    assert not {"owner", "label", "priority"} & found["plain"].keys()
 
 
 def test_a_quota_leaves_out_what_is_too_much(tmp_path: Path, spark: SparkSession) -> None:

@@ -20,6 +20,7 @@ from tamis.notifications import notification_ids
 from tamis.quotas import Quota
 from tamis.sinks.base import Delivery
 from tamis.sinks.callback import CallbackSink
+from tamis.sinks.jsonl import JsonLinesSink
 from tamis.sinks.reading import read_commits, read_notifications
 from tamis.spark import Reading, stream
 from tamis.spark.checkpoint_lock import CheckpointInUse
@@ -462,6 +463,30 @@ def test_a_pinned_version_that_is_missing_is_an_error(run: Run, store: Store) ->
         with pytest.raises(StreamingQueryException, match="there is no version 1"):
             run.finish(store, sink=sink)
     assert len(taken) == 1
+
+
+# --- priorities ----------------------------------------------------------------------------------------------
+
+
+def test_within_a_batch_higher_priorities_come_first(run: Run, store: Store) -> None:
+    for id, priority in (("usual", 0), ("first", 7), ("last", -1)):
+        store.add(id, "true", priority=priority)
+    for batch in range(2):
+        run.feed(*({"id": f"{batch}-{number}"} for number in range(20)))
+    taken, sink = deliveries()
+    run.finish(store, sink=sink, checkpoint=run.folder / "callback")
+    ordered = ["first"] * 20 + ["usual"] * 20 + ["last"] * 20
+    assert [each.notifications["subscription_id"].to_pylist() for each in taken] == [ordered] * 2
+    for name, quota in (("tasks", None), ("quota", Quota(matches=1_000))):
+        folder = run.folder / f"{name} out"
+        parts = run.events().repartition(3)
+        run.finish(
+            store, sink=JsonLinesSink(folder=folder), checkpoint=run.folder / name, events=parts, quota=quota
+        )
+        assert read_notifications(folder)["subscription_id"].to_pylist() == ordered * 2
+        for path in (folder / "notifications").iterdir():
+            found = [json.loads(line).get("priority", 0) for line in path.read_text().splitlines()]
+            assert found == sorted(found, reverse=True)
 
 
 # --- quotas --------------------------------------------------------------------------------------------------

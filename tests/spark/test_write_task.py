@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from tamis import Matcher
 from tamis.errors import WriteError
 from tamis.quotas import Quota, Quotas
-from tamis.sinks import BatchKey, DeltaSink, KafkaSink, read_dead_letters, read_notifications
+from tamis.sinks import BatchKey, DeltaSink, JsonLinesSink, KafkaSink, read_dead_letters, read_notifications
 from tamis.spark.event_reading import Reading
 from tamis.spark.snapshot_ref import SnapshotRef
 from tamis.spark.stream_task import (
@@ -73,6 +74,23 @@ def test_a_task_writes_and_the_driver_gets_what_it_wrote(matching: StreamTask, t
     assert pairs == {(f"e{number}", "all") for number in range(6)} | {("e0", "few"), ("e1", "few")}
     assert min(made["matched_at"].to_pylist()) >= KEY.at
     assert read_dead_letters(tmp_path / "out")["original"].to_pylist() == [b"no event"]
+
+
+def test_a_file_has_higher_priorities_first(tmp_path: Path) -> None:
+    matcher = Matcher()
+    matcher.add("later", "true", priority=-1)
+    matcher.add("usual", "true")
+    version = matcher.publish(tmp_path / "snapshot")
+    matcher.add("first", "n > 1", priority=3)
+    ref = SnapshotRef(str(tmp_path / "snapshot"), matcher.publish(tmp_path / "snapshot"))
+    assert ref.version > version
+    sink = JsonLinesSink(folder=tmp_path / "out")
+    found = run(WriteTask(StreamTask((ref,), Reading(json="value")), sink.task_writer(KEY), KEY), EVENTS)
+    sink.publish(KEY, parts_in(rows(found, PART)))
+    (file,) = (tmp_path / "out" / "notifications").iterdir()
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [line.get("priority", 0) for line in lines] == [3] * 4 + [0] * 6 + [-1] * 6
+    assert {line["subscription_id"] for line in lines[:4]} == {"first"}
 
 
 def test_a_task_that_cannot_write_says_so_to_the_driver(matching: StreamTask, tmp_path: Path) -> None:

@@ -16,6 +16,16 @@ if TYPE_CHECKING:
 
 notifications = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="The folder of a sink: delta, parquet or jsonl.")]
+StorageOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--storage-option",
+        metavar="NAME=VALUE",
+        envvar="TAMIS_STORAGE_OPTIONS",
+        show_envvar=True,
+        help="Of an object store, as the sink's storage_options; may be repeated. Keys belong in the environment.",
+    ),
+]
 _POLL_SECONDS = 0.5
 
 
@@ -51,6 +61,7 @@ def list_(
     ] = None,
     dead: Annotated[bool, typer.Option("--dead", help="Dead letters instead of notifications.")] = False,
     follow: Annotated[bool, typer.Option("--follow", help="Go on with what is committed, until Ctrl-C.")] = False,
+    storage_option: StorageOptions = None,
     json: Json = False,
 ) -> None:
     """Print notifications or dead letters, the newest last.
@@ -69,19 +80,20 @@ def list_(
 
     with reported_errors():
         lines, screen = JsonLines(), Screen()
+        options = _storage_options(storage_option)
         start = None if since is None else read_past(since, "--since")
         if dead:
-            rows = read_dead_letters(folder)
+            rows = read_dead_letters(folder, options)
             _print(rows.slice(0 if limit is None else max(0, rows.num_rows - limit)), lines if json else screen)
             return
         found = find_notifications(
-            folder, subscription=subscription, event=event, owner=owner, since=start, limit=limit
+            folder, options, subscription=subscription, event=event, owner=owner, since=start, limit=limit
         )
         _print(found, lines if json else screen)
         if follow:
             wanted = Wanted(subscription, event, owner, start)
             try:
-                for rows in follow_notifications(folder, wanted, lambda: not lines.closed and _wait()):
+                for rows in follow_notifications(folder, wanted, lambda: not lines.closed and _wait(), options):
                     _print(rows, lines if json else screen)
             except KeyboardInterrupt:
                 return
@@ -96,6 +108,7 @@ def compact(
             "--vacuum-hours", min=0, metavar="N", help="Keep files that are no longer needed for so many hours."
         ),
     ] = 168,
+    storage_option: StorageOptions = None,
     json: Json = False,
 ) -> None:
     """Join the small files of Delta tables, and remove files that no version of the last hours needs.
@@ -114,9 +127,9 @@ def compact(
     from tamis.sinks.delta import is_delta
 
     with reported_errors():
-        if not is_delta(folder) and "://" not in folder:
+        if "://" not in folder and not is_delta(folder):
             fail(f"{folder}: there is no Delta table; only what the sink delta writes can be compacted")
-        done = compact_tables(folder, vacuum_hours=vacuum_hours)
+        done = compact_tables(folder, _storage_options(storage_option), vacuum_hours=vacuum_hours)
         if json:
             names = ("joined", "into", "removed")
             JsonLines().write({name: dict(zip(names, counts, strict=True)) for name, counts in done.items()})
@@ -124,6 +137,16 @@ def compact(
         screen = Screen()
         for name, (joined, into, removed) in done.items():
             screen.say(f"{name}: {joined} files joined into {into}, {removed} old ones removed")
+
+
+def _storage_options(given: list[str] | None) -> dict[str, str]:
+    from tamis.cli.output import fail
+
+    pairs = [each.partition("=") for each in given or ()]
+    for name, equals, _ in pairs:
+        if not name or not equals:
+            fail("--storage-option: expected NAME=VALUE")  # without the text, which may be a key
+    return {name: value for name, _, value in pairs}
 
 
 def _print(rows: pa.Table, out: JsonLines | Screen) -> None:

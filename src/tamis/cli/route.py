@@ -87,7 +87,9 @@ def deal(
             JsonLines().write(asdict(found))
             return
         screen = Screen()
-        screen.say(f"{found.url}: version {found.version}, of version {found.of} of {Snapshots(url).url}")
+        screen.say(
+            f"{Snapshots(found.url).url}: version {found.version}, of version {found.of} of {Snapshots(url).url}"
+        )
         screen.say(f"{found.entries} entries, {found.entry_bytes} bytes")
         for number, count in enumerate(found.subscriptions):
             screen.say(f"shard {number}: {count} subscriptions")

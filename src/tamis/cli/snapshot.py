@@ -288,10 +288,11 @@ def _print_inspection(url: str, shown: dict[str, Any]) -> None:
     import json
 
     from tamis.cli.output import Screen, print_table
+    from tamis.urls import without_secrets
 
     screen = Screen()
     made_from = "" if shown["parent"] is None else f", made from version {shown['parent']}"
-    screen.say(f"{url}: version {shown['version']}{made_from}", style="bold")
+    screen.say(f"{without_secrets(url)}: version {shown['version']}{made_from}", style="bold")
     rows = [
         ("published", shown["created"][:19].replace("T", " ") + " UTC"),
         *(("event type", _event_type_text(name, each)) for name, each in shown["event_types"].items()),

@@ -42,6 +42,7 @@ from tamis.segments.merge import merge_slots
 from tamis.segments.segment import LiveSegment
 from tamis.snapshot import Manifest, SnapshotPart, Snapshots
 from tamis.statistics import Statistics
+from tamis.urls import without_secrets
 
 BUDGET = 1 << 20
 """Default for the bytes of all entries."""
@@ -114,7 +115,9 @@ def read_assignment(manifest: Manifest, url: str) -> ShardAssignment:
         shards = tuple(frozenset(names) for names in stored["shards"])
         return ShardAssignment(url, manifest.version, int(stored["of"]), shards, frozenset(stored["routes"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise SnapshotError(url, "its subscriptions are not assigned to shards", "foreign") from error
+        raise SnapshotError(
+            without_secrets(url), "its subscriptions are not assigned to shards", "foreign"
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)

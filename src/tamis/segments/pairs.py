@@ -49,13 +49,8 @@ class Pairs:
         priorities: list[int] = []
         for owner, found in self.groups:
             slots = np.sort(found.slots)
-            if isinstance(owner, Records):
-                ids += owner.ids.take(pa.array(slots)).to_pylist() if len(slots) else []
-                priorities += owner.priorities[slots].tolist() if owner.has_priorities else [0] * len(slots)
-            else:
-                some = [owner[slot].subscription for slot in slots.tolist()]
-                ids += [subscription.id for subscription in some]
-                priorities += [subscription.priority for subscription in some]
+            ids += _ids(owner, slots).to_pylist() if len(slots) else []
+            priorities += _priorities(owner, slots).tolist()
         if not any(priorities):
             return ids
         order = sorted(range(len(ids)), key=lambda place: -priorities[place])
@@ -84,6 +79,12 @@ class Pairs:
                 owners.append(pa.array([each.owner for each in some], pa.large_string()))
                 labels.append(pa.array([each.label for each in some], pa.large_string()))
         return pa.concat_arrays(owners).cast(pa.string()), pa.concat_arrays(labels).cast(pa.string())
+
+    def priorities(self) -> I64:
+        """The priority of each pair's subscription, in the order of `columns`."""
+        return np.concatenate(
+            [np.empty(0, np.int64), *(_priorities(owner, found.slots) for owner, found in self.groups)]
+        )
 
     def table(self, event_ids: pa.Array, sort: Literal["event", "subscription"] | None) -> pa.Table:
         """The pairs with the ids of both, in an order or in none."""
@@ -118,6 +119,12 @@ def _revisions(owner: Owner, slots: I32) -> I32:
     if isinstance(owner, Records):
         return owner.revisions[slots]
     return np.fromiter((owner[slot].subscription.revision for slot in slots.tolist()), np.int32, len(slots))
+
+
+def _priorities(owner: Owner, slots: I32) -> I64:
+    if isinstance(owner, Records):
+        return owner.priorities[slots] if owner.has_priorities else np.zeros(len(slots), np.int64)
+    return np.array([owner[slot].subscription.priority for slot in slots.tolist()], np.int64)
 
 
 def _order_by(keys: I32, others: I32, count: int) -> tuple[I32, I32]:

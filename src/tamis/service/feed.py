@@ -2,7 +2,8 @@
 
 A batch is written in one transaction with the record of its commit, so it is in the feed once. Numbers become
 visible in their order: a reader that keeps the last number it has seen misses nothing and sees nothing twice. A
-notification keeps its number when its event is matched again.
+notification keeps its number when its event is matched again. Within a batch those of higher priority have lower
+numbers.
 """
 
 from __future__ import annotations
@@ -20,15 +21,26 @@ from tamis.notifications import dead_letter_ids
 from tamis.service.feed_tables import commits, dead_letters, feed, metadata
 from tamis.service.inbox import counts_between, first_since
 from tamis.service.names import local_name, tenant_of
-from tamis.sinks.base import Committed, Delivery, DriverSink, without_duplicates
+from tamis.sinks.base import BatchKey, Committed, Delivery, Part, TaskWriter, without_duplicates
+from tamis.sinks.staging import (
+    STAGED_DEAD_LETTERS,
+    STAGED_NOTIFICATIONS,
+    StagedTarget,
+    create_staging_tables,
+    publish_staged,
+    staging_writer,
+)
 from tamis.sql.commits import commit_once
 from tamis.sql.database import Database
 from tamis.sql.rows import KEEP, insert_rows
 from tamis.store.records import microseconds, moment
 
 
-class FeedSink(DriverSink):
-    """Takes what a batch gave into the feed, exactly once."""
+class FeedSink:
+    """Takes what a batch gave into the feed, exactly once.
+
+    Tasks load it into PostgreSQL; SQLite has one writer, the driver.
+    """
 
     name: ClassVar[str] = "feed"
     exactly_once: ClassVar[bool] = True
@@ -36,11 +48,30 @@ class FeedSink(DriverSink):
     def __init__(self, *, url: str) -> None:
         """Connect, and make the tables if need be."""
         self._database = Database(url, metadata)
+        if not self._database.is_sqlite:
+            create_staging_tables(self._database)
+
+    def task_writer(self, batch: BatchKey) -> TaskWriter | None:
+        """What tasks load rows with, if they can."""
+        if self._database.is_sqlite:
+            return None
+        return staging_writer(self._database.engine, batch, with_tenant_ids)
+
+    def publish(self, batch: BatchKey, parts: Sequence[Part]) -> Committed:
+        """Take over what tasks have loaded, in one transaction, unless the batch was committed before."""
+        key = {"query": batch.query, "batch": batch.batch}
+        targets = (
+            # Nobody else writes to the feed, so the order of ids need not come first.
+            StagedTarget(STAGED_NOTIFICATIONS, feed, key, _FEED_SQL, "priority DESC, id, event_time"),
+            StagedTarget(STAGED_DEAD_LETTERS, dead_letters, key, _DEAD_SQL),
+        )
+        values = {"at": microseconds(batch.at), "version": batch.version}
+        return publish_staged(self._database, batch, parts, commits, key, values, targets)
 
     def commit(self, delivery: Delivery) -> Committed:
         """Insert what is new of a delivery, unless it was committed before."""
         key = {"query": delivery.query, "batch": delivery.batch}
-        new = without_duplicates(_with_tenant_ids(delivery))
+        new = without_duplicates(replace(delivery, dead=with_tenant_ids(delivery.dead)))
         count = new.notifications.num_rows
 
         def write() -> tuple[int, int]:
@@ -71,17 +102,30 @@ def _insert(connection: Connection, table: Table, columns: Mapping[str, list[Any
     return insert_rows(connection, table, columns, rows, len(columns["id"]), KEEP)
 
 
-def _with_tenant_ids(delivery: Delivery) -> Delivery:
-    """The delivery with ids of dead letters made of the ids of events: two tenants may send the same text."""
-    dead = delivery.dead
+def with_tenant_ids(dead: pa.Table) -> pa.Table:
+    """Dead letters with ids made of the ids of events, too: two tenants may send the same text."""
     ids = dead_letter_ids(dead["event_id"].fill_null(""), dead["id"])
-    return replace(delivery, dead=dead.set_column(0, dead.schema.field("id"), ids))
+    return dead.set_column(0, dead.schema.field("id"), ids)
+
+
+def _microseconds_sql(column: str) -> str:
+    return f"(extract(epoch FROM {column}) * 1000000)::bigint"
+
+
+_FEED_SQL = {
+    "tenant": "split_part(subscription_id, '/', 1)",
+    **{name: _microseconds_sql(name) for name in ("event_time", "matched_at")},
+}
+_DEAD_SQL = {"tenant": "split_part(coalesce(event_id, ''), '/', 1)", "at": _microseconds_sql("at")}
+"""What differs from the staged columns."""
+
+
+_COPIED = "id subscription_id event_id event_type revision version label attributes priority".split()
 
 
 def _feed_rows(delivery: Delivery, key: Mapping[str, Any]) -> dict[str, list[Any]]:
     table = delivery.notifications
-    names = ("id", "subscription_id", "event_id", "event_type", "revision", "version", "label", "attributes")
-    columns = {name: table[name].to_pylist() for name in names}
+    columns = {name: table[name].to_pylist() for name in _COPIED}
     columns |= {name: table[name].cast(pa.int64()).to_pylist() for name in ("event_time", "matched_at")}
     columns["tenant"] = [tenant_of(id) for id in columns["subscription_id"]]
     return columns | {name: [value] * table.num_rows for name, value in key.items()}

@@ -26,9 +26,10 @@ feed = Table(
     Column("matched_at", BigInteger, nullable=False),
     Column("query", Text, nullable=False),
     Column("batch", BigInteger, nullable=False),
-    # These two came later: databases of earlier versions get them when they are opened.
+    # These came later: databases of earlier versions get them when they are opened.
     Column("label", Text),
     Column("attributes", Text),  # a JSON object
+    Column("priority", BigInteger, nullable=False, server_default="0"),
     sqlite_autoincrement=True,
 )
 Index("tamis_feed_tenant", feed.c.tenant, feed.c.seq)

@@ -7,7 +7,8 @@ repeated commit changes nothing and says what the first one said. A sink whose r
 On Spark there are two steps. Each task of a batch writes its own part, where nobody reads it yet (`task_writer`);
 then the driver makes the parts of the tasks that succeeded part of the output, in one step (`publish`). So no
 notification passes through the driver. `commit` is the same with one part, for whoever has all rows in one
-process. A sink without a `task_writer` is given the rows of a batch by the driver.
+process. A sink without a `task_writer` is given the rows of a batch by the driver. What only a connector of
+Spark's can write are records, which tasks make and the sink lets Spark send from the workers (`RecordSink`).
 """
 
 from __future__ import annotations
@@ -16,17 +17,39 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, ClassVar, NoReturn, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
 
 from tamis.arrays import U64
 from tamis.errors import TamisError
-from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, Keys, distinct, id_keys, with_added_columns
+from tamis.notifications import (
+    DEAD_LETTERS,
+    NOTIFICATIONS,
+    Keys,
+    by_priority,
+    distinct,
+    id_keys,
+    with_added_columns,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 Write: TypeAlias = Callable[["Delivery"], Any]
 """Takes what is new of a delivery."""
+
+RECORDS = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("key", pa.string()),
+        ("value", pa.string()),
+        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+        ("priority", pa.int64()),
+    ]
+)
+"""What connectors of Spark's take, and the priority by which it is sent."""
 
 RETENTION = timedelta(days=7)
 """For how long a notification is remembered, by default."""
@@ -95,6 +118,7 @@ class Part:
         merged: Files of the ledger that it merged into others, which say the same.
         events: A number for each different event with a notification.
         shards: The shard in which each of them was matched.
+        letters: A number for each different dead letter.
     """
 
     token: str
@@ -105,27 +129,58 @@ class Part:
     merged: tuple[str, ...] = ()
     events: U64 = field(default_factory=lambda: np.empty(0, np.uint64))
     shards: U64 = field(default_factory=lambda: np.empty(0, np.uint64))
+    letters: U64 = field(default_factory=lambda: np.empty(0, np.uint64))
 
     def to_json(self) -> str:
-        """All but the numbers of events."""
+        """All but the numbers, and how many these are."""
         names = ("token", "written", "repeated", "dead", "merged")
         facts = {name: getattr(self, name) for name in names}
-        return json.dumps(facts | {"files": [asdict(each) for each in self.files]})
+        ends = [len(self.events), len(self.events) + len(self.shards)]
+        return json.dumps(facts | {"files": [asdict(each) for each in self.files], "ends": ends})
+
+    def numbers(self) -> bytes:
+        """The numbers of events, shards and dead letters, one after the other."""
+        return np.concatenate([self.events, self.shards, self.letters]).tobytes()
 
     @classmethod
-    def from_json(cls, text: str, events: bytes, shards: bytes) -> Part:
-        """A part from its JSON and the numbers of events."""
+    def from_json(cls, text: str, numbers: bytes) -> Part:
+        """A part from its JSON and its numbers."""
         facts: dict[str, Any] = json.loads(text)
         files = tuple(PartFile(**each) for each in facts.pop("files"))
         merged = tuple(facts.pop("merged"))
-        numbers = (np.frombuffer(each, np.uint64) for each in (events, shards))
-        return cls(**facts, files=files, merged=merged, events=next(numbers), shards=next(numbers))
+        events, shards, letters = np.split(np.frombuffer(numbers, np.uint64), facts.pop("ends"))
+        return cls(**facts, files=files, merged=merged, events=events, shards=shards, letters=letters)
+
+
+class DistinctLetters:
+    """The dead letters of a task, each once: bad events may be equal."""
+
+    def __init__(self) -> None:
+        self._ids: set[str] = set()
+
+    def new(self, dead: pa.Table) -> pa.Table:
+        """The dead letters that were not there before."""
+        ids = dead["id"].to_pylist()
+        first = {id: place for place, id in reversed([*enumerate(ids)]) if id not in self._ids}
+        self._ids.update(ids)
+        return dead.take(pa.array(sorted(first.values()), pa.int64()))
+
+    @property
+    def numbers(self) -> U64:
+        """A number for each, the same in every task."""
+        numbers: U64 = id_keys(pa.array(sorted(self._ids), pa.string()))[0]
+        return numbers
+
+
+def count_letters(parts: Sequence[Part]) -> int:
+    """How many different dead letters some tasks have."""
+    return len(np.unique(np.concatenate([np.empty(0, np.uint64), *(part.letters for part in parts)])))
 
 
 class PartWriter(Protocol):
     """Writes what one attempt of a task gives."""
 
-    def add(self, notifications: pa.Table, keys: Keys, events: pa.Array, shard: int = 0) -> None:
+    def add(self, notifications: pa.Table, keys: Keys, events: pa.Array, shard: int = 0) -> pa.Table | None:
         """Take some notifications.
 
         Args:
@@ -133,10 +188,13 @@ class PartWriter(Protocol):
             keys: Their ids as numbers.
             events: The id of each event that they are of, as often as it was matched.
             shard: Where it was matched.
+
+        Returns:
+            With the columns of `RECORDS` what a `RecordSink` has to send of it; None if this writes by itself.
         """
 
-    def add_dead(self, dead: pa.Table) -> None:
-        """Take some dead letters, with the columns of `DEAD_LETTERS`."""
+    def add_dead(self, dead: pa.Table) -> pa.Table | None:
+        """Take some dead letters, with the columns of `DEAD_LETTERS`; gives what `add` gives."""
 
     def finish(self) -> Part:
         """Write what is left; afterwards everything is where `publish` finds it."""
@@ -233,6 +291,14 @@ class Sink(Protocol):
         """Close what it holds open."""
 
 
+@runtime_checkable
+class RecordSink(Sink, Protocol):
+    """A sink whose part writers give records, for a connector of Spark's to send from the workers."""
+
+    def send_records(self, records: DataFrame) -> None:
+        """Send the records of all tasks, with the columns of `RECORDS`; after `task_writer`, before `publish`."""
+
+
 class DriverSink:
     """The part of a sink whose receiver is in the driver: tasks hand their rows over."""
 
@@ -247,8 +313,9 @@ class DriverSink:
 
 
 def without_duplicates(delivery: Delivery) -> Delivery:
-    """The delivery with every id once, in the order of the ids, which does not depend on any partitioning."""
-    return replace(delivery, notifications=distinct(delivery.notifications), dead=distinct(delivery.dead))
+    """The delivery with every id once, by priority and then by id, which does not depend on any partitioning."""
+    notifications = by_priority(distinct(delivery.notifications))
+    return replace(delivery, notifications=notifications, dead=distinct(delivery.dead))
 
 
 def commit_as_one_part(sink: Sink, delivery: Delivery) -> Committed:

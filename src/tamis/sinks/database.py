@@ -29,10 +29,10 @@ from tamis.sinks.formats import time_texts
 from tamis.sinks.staging import (
     STAGED_DEAD_LETTERS,
     STAGED_NOTIFICATIONS,
-    StagingTaskWriter,
-    clear_staged,
-    create_statements,
-    take_staged,
+    StagedTarget,
+    create_staging_tables,
+    publish_staged,
+    staging_writer,
 )
 
 if TYPE_CHECKING:
@@ -100,31 +100,18 @@ class DatabaseSink:
         if self._database.is_sqlite:
             return None
         self._create_tables()
-        engine = self._database.engine
-        arguments = engine.dialect.create_connect_args(engine.url)[1]
-        return StagingTaskWriter({name: arguments[name] for name in arguments if name != "context"}, batch)
+        return staging_writer(self._database.engine, batch)
 
     def publish(self, batch: BatchKey, parts: Sequence[Part]) -> Committed:
         """Take over what tasks have loaded, in one transaction, unless the batch was committed before."""
-        from tamis.sql.commits import commit_once
-
-        at = _text(batch.at)
-        key = {"query": batch.query, "batch": batch.batch}
-
-        def write() -> tuple[int, int]:
-            given = sum(part.written for part in parts)
-            due = self._due(at)
-            written = take_staged(connection, batch, parts, STAGED_NOTIFICATIONS, self._notifications, due)
-            take_staged(connection, batch, parts, STAGED_DEAD_LETTERS, self._dead, key)
-            return written, given - written
-
-        with self._database.writing() as connection:
-            values = {"at": at, "version": batch.version, "dead": sum(part.dead for part in parts)}
-            committed = Committed(
-                *commit_once(connection, self._commits, {"sink": self.name, **key}, values, write)
-            )
-        clear_staged(self._database.engine, batch)
-        return committed
+        at, key = _text(batch.at), {"query": batch.query, "batch": batch.batch}
+        targets = (
+            StagedTarget(STAGED_NOTIFICATIONS, self._notifications, self._due(at), order="id, event_time"),
+            StagedTarget(STAGED_DEAD_LETTERS, self._dead, key),
+        )
+        values = {"at": at, "version": batch.version}
+        commit = {"sink": self.name, **key}
+        return publish_staged(self._database, batch, parts, self._commits, commit, values, targets)
 
     def _due(self, at: str) -> dict[str, Any]:
         """The columns of a queue."""
@@ -171,9 +158,7 @@ class DatabaseSink:
             self._check_tables()
             self._database.add_missing_columns((self._notifications,))
             if not self._database.is_sqlite:
-                with self._database.creating() as connection:
-                    for statement in create_statements():
-                        connection.exec_driver_sql(statement)
+                create_staging_tables(self._database)
             self._has_tables = True
 
     def _place(self) -> str:
@@ -232,7 +217,8 @@ def _tables() -> Mapping[str, Table]:
             sa.Column("version", sa.BigInteger, nullable=False),
             time("event_time", nullable=True),
             time("matched_at"),
-            *(sa.Column(name, sa.Text) for name in ADDED),
+            *(sa.Column(name, sa.Text) for name in ADDED if name != "priority"),
+            sa.Column("priority", sa.BigInteger, nullable=False, server_default="0"),
         ]
 
     def batch() -> list[sa.Column[Any]]:

@@ -24,7 +24,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsp
 import pyarrow as pa
 
 from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS
-from tamis.sinks.base import RETENTION, BatchKey, Committed, Part, PartFile, SinkError, require, require_duration
+from tamis.sinks.base import RETENTION, BatchKey, Committed, Part, PartFile, SinkError, require_duration
 from tamis.sinks.files import FileSink
 from tamis.sinks.folder_commits import KEPT_COMMITS, Commit
 from tamis.sinks.formats import PARQUET, Format
@@ -93,14 +93,14 @@ class DeltaSink(FileSink):
         Raises:
             SinkError: An argument is not of its type, or deltalake is not installed.
         """
-        require(self.name, "storage_options", storage_options or {}, Mapping, "a table of texts")
+        check_options(storage_options)
         if output_retention is not None:
             require_duration(self.name, "output_retention", output_retention)
         self._output_retention = output_retention
         self._has_published = False
         self._compact_every = compact_every
         self._options = {**(storage_options or {})}
-        super().__init__(folder=_with_options(folder, self._options), retention=retention)
+        super().__init__(folder=with_options(folder, self._options), retention=retention)
 
     def publish(self, batch: BatchKey, parts: Sequence[Part]) -> Committed:
         """Add the files of tasks to the tables."""
@@ -151,8 +151,12 @@ class DeltaTables:
         return self._last(NOTIFICATION_FILES, query)
 
     def prepare(self) -> None:
-        if self._open(NOTIFICATION_FILES) is None:
-            self._create(NOTIFICATION_FILES)
+        table = self._open(NOTIFICATION_FILES) or self._create(NOTIFICATION_FILES)
+        known = {each.name for each in table.schema().fields}
+        if missing := [each for each in NOTIFICATIONS if each.name not in known]:  # made by an earlier version
+            fields = _deltalake().Schema.from_arrow(pa.schema(missing)).fields
+            table.alter.add_columns(fields)
+            self._sync(NOTIFICATION_FILES, table.version())
 
     def commit(self, batch: BatchKey, files: Sequence[PartFile]) -> None:
         for kind in _TABLES:
@@ -302,9 +306,24 @@ def compact(
     return done
 
 
-def _with_options(folder: str | os.PathLike[str], options: Mapping[str, str]) -> str | os.PathLike[str]:
-    """A folder as pyarrow takes it, which has options in its URLs."""
-    if not isinstance(folder, str) or not folder.startswith(("s3://", "s3a://")):
+def check_options(storage_options: Any) -> None:
+    """Refuse what is no table of texts; a value is not shown, as it may be a key.
+
+    Raises:
+        SinkError: It is none.
+    """
+    if not isinstance(storage_options or {}, Mapping):
+        msg = f"sink delta: storage_options must be a table of texts, found {type(storage_options).__name__}"
+        raise SinkError(msg)
+    for name, value in (storage_options or {}).items():
+        if not isinstance(value, str):
+            msg = f"sink delta: storage_options.{name} must be a text, found {type(value).__name__}"
+            raise SinkError(msg)
+
+
+def with_options(folder: str | os.PathLike[str], options: Mapping[str, str] | None) -> str | os.PathLike[str]:
+    """A folder as pyarrow takes it, which has options in its URLs; not to be shown, as it may hold keys."""
+    if not options or not isinstance(folder, str) or not folder.startswith(("s3://", "s3a://")):
         return folder
     parts = urlsplit(folder)
     said = {name.upper(): value for name, value in options.items()}

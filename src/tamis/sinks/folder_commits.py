@@ -25,6 +25,7 @@ from tamis.sinks.base import (
     BatchKey,
     Committed,
     Delivery,
+    DistinctLetters,
     Part,
     PartFile,
     SinkError,
@@ -210,19 +211,18 @@ class FolderCommits:
             self.storage.remove(file.path)
 
     def _without_repetitions(self, batch: BatchKey, parts: Sequence[Part]) -> Sequence[Part]:
-        """The parts without notifications that another task has, too, or that were committed while they ran.
+        """The parts without what another task has, too, or notifications that were committed while they ran.
 
         Tasks leave out what was there before. So all that is left are events that came to two tasks of the batch,
-        and what another query committed meanwhile: both are rare, and known by the numbers of the events.
+        and what another query committed meanwhile: both are rare, and known by the numbers of events and letters.
         """
         number, view = self._views.get(batch.query, (None, None))
         if view is None or number != batch.batch:
             msg = f"query {batch.query}, batch {batch.batch}: published without a view of the ledger for its tasks"
             raise SinkError(msg)
         since = sorted(set(self._ledger.refresh()) - {*view.files})
-        together = np.concatenate([np.empty(0, np.uint64), *(_salted(part) for part in parts)])
-        unique, counts = np.unique(together, return_counts=True)
-        twice = unique[counts > 1]
+        parts = self._without_repeated_letters(batch, parts)
+        twice = _repeated([_salted(part) for part in parts])
         if not len(twice) and not since:
             return parts
         kept: list[Part] = []
@@ -233,6 +233,35 @@ class FolderCommits:
                 part = self._rewrite(batch, part, part.events[doubtful], view, since, earlier)  # noqa: PLW2901
             kept.append(part)
         return kept
+
+    def _without_repeated_letters(self, batch: BatchKey, parts: Sequence[Part]) -> Sequence[Part]:
+        """The parts without dead letters that an earlier part has; what was sent cannot be taken back."""
+        twice = _repeated([part.letters for part in parts])
+        if not len(twice):
+            return parts
+        kept, earlier, name = [], DistinctLetters(), batch_name(batch.query, batch.batch)
+        for part in parts:
+            files, dead = [], part.dead
+            is_doubtful = np.isin(part.letters, twice).any()
+            for number, file in enumerate(part.files):
+                if file.kind != DEAD_LETTER_FILES or not is_doubtful:
+                    files.append(file)
+                    continue
+                rows = read_file(self.storage, file)
+                new = earlier.new(rows)
+                dead -= rows.num_rows - new.num_rows
+                files += self._replace(file, f"{name}.{part.token}-{number}r", new)
+            kept.append(replace(part, files=tuple(files), dead=dead))
+        return kept
+
+    def _replace(self, file: PartFile, name: str, rows: pa.Table) -> list[PartFile]:
+        """Write the rows that are left of a file into another one, if there are any."""
+        if rows.num_rows == file.rows:
+            return [file]
+        suffix, by_day = file.path.rpartition(".")[2], bool(file.partition)
+        files = write_files(self.storage, file.kind, name, rows, suffix, by_day) if rows.num_rows else []
+        self.storage.remove(file.path)
+        return files
 
     def _rewrite(
         self,
@@ -263,14 +292,10 @@ class FolderCommits:
             new = np.ones(len(rows), np.bool_)
             new[places[known]] = False
             earlier.append(asked[:, ~known])
-            rest, suffix = rows.filter(pa.array(new)), file.path.rpartition(".")[2]
+            rest = rows.filter(pa.array(new))
             ledger.is_new(rest, keys[:, new], rest["event_id"].unique())
             written += rest.num_rows
-            if rest.num_rows:
-                files += write_files(
-                    self.storage, file.kind, f"{name}.{token}-{number}", rest, suffix, bool(file.partition)
-                )
-            self.storage.remove(file.path)
+            files += self._replace(file, f"{name}.{token}-{number}", rest)
         ledger.finish(f"{name}.{token}")
         return replace(part, token=token, files=tuple(files), written=written, repeated=repeated)
 
@@ -390,6 +415,12 @@ class FolderCommits:
             self.storage.remove(f"{COMMITS}/{each.name}")  # first: files without a commit are swept
             for file in (file for some in found.files.values() for file in some):
                 self.storage.remove(file)
+
+
+def _repeated(numbers: Sequence[U64]) -> U64:
+    """What stands in more than one of several arrays of different numbers."""
+    unique, counts = np.unique(np.concatenate([np.empty(0, np.uint64), *numbers]), return_counts=True)
+    return unique[counts > 1]
 
 
 def _salted(part: Part) -> U64:

@@ -60,7 +60,8 @@ def _members(name: str, column: pa.ChunkedArray) -> list[str]:
         texts = pc.replace_substring(time_texts(column), " ", "T").to_pylist()
         values = [f'"{name}":"{value}Z"' if value is not None else None for value in texts]
     else:
-        values = [f'"{name}":{value}' if value is not None else None for value in column.to_pylist()]
+        nothing = 0 if name in ADDED else None
+        values = [f'"{name}":{value}' if value != nothing else None for value in column.to_pylist()]
     missing = "" if name in ADDED else f'"{name}":null'
     return [missing if value is None else value for value in values]
 
@@ -93,7 +94,8 @@ def _column(rows: list[dict[str, Any]], field: pa.Field) -> pa.Array:
         given = [row.get(field.name) for row in rows]
         return pa.array([None if value is None else json_object(value) for value in given], field.type)
     if field.name in ADDED:
-        return pa.array([row.get(field.name) for row in rows], field.type)
+        nothing = 0 if pa.types.is_integer(field.type) else None
+        return pa.array([row.get(field.name, nothing) for row in rows], field.type)
     if pa.types.is_timestamp(field.type):
         return pa.array([row[field.name] for row in rows], pa.string()).cast(field.type)
     return pa.array([row[field.name] for row in rows], field.type)

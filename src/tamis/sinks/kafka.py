@@ -18,14 +18,17 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
 
 from tamis.notifications import Keys
 from tamis.sinks.base import (
+    RECORDS,
     RETENTION,
     BatchKey,
     Committed,
     Delivery,
+    DistinctLetters,
     Part,
     SinkError,
     require,
@@ -39,16 +42,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 CONNECT_SECONDS = 10
-RECORDS = pa.schema(
-    [
-        ("topic", pa.string()),
-        ("key", pa.string()),
-        ("value", pa.string()),
-        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
-    ]
-)
-"""What Spark's connector takes."""
-RECORDS_SQL = "topic string, key string, value string, headers array<struct<key: string, value: binary>>"
+_MOST_JOBS = 8
+"""For so many different priorities in a batch there is a job each."""
 _HEADERS = {"id": "id", "subscription": "subscription_id", "tenant": "owner", "type": "event_type", "kind": "kind"}
 """The columns that go into headers, by the header's name."""
 
@@ -111,8 +106,19 @@ class KafkaSink:
         return KafkaTaskWriter(self._commits.url, name, self._topic, self._dead_topic, self._commits.view(batch))
 
     def send_records(self, records: DataFrame) -> None:
-        """Send the records of all tasks, from the workers: a DataFrame with the columns of `RECORDS`."""
-        records.write.format("kafka").options(**self._options).option("includeHeaders", "true").save()
+        """Send the records of all tasks, from the workers: a DataFrame with the columns of `RECORDS`.
+
+        Within a partition of a topic higher priorities come first. So there is a job for each priority; if there
+        are many, one task sends everything in order.
+        """
+        found = sorted((row[0] for row in records.select("priority").distinct().collect()), reverse=True)
+        if len(found) > _MOST_JOBS:
+            jobs = [records.coalesce(1).sortWithinPartitions("priority", ascending=False)]
+        else:
+            jobs = [records.where(records["priority"] == priority) for priority in found]
+        for job in jobs:
+            rows = job.drop("priority").write.format("kafka").options(**self._options)
+            rows.option("includeHeaders", "true").save()
 
     def publish(self, batch: BatchKey, parts: Sequence[Part]) -> Committed:
         """Remember that the records of a batch were sent."""
@@ -173,7 +179,7 @@ class KafkaTaskWriter:
         ledger: What was sent before.
     """
 
-    url: str
+    url: str = field(repr=False)  # it may hold keys
     name: str
     topic: str
     dead_topic: str
@@ -187,7 +193,7 @@ class KafkaTaskWriter:
 
 @dataclass(slots=True)
 class KafkaPartWriter:
-    """One attempt of a task; what it makes is taken with `drain`."""
+    """One attempt of a task, which makes records and writes only its ledger."""
 
     writer: KafkaTaskWriter
     token: str
@@ -195,23 +201,18 @@ class KafkaPartWriter:
     ledger: TaskLedger
     written: int = 0
     dead: int = 0
-    _waiting: list[pa.Table] = field(default_factory=list)
+    letters: DistinctLetters = field(default_factory=DistinctLetters)
 
-    def add(self, notifications: pa.Table, keys: Keys, events: pa.Array, shard: int = 0) -> None:
+    def add(self, notifications: pa.Table, keys: Keys, events: pa.Array, shard: int = 0) -> pa.Table:
         new = self.ledger.is_new(notifications, keys, events, shard)
         rest = notifications.filter(pa.array(new))
         self.written += rest.num_rows
-        self._waiting.append(records(rest, self.writer.topic))
+        return records(rest, self.writer.topic)
 
-    def add_dead(self, dead: pa.Table) -> None:
-        self.dead += dead.num_rows
-        self._waiting.append(records(dead, self.writer.dead_topic))
-
-    def drain(self) -> pa.Table:
-        """The records since the last call."""
-        made = pa.concat_tables([RECORDS.empty_table(), *self._waiting])
-        self._waiting = []
-        return made
+    def add_dead(self, dead: pa.Table) -> pa.Table:
+        new = self.letters.new(dead)
+        self.dead += new.num_rows
+        return records(new, self.writer.dead_topic)
 
     def finish(self) -> Part:
         events, shards = self.ledger.finish(f"{self.writer.name}.{self.token}")
@@ -228,11 +229,13 @@ def records(table: pa.Table, topic: str) -> pa.Table:
         [{"key": header, "value": value.encode()} for (header, _), value in zip(there, row, strict=True) if value]
         for row in zip(*values, strict=True)
     ]
+    has_priority = "priority" in table.column_names  # dead letters have none
     columns = {
         "topic": pa.repeat(pa.scalar(topic, pa.string()), table.num_rows),
         "key": table["id"],
         "value": pa.array(json_lines(table), pa.string()),
         "headers": pa.array(headers, RECORDS.field("headers").type),
+        "priority": table["priority"] if has_priority else np.zeros(table.num_rows, np.int64),
     }
     return pa.table(columns, schema=RECORDS)
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -79,7 +79,7 @@ class LedgerView:
         merges: Names of files to merge; each group is for one task.
     """
 
-    url: str
+    url: str = field(repr=False)  # it may hold keys
     files: tuple[str, ...]
     at_us: int
     retention_us: int
@@ -181,6 +181,7 @@ class TaskLedger:
         self._storage = open_storage(view.url)
         self._files = self._open_files()
         self.repeated = 0
+        self._met: list[Keys] = []
         self._ids: list[Keys] = []
         self._events: list[U64] = []
         self._shards: list[U64] = []
@@ -272,10 +273,9 @@ class TaskLedger:
         known = np.zeros(len(rows), np.bool_)
         for file in self._files:
             known |= latest(file.ids, asked) > self._view.after_us
-        self.repeated += int(np.count_nonzero(known))
-        for ids in self._ids:
-            known |= is_among(asked, ids)
-        new[rows[known]] = False
+        self.repeated += int(np.count_nonzero(known & ~is_among_any(asked, self._met)))
+        self._met.append(asked[:, known])
+        new[rows[known | is_among_any(asked, self._ids)]] = False
         return new
 
 
@@ -298,8 +298,17 @@ def events_in(view: LedgerView, names: Sequence[str], events: U64) -> Bools:
 
 def is_among(keys: Keys, ids: Keys) -> Bools:
     """Which keys are among ids in any order."""
+    ids = ids[:, np.isin(ids[0], keys[0])]  # mostly few, which are quickly sorted
     ordered = ids[:, order_of(ids, np.zeros(ids.shape[1], np.int64))]
     return latest(np.concatenate([ordered, np.ones((1, ids.shape[1]), np.uint64)]), keys) > _NEVER
+
+
+def is_among_any(keys: Keys, several: Sequence[Keys]) -> Bools:
+    """Which keys are among ids of several arrays."""
+    found = np.zeros(keys.shape[1], np.bool_)
+    for ids in several:
+        found |= is_among(keys, ids)
+    return found
 
 
 def latest(ids: Ids, keys: Keys) -> I64:

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, Keys
-from tamis.sinks.base import BatchKey, Part, PartFile
+from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, Keys, by_priority
+from tamis.sinks.base import BatchKey, DistinctLetters, Part, PartFile
 from tamis.sinks.formats import FORMATS
 from tamis.sinks.ledger import LedgerView, TaskLedger
 from tamis.snapshot.storage import Storage, open_storage
@@ -45,7 +45,7 @@ class FolderTaskWriter:
         by_day: Are files partitioned by day, and do they have statistics, as tables want it?
     """
 
-    url: str
+    url: str = field(repr=False)  # it may hold keys
     batch: BatchKey
     name: str
     suffix: str
@@ -70,6 +70,7 @@ class FolderPartWriter:
     written: int = 0
     dead: int = 0
     files: list[PartFile] = field(default_factory=list)
+    letters: DistinctLetters = field(default_factory=DistinctLetters)
     _waiting: dict[str, list[pa.Table]] = field(default_factory=dict)
 
     def add(self, notifications: pa.Table, keys: Keys, events: pa.Array, shard: int = 0) -> None:
@@ -81,8 +82,9 @@ class FolderPartWriter:
         self._add(NOTIFICATION_FILES, notifications)
 
     def add_dead(self, dead: pa.Table) -> None:
-        self.dead += dead.num_rows
-        self._add(DEAD_LETTER_FILES, dead)
+        new = self.letters.new(dead)
+        self.dead += new.num_rows
+        self._add(DEAD_LETTER_FILES, new)
 
     def finish(self) -> Part:
         for kind in (NOTIFICATION_FILES, DEAD_LETTER_FILES):
@@ -90,7 +92,7 @@ class FolderPartWriter:
         events, shards = self.ledger.finish(f"{self.writer.name}.{self.token}")
         merged = self.ledger.merge(self.partition) if self.partition >= 0 else ()
         counts = (self.written, self.ledger.repeated, self.dead)
-        return Part(self.token, *counts, tuple(self.files), merged, events, shards)
+        return Part(self.token, *counts, tuple(self.files), merged, events, shards, self.letters.numbers)
 
     def _add(self, kind: str, rows: pa.Table) -> None:
         waiting = self._waiting.setdefault(kind, [])
@@ -99,13 +101,14 @@ class FolderPartWriter:
             self._write(kind)
 
     def _write(self, kind: str) -> None:
-        rows = pa.concat_tables([_SCHEMAS[kind].empty_table(), *self._waiting.pop(kind, [])])
+        rows = pa.concat_tables([SCHEMAS[kind].empty_table(), *self._waiting.pop(kind, [])])
         if rows.num_rows:
+            rows = by_priority(rows) if kind == NOTIFICATION_FILES else rows
             name = f"{self.writer.name}.{self.token}-{len(self.files)}"
             self.files += write_files(self.storage, kind, name, rows, self.writer.suffix, self.writer.by_day)
 
 
-_SCHEMAS = {NOTIFICATION_FILES: NOTIFICATIONS, DEAD_LETTER_FILES: DEAD_LETTERS}
+SCHEMAS = {NOTIFICATION_FILES: NOTIFICATIONS, DEAD_LETTER_FILES: DEAD_LETTERS}
 
 
 def write_files(
@@ -128,7 +131,7 @@ def write_files(
 
 def read_file(storage: Storage, file: PartFile) -> pa.Table:
     """The rows of a file."""
-    return FORMATS[file.path.rpartition(".")[2]].decode(storage.read(file.path), _SCHEMAS[file.kind])
+    return FORMATS[file.path.rpartition(".")[2]].decode(storage.read(file.path), SCHEMAS[file.kind])
 
 
 def _by_day(rows: pa.Table, column: str) -> list[tuple[date, pa.Table]]:

@@ -1,9 +1,13 @@
-"""Reads what the sinks `delta`, `parquet` and `jsonl` have written into a folder."""
+"""Reads what the sinks `delta`, `parquet` and `jsonl` have written into a folder.
+
+For an object store `options` are the `storage_options` of the sink; what they do not say, the environment may.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import reduce
@@ -12,32 +16,34 @@ from operator import and_
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS
-from tamis.sinks.delta import DeltaTables, is_delta, open_table
+from tamis.notifications import by_priority, with_added_columns
+from tamis.sinks.delta import DeltaTables, is_delta, open_table, with_options
 from tamis.sinks.folder_commits import Commit, FolderCommits
 from tamis.sinks.formats import FORMATS
-from tamis.sinks.part_files import DAY, DEAD_LETTER_FILES, NOTIFICATION_FILES
-from tamis.snapshot.storage import open_storage
+from tamis.sinks.part_files import DAY, DEAD_LETTER_FILES, NOTIFICATION_FILES, SCHEMAS
+from tamis.snapshot.storage import Storage, open_storage
 
 
-def read_commits(folder: str | os.PathLike[str]) -> list[Commit]:
+def read_commits(folder: str | os.PathLike[str], options: Mapping[str, str] | None = None) -> list[Commit]:
     """The commits of a folder that a sink writes files to, by query and batch; of `delta` the last thousand."""
-    table = DeltaTables(folder) if is_delta(folder) else None
-    return list(FolderCommits(folder, timedelta(days=1), table=table).commits())
+    place = with_options(folder, options)
+    table = DeltaTables(place, options) if is_delta(place) else None
+    return list(FolderCommits(place, timedelta(days=1), table=table).commits())
 
 
-def read_notifications(folder: str | os.PathLike[str]) -> pa.Table:
-    """All notifications that are committed in a folder; those of files by query and batch."""
-    return _read_tables(folder, NOTIFICATION_FILES, NOTIFICATIONS)
+def read_notifications(folder: str | os.PathLike[str], options: Mapping[str, str] | None = None) -> pa.Table:
+    """All notifications that are committed in a folder; those of files by query, batch and priority."""
+    return _read_tables(folder, NOTIFICATION_FILES, options)
 
 
-def read_dead_letters(folder: str | os.PathLike[str]) -> pa.Table:
+def read_dead_letters(folder: str | os.PathLike[str], options: Mapping[str, str] | None = None) -> pa.Table:
     """All dead letters that are committed in a folder; those of files by query and batch."""
-    return _read_tables(folder, DEAD_LETTER_FILES, DEAD_LETTERS)
+    return _read_tables(folder, DEAD_LETTER_FILES, options)
 
 
 def find_notifications(
     folder: str | os.PathLike[str],
+    options: Mapping[str, str] | None = None,
     *,
     subscription: str | None = None,
     event: str | None = None,
@@ -49,6 +55,7 @@ def find_notifications(
 
     Args:
         folder: What a sink has written.
+        options: For an object store.
         subscription: The id of the subscription.
         event: The id of the event.
         owner: The owner of the subscription.
@@ -56,15 +63,12 @@ def find_notifications(
         limit: The newest so many.
     """
     wanted = Wanted(subscription, event, owner, since)
-    if is_delta(folder):
-        table = open_table(folder)
-        rows = NOTIFICATIONS.empty_table()
-        if table is not None:  # files are left out by their statistics and days
-            found = table.to_pyarrow_dataset().to_table(NOTIFICATIONS.names, filter=wanted.filter(days=True))
-            rows = found.cast(NOTIFICATIONS)
+    place = with_options(folder, options)
+    if is_delta(place):
+        rows = _read_delta(place, NOTIFICATION_FILES, options, wanted.filter(days=True))
     else:
-        rows = wanted.apply(read_notifications(folder))
-    rows = rows.sort_by([("matched_at", "ascending"), ("id", "ascending")])
+        rows = wanted.apply(read_notifications(place))
+    rows = rows.sort_by([("matched_at", "ascending"), ("priority", "descending"), ("id", "ascending")])
     return rows if limit is None else rows.slice(max(0, rows.num_rows - limit))
 
 
@@ -94,7 +98,10 @@ class Wanted:
 
 
 def follow_notifications(
-    folder: str | os.PathLike[str], wanted: Wanted, wait: Callable[[], bool]
+    folder: str | os.PathLike[str],
+    wanted: Wanted,
+    wait: Callable[[], bool],
+    options: Mapping[str, str] | None = None,
 ) -> Iterator[pa.Table]:
     """Notifications as they are committed from now on, batch by batch.
 
@@ -102,29 +109,50 @@ def follow_notifications(
         folder: What a sink writes to.
         wanted: Which notifications.
         wait: Called when there is nothing new; False to end.
+        options: For an object store.
     """
-    storage = open_storage(folder)
-    seen = {(commit.query, commit.batch) for commit in read_commits(folder)}
+    storage = open_storage(with_options(folder, options))
+    seen = {(commit.query, commit.batch) for commit in read_commits(folder, options)}
     while wait():
-        for commit in read_commits(folder):
+        for commit in read_commits(folder, options):
             if (commit.query, commit.batch) in seen:
                 continue
             seen.add((commit.query, commit.batch))
-            for path in commit.files.get(NOTIFICATION_FILES, ()):
-                try:
-                    content = storage.read(path)
-                except FileNotFoundError:  # joined with others meanwhile, and removed: too far behind
-                    continue
-                rows = wanted.apply(FORMATS[path.rpartition(".")[2]].decode(content, NOTIFICATIONS))
-                if rows.num_rows:
-                    yield rows
+            # A file that is missing was joined with others meanwhile, and removed: we are too far behind.
+            rows = wanted.apply(_read_batch(storage, commit, NOTIFICATION_FILES, missing_ok=True))
+            if rows.num_rows:
+                yield rows
 
 
-def _read_tables(folder: str | os.PathLike[str], kind: str, schema: pa.Schema) -> pa.Table:
-    if is_delta(folder):
-        table = open_table(folder, kind)
-        return schema.empty_table() if table is None else table.to_pyarrow_table(columns=schema.names).cast(schema)
-    storage = open_storage(folder)
-    paths = [path for commit in read_commits(folder) for path in commit.files.get(kind, ())]
-    tables = [FORMATS[path.rpartition(".")[2]].decode(storage.read(path), schema) for path in paths]
-    return pa.concat_tables([schema.empty_table(), *tables])
+def _read_tables(folder: str | os.PathLike[str], kind: str, options: Mapping[str, str] | None) -> pa.Table:
+    place = with_options(folder, options)
+    if is_delta(place):
+        return _read_delta(place, kind, options)
+    storage = open_storage(place)
+    batches = [_read_batch(storage, commit, kind) for commit in read_commits(place)]
+    return pa.concat_tables([SCHEMAS[kind].empty_table(), *batches])
+
+
+def _read_delta(
+    folder: str | os.PathLike[str],
+    kind: str,
+    options: Mapping[str, str] | None,
+    condition: pc.Expression | None = None,
+) -> pa.Table:
+    """The rows of a table that fit; files are left out by their statistics and days."""
+    table, schema = open_table(folder, kind, options), SCHEMAS[kind]
+    if table is None:
+        return schema.empty_table()
+    dataset = table.to_pyarrow_dataset()
+    rows = dataset.to_table([name for name in schema.names if name in dataset.schema.names], filter=condition)
+    return (with_added_columns(rows) if kind == NOTIFICATION_FILES else rows).cast(schema)
+
+
+def _read_batch(storage: Storage, commit: Commit, kind: str, *, missing_ok: bool = False) -> pa.Table:
+    """What the files of a batch hold; notifications of higher priority first, whichever task found them."""
+    tables = [SCHEMAS[kind].empty_table()]
+    for path in commit.files.get(kind, ()):
+        with suppress(*[FileNotFoundError] * missing_ok):
+            tables.append(FORMATS[path.rpartition(".")[2]].decode(storage.read(path), SCHEMAS[kind]))
+    rows = pa.concat_tables(tables)
+    return by_priority(rows) if kind == NOTIFICATION_FILES else rows

@@ -9,7 +9,7 @@ finds, and fails if that is not what tasks wrote; the batch is then done again.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +19,13 @@ import pyarrow.csv as pa_csv
 
 from tamis.arrays import U64
 from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, Keys, event_keys
-from tamis.sinks.base import BatchKey, Part, SinkError
+from tamis.sinks.base import BatchKey, Committed, DistinctLetters, Part, SinkError, count_letters
 from tamis.sinks.formats import time_texts
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine, Table
+
+    from tamis.sql.database import Database
 
 STAGED_NOTIFICATIONS = "tamis_staged_notifications"
 STAGED_DEAD_LETTERS = "tamis_staged_dead_letters"
@@ -37,15 +39,33 @@ _TYPES = {
 _COPIED_ROWS = 100_000
 
 
-def create_statements() -> list[str]:
-    """What creates the staging tables where they are missing."""
+def create_staging_tables(database: Database) -> None:
+    """Create the staging tables where they are missing."""
+    with database.creating() as connection:
+        for statement in _create_statements():
+            connection.exec_driver_sql(statement)
+
+
+def staging_writer(
+    engine: Engine, batch: BatchKey, change_dead: Callable[[pa.Table], pa.Table] | None = None
+) -> StagingTaskWriter:
+    """What tasks load the rows of a batch with; `change_dead` makes dead letters as they are staged."""
+    arguments = engine.dialect.create_connect_args(engine.url)[1]
+    connect = {name: value for name, value in arguments.items() if name != "context"}
+    return StagingTaskWriter(connect, batch, change_dead)
+
+
+def _create_statements() -> list[str]:
     own = "query text NOT NULL, batch bigint NOT NULL, token text NOT NULL, "
     return [
         f"CREATE UNLOGGED TABLE IF NOT EXISTS {name} ({own}"
         + ", ".join(f'"{each.name}" {_TYPES[each.type]}' for each in schema)
         + ")"
         for name, schema in _SCHEMAS.items()
-    ] + [f"CREATE INDEX IF NOT EXISTS {name}_query ON {name} (query, batch)" for name in _SCHEMAS]
+    ] + [
+        f"ALTER TABLE {STAGED_NOTIFICATIONS} ADD COLUMN IF NOT EXISTS priority bigint",  # earlier ones lack it
+        *(f"CREATE INDEX IF NOT EXISTS {name}_query ON {name} (query, batch)" for name in _SCHEMAS),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +75,12 @@ class StagingTaskWriter:
     Attributes:
         connect: How to connect, as psycopg takes it.
         batch: What is written.
+        change_dead: Makes dead letters as they are staged, of those that are found.
     """
 
-    connect: dict[str, Any]
+    connect: dict[str, Any] = field(repr=False)  # with the password
     batch: BatchKey
+    change_dead: Callable[[pa.Table], pa.Table] | None = None
 
     def open(self, partition: int, attempt: int) -> StagingPartWriter:
         """A writer for one attempt of a task; it connects when there is something to write."""
@@ -73,6 +95,7 @@ class StagingPartWriter:
     token: str
     written: int = 0
     dead: int = 0
+    letters: DistinctLetters = field(default_factory=DistinctLetters)
     _waiting: dict[str, list[pa.Table]] = field(default_factory=dict)
     _events: list[U64] = field(default_factory=list)
     _connection: Any = None
@@ -84,8 +107,10 @@ class StagingPartWriter:
         self._add(STAGED_NOTIFICATIONS, notifications)
 
     def add_dead(self, dead: pa.Table) -> None:
-        self.dead += dead.num_rows
-        self._add(STAGED_DEAD_LETTERS, dead)
+        change = self.writer.change_dead
+        new = self.letters.new(dead if change is None else change(dead))
+        self.dead += new.num_rows
+        self._add(STAGED_DEAD_LETTERS, new)
 
     def finish(self) -> Part:
         for table in _SCHEMAS:
@@ -94,7 +119,7 @@ class StagingPartWriter:
             self._connection.commit()
             self._connection.close()
         events = np.concatenate([np.empty(0, np.uint64), *self._events])
-        return Part(self.token, self.written, 0, self.dead, events=events)
+        return Part(self.token, self.written, 0, self.dead, events=events, letters=self.letters.numbers)
 
     def _add(self, table: str, rows: pa.Table) -> None:
         waiting = self._waiting.setdefault(table, [])
@@ -124,51 +149,83 @@ class StagingPartWriter:
                 copy.write(stream.getvalue().to_pybytes())
 
 
-def take_staged(
-    connection: Connection,
+@dataclass(frozen=True, slots=True)
+class StagedTarget:
+    """Where staged rows go.
+
+    Attributes:
+        staged: The staging table.
+        table: The table.
+        constants: Columns that are the same in all rows.
+        columns: Columns that are not as they are staged, in SQL.
+        order: In which rows are inserted. By id first if others write the same rows at the same time: then two
+            wait for each other, and never in a circle.
+    """
+
+    staged: str
+    table: Table
+    constants: Mapping[str, Any]
+    columns: Mapping[str, str] = field(default_factory=dict)
+    order: str = "id"
+
+    def take(self, connection: Connection, batch: BatchKey, parts: Sequence[Part]) -> int:
+        """Insert what tasks staged, but for rows whose keys are there; gives how many.
+
+        Raises:
+            SinkError: The staging table does not have what tasks wrote.
+        """
+        staged = self.staged
+        expected = sum(part.written if staged == STAGED_NOTIFICATIONS else part.dead for part in parts)
+        if not expected:
+            return 0
+        where = f"FROM {staged} WHERE query = %s AND batch = %s AND token = ANY(%s)"
+        which = (batch.query, batch.batch, [part.token for part in parts])
+        found = connection.exec_driver_sql(f"SELECT count(*) {where}", which).scalar_one()
+        if found != expected:
+            place = f"query {batch.query}, batch {batch.batch}"
+            msg = f"{place}: {staged} has {found} rows of {expected} that tasks wrote"
+            raise SinkError(msg)
+        columns = {each.name: f'"{each.name}"' for each in _SCHEMAS[staged] if each.name in self.table.c}
+        columns |= {**self.columns} | dict.fromkeys(self.constants, "%s")
+        listed = ", ".join(f'"{name}"' for name in columns)
+        insert = f"INSERT INTO {self.table.name} ({listed}) SELECT {', '.join(columns.values())} {where}"
+        statement = f"{insert} ORDER BY {self.order} ON CONFLICT DO NOTHING"
+        return int(connection.exec_driver_sql(statement, (*self.constants.values(), *which)).rowcount)
+
+
+def publish_staged(
+    database: Database,
     batch: BatchKey,
     parts: Sequence[Part],
-    staged: str,
-    target: Table,
-    constants: dict[str, Any],
-) -> int:
-    """Insert what tasks staged into a table, but for rows whose keys are there; gives how many.
+    commits: Table,
+    key: Mapping[str, Any],
+    values: Mapping[str, Any],
+    targets: Sequence[StagedTarget],
+) -> Committed:
+    """Take over what tasks have loaded, in one transaction, unless the batch was committed before.
 
     Args:
-        connection: In a transaction that may write.
+        database: With all of these tables.
         batch: Which batch.
         parts: What its tasks wrote.
-        staged: The staging table.
-        target: The table.
-        constants: Columns that are the same in all rows.
-
-    Raises:
-        SinkError: The staging table does not have what tasks wrote.
+        commits: As for `commit_once`, with a column `dead`.
+        key: The primary key of the commit.
+        values: Its other columns, but for `dead`.
+        targets: Where rows go, first notifications.
     """
-    expected = sum(part.written if staged == STAGED_NOTIFICATIONS else part.dead for part in parts)
-    if not expected:
-        return 0
-    where = f"FROM {staged} WHERE query = %s AND batch = %s AND token = ANY(%s)"
-    which = (batch.query, batch.batch, [part.token for part in parts])
-    found = connection.exec_driver_sql(f"SELECT count(*) {where}", which).scalar_one()
-    if found != expected:
-        msg = f"query {batch.query}, batch {batch.batch}: {staged} has {found} rows of {expected} that tasks wrote"
-        raise SinkError(msg)
-    names = [each.name for each in _SCHEMAS[staged]]
-    listed = ", ".join(f'"{name}"' for name in (*names, *constants))
-    values = ", ".join([*(f'"{name}"' for name in names), *("%s" for _ in constants)])
-    # By id, so that two batches that write the same rows wait for each other, and never in a circle.
-    insert = f"INSERT INTO {target.name} ({listed}) SELECT {values} {where} ORDER BY id ON CONFLICT DO NOTHING"
-    return int(connection.exec_driver_sql(insert, (*constants.values(), *which)).rowcount)
+    from tamis.sql.commits import commit_once
 
+    def write() -> tuple[int, int]:
+        written, *_ = [target.take(connection, batch, parts) for target in targets]
+        return written, sum(part.written for part in parts) - written
 
-def clear_staged(engine: Engine, batch: BatchKey) -> None:
-    """Remove what is staged of a batch and of those before it, once the batch is committed."""
-    with engine.begin() as connection:
+    with database.writing() as connection:
+        found = commit_once(connection, commits, key, {**values, "dead": count_letters(parts)}, write)
+    with database.writing() as connection:  # what is staged of this batch, and of those before it
         for name in _SCHEMAS:
-            connection.exec_driver_sql(
-                f"DELETE FROM {name} WHERE query = %s AND batch <= %s", (batch.query, batch.batch)
-            )
+            which = (batch.query, batch.batch)
+            connection.exec_driver_sql(f"DELETE FROM {name} WHERE query = %s AND batch <= %s", which)
+    return Committed(*found)
 
 
 def _text(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from tamis.errors import SnapshotError
+from tamis.urls import without_secrets
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -115,12 +116,13 @@ def open_storage(url: str | os.PathLike[str], filesystem: FileSystem | None = No
     import pyarrow as pa
     from pyarrow.fs import FileSystem
 
-    shown = re.sub(r"//[^/@]*@", "//", text.partition("?")[0])
+    shown = without_secrets(text)
+    uri = re.sub(r"^s3a:", "s3:", text, flags=re.IGNORECASE)  # as Spark writes it
     try:
-        # Spark writes s3a for s3.
-        found, path = FileSystem.from_uri(re.sub(r"^s3a:", "s3:", text, flags=re.IGNORECASE))
+        found, path = FileSystem.from_uri(uri)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise SnapshotError(shown, f"pyarrow cannot open it: {error}", "foreign") from error
+        why = str(error).replace(uri, shown)
+        raise SnapshotError(shown, f"pyarrow cannot open it: {why}", "foreign") from None  # the cause has the keys
     return _remote(found, path, shown)
 
 

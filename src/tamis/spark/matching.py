@@ -23,6 +23,7 @@ from tamis.spark.shards import Sharding, send_to_shards
 from tamis.spark.snapshot_ref import SnapshotRef
 from tamis.spark.stream_type import StreamType
 from tamis.spark.workers import map_in_workers
+from tamis.urls import without_secrets
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -103,7 +104,8 @@ def match(
     matchers = ref.matchers()
     name = event_type or StreamType().choose(Snapshots(ready.url).manifest(ready.version))
     if event_type is not None and event_type not in matchers:
-        msg = f"{ready.url}: there is no event type {event_type!r}; there are {', '.join(sorted(matchers))}"
+        there = ", ".join(sorted(matchers))
+        msg = f"{without_secrets(ready.url)}: there is no event type {event_type!r}; there are {there}"
         raise SubscriptionError(msg)
     matcher = matchers.only if name is None else matchers[name]
     declared = {event_id, *(each.name for each in matcher.event_type.attributes or ())}

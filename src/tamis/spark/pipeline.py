@@ -1,6 +1,7 @@
 """A pipeline as plain values: where events and subscriptions come from, and where notifications go.
 
-Nothing is opened, made or connected here, and Spark is not needed. `pipeline_file` reads one from a file.
+Nothing is opened, made or connected here, and Spark is not needed. `pipeline_file` reads one from a file. What may
+hold passwords or keys is left out when a pipeline is printed.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Kafka:
     topics: tuple[str, ...]
     starting_offsets: str
     most_offsets: int | None
-    options: Mapping[str, str]
+    options: Mapping[str, str] = field(repr=False)
     security: KafkaSecurity = field(default=KafkaSecurity(), repr=False)
 
 
@@ -101,7 +102,7 @@ class SubscriptionSource:
     """
 
     kind: str
-    place: str
+    place: str = field(repr=False)
     poll: timedelta
 
 
@@ -118,9 +119,9 @@ class PipelineState:
         change_retention: For how long the store keeps its log of changes; None for ever.
     """
 
-    checkpoint: str
+    checkpoint: str = field(repr=False)
     folder: Path
-    snapshot: str
+    snapshot: str = field(repr=False)
     retention: timedelta
     history_bytes: int = HISTORY_BYTES
     change_retention: timedelta | None = None
@@ -138,7 +139,7 @@ class SparkSettings:
 
     master: str
     app_name: str
-    conf: Mapping[str, str]
+    conf: Mapping[str, str] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +185,7 @@ class Pipeline:
     subscriptions: SubscriptionSource
     event_types: tuple[EventType, ...]
     sink: str
-    sink_arguments: Mapping[str, Any]
+    sink_arguments: Mapping[str, Any] = field(repr=False)
     quota: Quota | None
     state: PipelineState
     spark: SparkSettings

@@ -6,7 +6,7 @@ A task carries a reference, never the subscriptions. A process opens what it ref
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tamis.engines import AUTO
@@ -41,7 +41,7 @@ class SnapshotRef:
         expired: With subscriptions that expired lately, for events that were accepted before.
     """
 
-    url: str
+    url: str = field(repr=False)  # it may hold keys
     version: int
     engine: str = AUTO
     segments: frozenset[str] | None = None

@@ -1,10 +1,9 @@
 """`tamis.spark.stream`: events in, notifications out, each match recorded once.
 
 A micro-batch is pinned to a version of the subscriptions before it is matched, and committed by its sink under
-(query, batch) after it. Tasks match and write; the driver gets what each has written and publishes it in one step,
-so that its work does not grow with the number of notifications. Which notifications a batch has is a function of
-the events, the pinned version, its time and the state after the batch before: so a batch that is done again after
-a crash gives the same, and a sink that has it already takes nothing.
+(query, batch) after it (`batch_delivery.py`). Which notifications a batch has is a function of the events, the
+pinned version, its time and the state after the batch before: so a batch that is done again after a crash gives
+the same, and a sink that has it already takes nothing.
 """
 
 from __future__ import annotations
@@ -13,18 +12,15 @@ import json
 import logging
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlparse
 from urllib.request import url2pathname
 
-import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.engines import AUTO
@@ -32,16 +28,15 @@ from tamis.errors import TamisError
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import EventType
 from tamis.matchers import Matchers
-from tamis.notifications import NOTIFICATIONS
 from tamis.operators.discovery import INSTALLED, OperatorSettings
 from tamis.operators.reports import OperatorLedger, sum_reports
-from tamis.progress import HISTORY_BYTES, BatchReport, History, ReportView, Stage, busiest
-from tamis.quotas import Quota, Quotas, by_group
+from tamis.progress import HISTORY_BYTES, BatchReport, History, ReportView, Stage
+from tamis.quotas import Quota, Quotas
 from tamis.routing.shards import Routing
 from tamis.segments.published import EXPIRED
-from tamis.sinks.base import BatchKey, Committed, Delivery, Sink, TaskWriter
-from tamis.sinks.kafka import KafkaSink
+from tamis.sinks.base import BatchKey, Sink
 from tamis.snapshot import Manifest
+from tamis.spark.batch_delivery import BatchDelivery
 from tamis.spark.checkpoint_lock import hold_checkpoint
 from tamis.spark.event_reading import Reading
 from tamis.spark.live_subscriptions import LiveSubscriptions
@@ -51,34 +46,20 @@ from tamis.spark.route_task import RouteTask
 from tamis.spark.shards import Sharding, ShardPlan, send_to_shards
 from tamis.spark.snapshot_ref import SnapshotRef
 from tamis.spark.stream_task import (
-    BUSY,
     CALLED,
-    CERTAIN,
-    DEAD,
-    DEAD_KIND,
     EVENTS,
-    FOUND_SQL,
     LEARNED,
     MISFITS,
     OLDEST,
-    OVERFLOW,
-    PAIR,
-    PART,
-    RECORD,
-    REFUSED,
-    UNWRITTEN,
     USEFUL,
     VISITS,
     StreamTask,
     learned_in,
-    raise_refused,
-    raise_unwritten,
     reports_in,
 )
 from tamis.spark.stream_type import TYPE_FILE, StreamType, living_types
-from tamis.spark.workers import map_in_workers, start_workers
-from tamis.spark.write_task import QuotaTask, WriteTask, make_dead_letters, make_notifications, parts_in
-from tamis.urls import absolute
+from tamis.spark.workers import start_workers
+from tamis.urls import absolute, without_secrets
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -90,8 +71,6 @@ OPERATORS_FILE = "operators.json"
 """In the state: what operators did in all runs of the query, and what their calls cost."""
 _FILE_MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
 _QUICK_FILE_MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-_BUSIEST = 20
-_NO_EVENTS = np.empty(0, np.uint64)
 
 
 def stream(
@@ -186,11 +165,9 @@ def stream(
         live.valid_since = 0  # until the first batch shows how old events are
     batches = MicroBatches(
         live,
-        sink,
+        BatchDelivery(sink, None if quota is None else Quotas(quota, place / "quotas"), MatchTime(place)),
         reading,
-        None if quota is None else Quotas(quota, place / "quotas"),
         History(place / "progress.jsonl", history_bytes),
-        MatchTime(place),
         views,
         engine,
         Sharding(shards, routing, retention.total_seconds()),
@@ -256,15 +233,13 @@ def _is_active(query: StreamingQuery) -> bool:
 
 @dataclass(slots=True)
 class MicroBatches:
-    """Matches and commits each micro-batch.
+    """Pins, matches, commits and reports each micro-batch.
 
     Attributes:
         live: The subscriptions.
-        sink: Where notifications go.
+        delivery: The way to the sink.
         reading: How events are read.
-        quotas: What subscriptions have used of their quota, if there is one.
         history: Where reports are kept.
-        match_time: Keeps when the matches of a batch were made.
         views: They are shown the reports.
         engine: The engine that matches.
         sharding: Assigns subscriptions to shards.
@@ -278,11 +253,9 @@ class MicroBatches:
     """
 
     live: LiveSubscriptions
-    sink: Sink
+    delivery: BatchDelivery
     reading: Reading
-    quotas: Quotas | None
     history: History
-    match_time: MatchTime
     views: Sequence[ReportView]
     engine: str = AUTO
     sharding: Sharding = field(default_factory=Sharding)
@@ -320,18 +293,19 @@ class MicroBatches:
         reading = self.reading_of(manifest)
         self._expired = manifest.extra.get(EXPIRED, {})
         plan = self._plan(events, manifest, reading)
+
+        def begin_delivery() -> None:
+            self._stage = "delivery"
+            context.setJobDescription(f"tamis: commit batch {batch}")
+
+        sent = self._send(events, plan, reading)
         key = BatchKey(query, batch, at, version)
-        quota = None if self.quotas is None else self.quotas.quota(query, batch)
-        writer = self.sink.task_writer(key)
-        if writer is None:
-            result = self._hand_over(events, plan, reading, quota, key)
-        else:
-            result = self._publish(events, plan, reading, quota, key, writer)
+        result = self.delivery.deliver(sent, self._task(plan, reading), key, begin_delivery)
         ended = time.perf_counter()
         self._stage = "report"
         found, committed = result.found, result.committed
-        count, visits, useful = (_sum_of_kind(found, kind) for kind in (EVENTS, VISITS, USEFUL))
-        called = sum_reports(reports_in(_of_kind(found, CALLED)))
+        count, visits, useful = (found.total(kind) for kind in (EVENTS, VISITS, USEFUL))
+        called = sum_reports(reports_in(found.of(CALLED)))
         report = BatchReport(
             query=query,
             batch=batch,
@@ -355,107 +329,18 @@ class MicroBatches:
             visits=visits,
             useful_visits=useful,
             set_aside=self._count_set_aside(manifest, reading),
-            overflow_by_group=() if quota is None else tuple(sorted(by_group(result.overflow, quota).items())),
+            overflow_by_group=result.overflow_by_group,
             dead_by_kind=result.dead_by_kind,
-            misfits=_sum_of_kind(found, MISFITS),
+            misfits=found.total(MISFITS),
         )
         if self.ledger is not None:
-            self.ledger.add(called, learned_in(_of_kind(found, LEARNED)))
+            self.ledger.add(called, learned_in(found.of(LEARNED)))
         self.history.append(report)
-        accepted = pc.min(_of_kind(found, OLDEST)["count"]).as_py()
+        accepted = pc.min(found.of(OLDEST)["count"]).as_py()
         if accepted is not None:  # what comes next was accepted no earlier
             self.live.valid_since = max(accepted, self.live.valid_since or 0)
         for view in self.views:
             view.show(report)
-
-    def _hand_over(
-        self, events: DataFrame, plan: ShardPlan, reading: Reading, quota: Quota | None, key: BatchKey
-    ) -> BatchResult:
-        """Match a batch, and give its rows to a sink that only the driver can write to."""
-        found = map_in_workers(
-            self._send(events, plan, reading), self._task(plan, reading, quota), FOUND_SQL
-        ).toArrow()
-        raise_refused(_of_kind(found, REFUSED))
-        matched = time.perf_counter()
-        pairs = _of_kind(found, PAIR)
-        if pairs.num_rows:
-            now = max(key.at, datetime.now(UTC))
-            pairs, _ = make_notifications(pairs, key, self.match_time.recorded(key.query, key.batch, now))
-        else:
-            pairs = NOTIFICATIONS.empty_table()
-        dead = make_dead_letters(_of_kind(found, DEAD), key)
-        overflow, kept = _counts_of_kind(found, OVERFLOW), pairs
-        if self.quotas is not None:
-            kept, more = self.quotas.apply(key.query, key.batch, key.at, pairs)
-            overflow.update(more)
-        decided = self._begin_delivery(events, key)
-        committed = self.sink.commit(Delivery(key.query, key.batch, key.at, key.version, kept, dead))
-        return BatchResult(
-            found,
-            committed,
-            matched,
-            decided,
-            overflow,
-            pc.count_distinct(pairs["event_id"]).as_py(),
-            _value_counts(pairs, "subscription_id", _BUSIEST),
-            _value_counts(dead, "kind"),
-        )
-
-    def _publish(
-        self,
-        events: DataFrame,
-        plan: ShardPlan,
-        reading: Reading,
-        quota: Quota | None,
-        key: BatchKey,
-        writer: TaskWriter,
-    ) -> BatchResult:
-        """Let tasks match a batch and write what it gives, and publish what they wrote."""
-        state = None
-        if self.quotas is not None and quota is not None and quota.is_limit:
-            state = self.quotas.state(key.query, key.batch, key.at)
-        matched_at = None
-        if not self.sink.exactly_once:
-            matched_at = self.match_time.recorded(key.query, key.batch, max(key.at, datetime.now(UTC)))
-        task = WriteTask(self._task(plan, reading, None), writer, key, state, matched_at)
-        rows = map_in_workers(self._send(events, plan, reading), task, FOUND_SQL)
-        if state is not None:
-            tasks = events.sparkSession.sparkContext.defaultParallelism
-            by_subscription = rows.repartition(tasks, "subscription_id")
-            rows = map_in_workers(by_subscription, QuotaTask(writer, key, state, matched_at), FOUND_SQL)
-        found = _send_records(rows, self.sink) if isinstance(self.sink, KafkaSink) else rows.toArrow()
-        matched = time.perf_counter()
-        raise_refused(_of_kind(found, REFUSED))
-        self._stage = "delivery"
-        raise_unwritten(_of_kind(found, UNWRITTEN))
-        parts, overflow = parts_in(_of_kind(found, PART)), _counts_of_kind(found, OVERFLOW)
-        busy = _counts_of_kind(found, BUSY)
-        matched_events = _sum_of_kind(found, USEFUL)
-        if (
-            len(plan.shards) > 1
-        ):  # an event finds something in several; one that was notified before is not counted
-            matched_events = len(np.unique(np.concatenate([_NO_EVENTS, *(each.events for each in parts)])))
-        if self.quotas is not None:
-            written = _counts_of_kind(found, CERTAIN)
-            self.quotas.apply(key.query, key.batch, key.at, NOTIFICATIONS.empty_table(), written)
-        decided = self._begin_delivery(events, key)
-        committed = self.sink.publish(key, parts)
-        dead = _counts_of_kind(found, DEAD_KIND)
-        return BatchResult(
-            found,
-            committed,
-            matched,
-            decided,
-            overflow,
-            matched_events,
-            busiest(busy, _BUSIEST),
-            busiest(dead, len(dead)),
-        )
-
-    def _begin_delivery(self, events: DataFrame, key: BatchKey) -> float:
-        self._stage = "delivery"
-        events.sparkSession.sparkContext.setJobDescription(f"tamis: commit batch {key.batch}")
-        return time.perf_counter()
 
     def reading_of(self, manifest: Manifest) -> Reading:
         """How the events of a batch are read that is matched with a version.
@@ -523,11 +408,11 @@ class MicroBatches:
         )
         return self.sharding.plan(ref, lambda rows: _sample(events, manifest, reading, rows))
 
-    def _task(self, plan: ShardPlan, reading: Reading, quota: Quota | None) -> StreamTask:
+    def _task(self, plan: ShardPlan, reading: Reading) -> StreamTask:
         return StreamTask(
             plan.shards,
             reading,
-            quota if quota is not None and quota.is_limit else None,
+            None,  # the delivery knows
             None if self.ledger is None else self.ledger.costs(),
             None if self.ledger is None else self.ledger.learned_statistics(),
             plan.routes is not None,
@@ -540,42 +425,6 @@ class MicroBatches:
         return send_to_shards(events, len(plan.shards), spread, route)
 
 
-@dataclass(frozen=True, slots=True)
-class BatchResult:
-    """What became of a batch, for its report.
-
-    Attributes:
-        found: The rows that tasks gave.
-        committed: What the sink said.
-        matched: When matching had ended, by the process's clock.
-        decided: When it was known what the sink gets.
-        overflow: Matches beyond the quota, by subscription.
-        matched_events: Events with a match.
-        busiest: Subscriptions with most matches.
-        dead_by_kind: Dead letters by kind.
-    """
-
-    found: pa.Table
-    committed: Committed
-    matched: float
-    decided: float
-    overflow: Counter[str]
-    matched_events: int
-    busiest: tuple[tuple[str, int], ...]
-    dead_by_kind: tuple[tuple[str, int], ...]
-
-
-def _send_records(rows: DataFrame, sink: KafkaSink) -> pa.Table:
-    """Let the workers send records, and collect the other rows; the rows are kept, or tasks would run twice."""
-    kept = rows.persist()
-    try:
-        columns = ("kind AS topic", "event_id AS key", "reason AS value", "headers")
-        sink.send_records(kept.where(f"row_kind = {RECORD}").selectExpr(*columns))
-        return kept.where(f"row_kind <> {RECORD}").toArrow()
-    finally:
-        kept.unpersist()
-
-
 def _sample(events: DataFrame, manifest: Manifest, reading: Reading, rows: int) -> list[EventBatch]:
     """Some events of a batch, as they are read."""
     matchers = Matchers(EventType.of(dict(each)) for each in manifest.event_types.values())
@@ -584,31 +433,6 @@ def _sample(events: DataFrame, manifest: Manifest, reading: Reading, rows: int) 
 
 def _holder(query: str, batch: int) -> str:
     return f"{query}/{batch}"
-
-
-def _of_kind(found: pa.Table, kind: int) -> pa.Table:
-    return found.filter(pc.equal(found["row_kind"], kind))
-
-
-def _sum_of_kind(found: pa.Table, kind: int) -> int:
-    """The sum of the numbers in rows of a kind."""
-    return int(pc.sum(_of_kind(found, kind)["count"]).as_py() or 0)
-
-
-def _counts_of_kind(found: pa.Table, kind: int) -> Counter[str]:
-    """The sums by subscription of numbers in rows of a kind."""
-    counts: Counter[str] = Counter()
-    rows = _of_kind(found, kind)
-    for subscription, count in zip(rows["subscription_id"].to_pylist(), rows["count"].to_pylist(), strict=True):
-        counts[subscription] += count
-    return counts
-
-
-def _value_counts(rows: pa.Table, column: str, most: int | None = None) -> tuple[tuple[str, int], ...]:
-    """How often each value stands in a column, the most frequent first."""
-    counted = rows.group_by(column).aggregate([([], "count_all")])
-    counts = dict(zip(counted[column].to_pylist(), counted["count_all"].to_pylist(), strict=True))
-    return busiest(counts, len(counts) if most is None else most)
 
 
 def backlog_of(progress: Any) -> int | None:
@@ -649,6 +473,7 @@ def state_folder(checkpoint: str | os.PathLike[str], state: str | os.PathLike[st
     if parsed.scheme == "file":
         place = url2pathname(parsed.path)
     elif parsed.scheme:
-        msg = f"the checkpoint {place} is not on this machine: say with `state=` where the driver keeps its files"
+        shown = without_secrets(place)
+        msg = f"the checkpoint {shown} is not on this machine: say with `state=` where the driver keeps its files"
         raise TamisError(msg)
     return Path(place) / "tamis"

@@ -27,7 +27,7 @@ from tamis.events.dead_letters import DeadLetter
 from tamis.matchers import Matchers
 from tamis.notifications import json_object
 from tamis.operators.reports import OperatorReport, OperatorTally
-from tamis.quotas import Quota, first_per_subscription
+from tamis.quotas import Quota, QuotaCut
 from tamis.spark.event_reading import Reading, TypedEvents
 from tamis.spark.event_tables import event_count, event_rows, misfit_count, regroup, tables_by_shard
 from tamis.spark.snapshot_ref import SnapshotRef
@@ -41,11 +41,11 @@ of calls (the event type in `kind`, statistics as JSON in `reason`), how often a
 it found something there, a number of events that do not fit their type, and an event that is refused as it does
 not (the attribute in `kind`, what was expected and found as JSON in `reason`)."""
 PART, CERTAIN, BUSY, DEAD_KIND, RECORD, UNWRITTEN, OLDEST = range(10, 17)
-"""Kinds of rows of a task that writes: what it wrote (JSON in `reason`, events and their shards in `original`, the
-bytes of the events in `count`), how many matches of a subscription with a quota it wrote, the subscriptions with
-most matches, dead letters by kind, a record for Spark to send (topic in `kind`, key in `event_id`, value in
-`reason`, headers in `headers`), that it could not write (the kind of problem in `kind`, path and detail as JSON
-in `reason`), and, in every task, when the first of its events was accepted, in microseconds (in `count`)."""
+"""Kinds of rows of a task that writes: what it wrote (JSON in `reason`, its numbers in `original`), how many
+matches of a subscription with a quota it wrote, the subscriptions with most matches, dead letters by kind, a
+record for Spark to send (topic in `kind`, key in `event_id`, value in `reason`, headers in `headers`), that it
+could not write (the kind of problem in `kind`, path and detail as JSON in `reason`), and, in every task, when the
+first of its events was accepted, in microseconds (in `count`)."""
 _MOST_LEARNED = 256
 """The most attributes with calls whose statistics a task sends, for each event type."""
 
@@ -60,6 +60,7 @@ FOUND = pa.schema(
         ("owner", pa.string()),
         ("label", pa.string()),
         ("attributes", pa.string()),
+        ("priority", pa.int64()),
         ("kind", pa.string()),
         ("reason", pa.string()),
         ("original", pa.binary()),
@@ -69,11 +70,9 @@ FOUND = pa.schema(
 )
 FOUND_SQL = (
     "row_kind int, event_id string, subscription_id string, revision long, event_type string, "
-    "event_time timestamp, owner string, label string, attributes string, "
+    "event_time timestamp, owner string, label string, attributes string, priority long, "
     "kind string, reason string, original binary, count long, headers array<struct<key: string, value: binary>>"
 )
-_CUT_ROWS = 100_000
-"""Pairs that gather before they are cut to the quota once more."""
 
 
 class Matched(NamedTuple):
@@ -142,22 +141,17 @@ class StreamTask:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """What Spark calls for a partition."""
         counts = TaskCounts()
-        overflow: dict[str, int] = {}
-        waiting: list[pa.Table] = []
+        cut = None if self.quota is None else QuotaCut(self.quota)
         try:
             for found in self.matched(batches, counts):
                 yield from result_rows(DEAD, dead_columns(found.dead))
-                waiting.append(found.pairs)
-                if self.quota is None or sum(map(len, waiting)) >= _CUT_ROWS:
-                    waiting = [self._apply_quota(waiting, overflow)]
-                    if self.quota is None:
-                        yield from result_rows(PAIR, waiting.pop())
+                for pairs in [found.pairs] if cut is None else cut.add(found.pairs):
+                    yield from result_rows(PAIR, pairs)
         except MisfitError as error:
             yield from refused_rows(error)
             return
-        if waiting:
-            yield from result_rows(PAIR, self._apply_quota(waiting, overflow))
-        yield from count_rows(OVERFLOW, overflow)
+        if cut is not None:
+            yield from cut_rows(cut)
         yield from counts.rows()
 
     def matched(self, batches: Iterator[pa.RecordBatch], counts: TaskCounts) -> Iterator[Matched]:
@@ -192,15 +186,6 @@ class StreamTask:
                 before[id(statistics)] = name, statistics, statistics.learned
         return matchers
 
-    def _apply_quota(self, pairs: list[pa.Table], overflow: dict[str, int]) -> pa.Table:
-        joined = pa.concat_tables(pairs)
-        if self.quota is None:
-            return joined
-        kept, over = first_per_subscription(joined, self.quota)
-        for subscription, count in over.items():
-            overflow[subscription] = overflow.get(subscription, 0) + count
-        return kept
-
     def _match(self, matchers: Matchers, table: pa.Table) -> Matched:
         dead: list[DeadLetter] = []
         original = self.reading.originals(table)
@@ -219,11 +204,12 @@ class StreamTask:
         found = matcher.match_pairs(batch)
         at, ids, revisions = found.columns()
         owners, labels = found.owners_and_labels()
+        priorities = found.priorities()
         kept = good[at]
         if self.expired:
             kept &= self._was_valid(ids, None if accepted is None else accepted.take(pa.array(read.rows[at])))
         if not kept.all():
-            at, revisions = at[kept], revisions[kept]
+            at, revisions, priorities = at[kept], revisions[kept], priorities[kept]
             ids, owners, labels = (each.filter(pa.array(kept)) for each in (ids, owners, labels))
         is_matched = np.zeros(batch.rows, np.bool_)
         is_matched[at] = True
@@ -238,6 +224,7 @@ class StreamTask:
                 "owner": owners,
                 "label": labels,
                 "attributes": self._attributes(batch, rows, place),
+                "priority": priorities,
             },
             schema=_NO_PAIRS.schema,
         )
@@ -285,7 +272,7 @@ class StreamTask:
         return pa.array(times, pa.int64()).cast(_NO_PAIRS.schema.field("event_time").type)
 
 
-_NO_PAIRS = pa.schema([FOUND.field(name) for name in FOUND.names[1:9]]).empty_table()
+_NO_PAIRS = pa.schema([FOUND.field(name) for name in FOUND.names[1:10]]).empty_table()
 
 
 def dead_columns(dead: list[DeadLetter]) -> pa.Table:
@@ -357,6 +344,25 @@ def reports_in(found: pa.Table) -> list[OperatorReport]:
 def count_rows(kind: int, counts: Mapping[str, int]) -> Iterator[pa.RecordBatch]:
     """Numbers by subscription as rows of the result."""
     yield from result_rows(kind, pa.table({"subscription_id": [*counts], "count": [*counts.values()]}))
+
+
+def cut_rows(cut: QuotaCut) -> Iterator[pa.RecordBatch]:
+    """The pairs that a quota leaves at the end of a task, and how many it does not, as rows of the result."""
+    for pairs in cut.finish():
+        yield from result_rows(PAIR, pairs)
+    yield from count_rows(OVERFLOW, cut.overflow)
+
+
+RECORD_COLUMNS = ("kind AS topic", "event_id AS key", "reason AS value", "headers", "priority")
+"""The columns of records, in rows of the kind `RECORD`."""
+
+
+def record_rows(records: pa.Table | None) -> Iterator[pa.RecordBatch]:
+    """Records for Spark to send as rows of the result."""
+    if records is not None:
+        yield from result_rows(
+            RECORD, records.rename_columns(["kind", "event_id", "reason", "headers", "priority"])
+        )
 
 
 def result_rows(kind: int, table: pa.Table) -> Iterator[pa.RecordBatch]:

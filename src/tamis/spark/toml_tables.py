@@ -86,12 +86,19 @@ class TomlTable:
         return self._value(key, list, expected, required=False) or []
 
     def strings(self, key: str) -> dict[str, str]:
-        """A table of texts, for others: numbers and truth values are written as they write them."""
-        value = self._value(key, Mapping, "a table", required=False) or {}
+        """A table of texts, for others: numbers and truth values are written as they write them.
+
+        Messages show no values: they may be passwords.
+        """
+        value = self._value(key, object, "a table", required=False)
+        if not isinstance(value or {}, Mapping):
+            self.problems.add(self.at(key), f"expected a table, found a value of {type(value).__name__}")
+            return {}
         found = {}
-        for name, each in value.items():
+        for name, each in (value or {}).items():
             if not isinstance(each, (str, int, float)):
-                self.problems.add(f"{self.at(key)}.{name}", f"expected a text, found {show_value(each)}")
+                shown = f"a value of {type(each).__name__}"
+                self.problems.add(f"{self.at(key)}.{name}", f"expected a text, found {shown}")
             found[name] = str(each).lower() if isinstance(each, bool) else str(each)
         return found
 

@@ -28,9 +28,8 @@ from tamis.notifications import (
     notification_keys,
 )
 from tamis.progress import busiest
-from tamis.quotas import QuotaState, first_per_subscription
-from tamis.sinks.base import BatchKey, Part, PartWriter, TaskWriter
-from tamis.sinks.kafka import KafkaPartWriter
+from tamis.quotas import QuotaCut, QuotaState
+from tamis.sinks.base import BatchKey, Part, TaskWriter
 from tamis.spark.stream_task import (
     BUSY,
     CERTAIN,
@@ -39,11 +38,12 @@ from tamis.spark.stream_task import (
     OVERFLOW,
     PAIR,
     PART,
-    RECORD,
     StreamTask,
     TaskCounts,
     count_rows,
+    cut_rows,
     dead_columns,
+    record_rows,
     refused_rows,
     result_rows,
     unwritten_rows,
@@ -85,30 +85,29 @@ class WriteTask:
     def _write(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         part = self.writer.open(*_attempt())
         counts = TaskCounts()
-        overflow: Counter[str] = Counter()
+        cut = None if self.quota is None else QuotaCut(self.quota.quota)
         busy: Counter[str] = Counter()
         dead: Counter[str] = Counter()
         for found in self.matching.matched(batches, counts):
             pairs, events = found.pairs, found.events
-            if self.quota is not None:
+            if self.quota is not None and cut is not None:
                 limited = self.quota.is_limited(pairs["subscription_id"])
-                left, beyond = first_per_subscription(pairs.filter(pa.array(limited)), self.quota.quota)
-                overflow.update(beyond)
-                yield from result_rows(PAIR, left)
+                for left in cut.add(pairs.filter(pa.array(limited))):
+                    yield from result_rows(PAIR, left)
                 if limited.any():
                     pairs = pairs.filter(pa.array(~limited))
                     events = events.filter(pc.is_in(events, value_set=pairs["event_id"].combine_chunks()))
             if pairs.num_rows:
                 notifications, keys = make_notifications(pairs, self.batch, self.matched_at)
-                part.add(notifications, keys, events, found.shard)
+                yield from record_rows(part.add(notifications, keys, events, found.shard))
                 busy.update(_count_by_subscription(pairs))
             if found.dead:
                 letters = make_dead_letters(dead_columns(found.dead), self.batch)
                 dead.update(letters["kind"].to_pylist())
-                part.add_dead(letters)
-            yield from record_rows(part)
+                yield from record_rows(part.add_dead(letters))
         yield from part_rows(part.finish())
-        yield from count_rows(OVERFLOW, overflow)
+        if cut is not None:
+            yield from cut_rows(cut)
         yield from count_rows(BUSY, dict(busiest(busy, _BUSIEST)))
         yield from count_rows(DEAD_KIND, dead)
         yield from counts.rows()
@@ -157,8 +156,8 @@ class QuotaTask:
             part = self.writer.open(-1 - partition, attempt)
             kept = notifications.take(pa.array(rows))
             # Other tasks have other subscriptions, so that an event here is not the same event there.
-            part.add(kept, keys[:, rows], kept["event_id"].unique(), shard=_QUOTA_SHARD + partition)
-            yield from record_rows(part)
+            events = kept["event_id"].unique()
+            yield from record_rows(part.add(kept, keys[:, rows], events, shard=_QUOTA_SHARD + partition))
             yield from part_rows(part.finish())
         yield from count_rows(CERTAIN, written)
         yield from count_rows(BUSY, dict(busiest(Counter(_count_by_subscription(pairs)), _BUSIEST)))
@@ -192,25 +191,15 @@ def make_dead_letters(dead: pa.Table, batch: BatchKey) -> pa.Table:
     return pa.table([columns[field.name].cast(field.type) for field in DEAD_LETTERS], schema=DEAD_LETTERS)
 
 
-def record_rows(part: PartWriter) -> Iterator[pa.RecordBatch]:
-    """What a task made for Spark to send, if the sink is of that kind."""
-    if isinstance(part, KafkaPartWriter):
-        made = part.drain().rename_columns({"topic": "kind", "key": "event_id", "value": "reason"})
-        yield from result_rows(RECORD, made)
-
-
 def part_rows(part: Part) -> Iterator[pa.RecordBatch]:
     """What a task wrote, as a row of the result."""
-    numbers = part.events.tobytes() + part.shards.tobytes()
-    columns = {"reason": [part.to_json()], "original": [numbers], "count": [part.events.nbytes]}
-    yield from result_rows(PART, pa.table(columns))
+    yield from result_rows(PART, pa.table({"reason": [part.to_json()], "original": [part.numbers()]}))
 
 
 def parts_in(found: pa.Table) -> list[Part]:
     """What tasks wrote, from rows of the kind `PART`, by their tokens, whose order does not depend on time."""
-    rows = zip(*(found[name].to_pylist() for name in ("reason", "original", "count")), strict=True)
-    parts = [Part.from_json(text, numbers[:events], numbers[events:]) for text, numbers, events in rows]
-    return sorted(parts, key=lambda part: part.token)
+    rows = zip(found["reason"].to_pylist(), found["original"].to_pylist(), strict=True)
+    return sorted((Part.from_json(text, numbers) for text, numbers in rows), key=lambda part: part.token)
 
 
 def _attempt() -> tuple[int, int]:

@@ -20,6 +20,7 @@ from tamis.store.database import StoreError
 from tamis.store.store import Store
 from tamis.store.tables import ACTIVE
 from tamis.store.view import StoreView
+from tamis.urls import without_secrets
 
 if TYPE_CHECKING:
     from tamis.matcher import Refusal
@@ -91,8 +92,8 @@ class Publisher:
                 return PublishResult(matchers.version, held, False, 0, 0, len(matchers), refusals)
             if held is not None and held > view.version:
                 msg = (
-                    f"{self.url}: holds version {held} of the store {self.store.url}, which has {view.version} "
-                    "only; was it restored from a copy? Publish under another URL"
+                    f"{without_secrets(self.url)}: holds version {held} of the store {self.store.url}, which has "
+                    f"{view.version} only; was it restored from a copy? Publish under another URL"
                 )
                 raise StoreError(msg)
             before = len(matchers)
@@ -129,7 +130,8 @@ class Publisher:
         source = matchers.extra.get("store")
         if not isinstance(source, Mapping) or source.get("id") != self.store.identity:
             found = "was not published from a store" if source is None else "is that of another store"
-            msg = f"{self.url}: version {matchers.version} {found}; publish {self.store.url} under another URL"
+            shown = without_secrets(self.url)
+            msg = f"{shown}: version {matchers.version} {found}; publish {self.store.url} under another URL"
             raise StoreError(msg)
         return int(source["version"])
 

@@ -36,9 +36,9 @@ class Feed:
         self._database = database
         self._count = 0
 
-    def write(self, *subscription_ids: str) -> list[str]:
+    def write(self, *subscription_ids: str, priority: int = 0) -> list[str]:
         """One notification to each; gives their ids."""
-        rows = [self._row(id) for id in subscription_ids]
+        rows = [self._row(id) | {"priority": priority} for id in subscription_ids]
         with self._database.writing() as connection:
             connection.execute(insert(feed), rows)
         return [str(row["id"]) for row in rows]

@@ -402,6 +402,26 @@ def test_a_host_gets_no_more_calls_at_once_than_it_should(
     assert receiver.most_inside == 3
 
 
+def test_of_deliveries_that_wait_those_of_higher_priority_are_sent_first(
+    feed_database: Database, feed: Feed, receiver: Receiver
+) -> None:
+    delivery = replace(QUICK, concurrent=1, concurrent_per_host=1)
+    webhooks = webhooks_of(feed_database, delivery)
+    priorities = {"acme/low": -1, "acme/usual": 0, "acme/high": 9, "acme/middle": 4}
+    for id in priorities:
+        webhooks.add(id, receiver.url(f"/{id}"))
+    with delivering(webhooks, delivery):
+        until(lambda: all(state(webhooks, id).state == "confirmed" for id in priorities))
+    for id, priority in priorities.items():
+        feed.write(id, id, priority=priority)
+    with delivering(webhooks, delivery):
+        until(lambda: is_at_end(webhooks, *priorities))
+    sent = [attempt for id in priorities for attempt in webhooks.recent_attempts(id)]
+    calls = [each.subscription_id for each in sorted(sent, key=lambda each: each.at) if each.attempt]
+    by_priority = sorted(priorities, key=lambda id: -priorities[id])
+    assert calls[len(priorities) :] == [id for id in by_priority for _ in range(2)]
+
+
 def test_a_host_that_stalls_holds_up_only_itself(feed_database: Database, feed: Feed, receiver: Receiver) -> None:
     delivery = replace(QUICK, concurrent=8, concurrent_per_host=4, allow=("127.0.0.1", "127.0.0.2"))
     webhooks = webhooks_of(feed_database, delivery)

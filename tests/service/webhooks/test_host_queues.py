@@ -47,6 +47,18 @@ def test_a_job_that_is_put_while_it_runs_runs_once_more() -> None:
     assert lines.start(now=50) == ["a"]
 
 
+def test_higher_priorities_come_first_at_every_host() -> None:
+    lines = HostQueues[str](concurrent=1, per_host=1)
+    for job, priority in (("x1", 0), ("y1", -3), ("x2", 7), ("z1", 2), ("y2", 2), ("x3", 7)):
+        lines.put(job, job[0], at=0, priority=priority)
+    started = lines.start(now=0)
+    while lines.running:
+        again = 0 if started == ["x2", "x3", "z1"] else None  # what goes on keeps its priority
+        lines.finish(started[-1], again)
+        started += lines.start(now=0)
+    assert started == ["x2", "x3", "z1", "y2", "z1", "x1", "y1"], "equal ones take turns"
+
+
 def test_hosts_take_turns() -> None:
     lines = HostQueues[str](concurrent=3, per_host=2)
     for job in ("x1", "x2", "x3", "y1", "y2", "z1"):

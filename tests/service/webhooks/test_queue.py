@@ -256,12 +256,15 @@ def test_what_is_due(webhooks: Webhooks, feed: Feed) -> None:
     behind = confirmed(webhooks, "acme/behind")
     notification = parked(webhooks, feed, "acme/parked")
     assert [(due.kind, due.id) for due in webhooks.due()] == [("turn", "acme/new")]
-    feed.write("acme/behind", "acme/none")
+    feed.write("acme/behind", "acme/none", priority=3)
+    feed.write("acme/behind", priority=9)
     webhooks.record([step(behind, "again", waiting(webhooks, "acme/behind")[0], next_attempt=8)])
     webhooks.replay(notification.id)
     found = {(due.kind, due.id): due.at for due in webhooks.due()}
     assert found.keys() == {("turn", "acme/new"), ("turn", "acme/behind"), ("replay", notification.id)}
     assert found["turn", "acme/behind"] == 8
+    priorities = {due.id: due.priority for due in webhooks.due()}
+    assert priorities == {"acme/new": 0, "acme/behind": 3, notification.id: 0}, "the next notification's"
     some = webhooks.due(["acme/behind", "acme/idle", "acme/none"] + [f"acme/{n}" for n in range(1200)])
     assert [(due.kind, due.id) for due in some] == [("turn", "acme/behind")]
     assert [due.kind for due in webhooks.due({"acme/parked"})] == ["replay"]

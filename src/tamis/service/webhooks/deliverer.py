@@ -1,4 +1,4 @@
-"""Delivers notifications to the receivers of webhooks: in order per subscription, at least once.
+"""Delivers notifications to the receivers of webhooks: in order per subscription, by priority, at least once.
 
 The database has the whole state; memory holds only the schedule, which is rebuilt after a crash. No transaction is
 open during a call, and the result of a call is committed before the next notification of the same subscription is
@@ -128,7 +128,7 @@ class Deliverer:
                 await _at_most(_FAILURE_SECONDS, stop)
                 continue
             for due in found:
-                self._queues.put((due.kind, due.id), _host(due), due.at)
+                self._queues.put((due.kind, due.id), _host(due), due.at, due.priority)
             self._start()
             if is_sweep:
                 next_sweep = loop.time() + self._delivery.sweep

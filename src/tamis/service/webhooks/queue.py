@@ -309,14 +309,22 @@ class Webhooks:
     # --- inside ------------------------------------------------------------------------------------------
 
     def _due(self, which: builtins.list[ColumnElement[bool]]) -> builtins.list[DueJob]:
-        is_behind = exists().where(
-            feed.c.subscription_id == webhooks.c.subscription_id, feed.c.seq > webhooks.c.cursor
+        following = (
+            select(feed.c.priority)
+            .where(feed.c.subscription_id == webhooks.c.subscription_id, feed.c.seq > webhooks.c.cursor)
+            .order_by(feed.c.seq)
+            .limit(1)
+            .correlate(webhooks)
+            .scalar_subquery()
         )
-        turns = select(webhooks.c.subscription_id, webhooks.c.url, webhooks.c.next_attempt).where(
-            or_(webhooks.c.state == PENDING, and_(webhooks.c.state == CONFIRMED, is_behind)), *which
+        turn = (webhooks.c.subscription_id, webhooks.c.url, webhooks.c.next_attempt, func.coalesce(following, 0))
+        turns = select(*turn).where(
+            or_(webhooks.c.state == PENDING, and_(webhooks.c.state == CONFIRMED, following.is_not(None))), *which
         )
+        of_replay = select(feed.c.priority).where(feed.c.id == failed.c.notification_id).correlate(failed)
+        priority = func.coalesce(of_replay.scalar_subquery(), 0)
         replays = (
-            select(failed.c.notification_id, webhooks.c.url, failed.c.next_attempt)
+            select(failed.c.notification_id, webhooks.c.url, failed.c.next_attempt, priority)
             .join(webhooks, webhooks.c.subscription_id == failed.c.subscription_id)
             .where(failed.c.next_attempt.is_not(None), webhooks.c.state == CONFIRMED, *which)
             .order_by(failed.c.seq)

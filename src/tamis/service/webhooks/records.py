@@ -219,12 +219,16 @@ class NotificationDelivery:
 
 
 class DueJob(NamedTuple):
-    """That something is to be done: a turn of a webhook, or the replay of one notification."""
+    """That something is to be done: a turn of a webhook, or the replay of one notification.
+
+    Of what may be done now, that with the higher priority is done first: the one of the next notification.
+    """
 
     kind: Literal["turn", "replay"]
     id: str
     url: str
     at: int
+    priority: int
 
 
 @dataclass(frozen=True, slots=True)

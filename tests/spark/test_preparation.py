@@ -38,7 +38,11 @@ def test_what_is_refused_is_given_with_its_reason() -> None:
 
 def test_a_condition_is_compiled_in_its_dialect(tmp_path: Path) -> None:
     pattern = '{"price": [{"numeric": ["<", 5]}]}'
-    given = {"id": ["a", "b"], "condition": [pattern, "price > 3"], "dialect": ["eventbridge", None]}
+    given: dict[str, list[str | None]] = {
+        "id": ["a", "b"],
+        "condition": [pattern, "price > 3"],
+        "dialect": ["eventbridge", None],
+    }
     rows = compile_batches(given)
     assert rows["reason"].null_count == rows.num_rows
     header, *content = rows.sort_by("place")["data"].to_pylist()

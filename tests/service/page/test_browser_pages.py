@@ -184,6 +184,25 @@ def test_only_a_valid_condition_would_match(visitor: Callable[..., Visitor]) -> 
     expect(page.locator("#why")).to_contain_text("Write a condition")
 
 
+def test_a_condition_is_written_in_another_language(visitor: Callable[..., Visitor]) -> None:
+    me = visitor()
+    me.publish({"id": "e1", "price": 250})
+    page = me.go("/subscriptions/new")
+    page.get_by_label("Condition").fill('{"price": [250]}')
+    expect(page.locator("#findings li.error")).not_to_have_count(0)
+    page.get_by_label("Language").select_option("eventbridge")
+    expect(page.locator("#count")).to_have_text("1 of the last 1 events would match.")
+    expect(page.locator("#findings li")).to_have_count(0)
+    page.get_by_label("Id", exact=False).first.fill("rule")
+    press(page.get_by_role("button", name="Subscribe"))
+    expect(page.get_by_role("heading", name="Subscribed: rule")).to_be_visible()
+    assert me.served.service.subscriptions.get(me.tenant, "rule").dialect == "eventbridge"
+    me.go("/subscriptions/rule")
+    expect(page.get_by_text("The condition is written in eventbridge")).to_be_visible()
+    me.go("/subscriptions/edit?id=rule")
+    expect(page.get_by_label("Language")).to_have_value("eventbridge")
+
+
 def test_a_subscription_is_edited_with_its_ticket(visitor: Callable[..., Visitor]) -> None:
     me = visitor("subscribe")
     ticket = me.subscribe("cheap", "price < 300", label="bargains", priority=2)

@@ -176,6 +176,7 @@ byId("form").addEventListener("submit", async (event) => {
 condition.addEventListener("input", () => { underline(condition.value, []); byId("count").textContent = ""; soon(); });
 condition.addEventListener("scroll", follow);
 new ResizeObserver(follow).observe(condition);
+byId("dialect").addEventListener("change", soon);
 byId("event_type").addEventListener("change", offer);
 byId("pasted").addEventListener("input", soon);
 chosen.addEventListener("change", () => { byId("pasting").hidden = !isPasting(); soon(); });

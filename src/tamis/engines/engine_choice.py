@@ -18,7 +18,7 @@ from tamis.arrays import F64
 from tamis.engines.forest import Forest, Nodes, forest_of
 from tamis.engines.forest.distinct import distinct_predicates
 from tamis.engines.forest.selection import select_formulas
-from tamis.engines.selectivity import leaf_selectivities, node_selectivities
+from tamis.engines.selectivity import leaf_selectivities, most_selective_parts, node_selectivities
 from tamis.formulas.formula import Formula
 from tamis.kernels import kernel
 from tamis.statistics import Statistics
@@ -109,7 +109,7 @@ def _features(forest: Forest, statistics: Statistics | None) -> dict[str, float]
     selectivities = leaf_selectivities(forest, statistics, always_present=True)
     everyone = np.arange(len(selectivities), dtype=np.int32)
     examples = distinct_predicates(forest.leaves, forest.pieces, everyone).examples
-    by_node, gates = node_selectivities(nodes, selectivities), _most_selective_parts(nodes, selectivities)
+    by_node, gates = node_selectivities(nodes, selectivities), most_selective_parts(nodes, selectivities)
     roots = np.asarray(forest.roots)
     is_leaf = roots < 0
     alone = selectivities[~roots[is_leaf]].sum()
@@ -123,25 +123,6 @@ def _features(forest: Forest, statistics: Statistics | None) -> dict[str, float]
         "matches": alone + by_node[roots[~is_leaf]].sum(),
     }
     return {name: float(value) for name, value in found.items()}
-
-
-@kernel
-def _most_selective_parts(nodes: Nodes, selectivities: F64) -> F64:
-    """Per node, the fraction of events that pass the most selective child of every AND below it."""
-    found = np.empty(len(nodes.least), np.float64)
-    for node in range(len(found)):
-        first, last = nodes.firsts[node], nodes.firsts[node + 1]
-        least, total = 1.0, 0.0
-        for at in range(first, last):
-            child = nodes.children[at]
-            selectivity = found[child] if child >= 0 else selectivities[~child]
-            least = min(least, selectivity)
-            total += selectivity
-        if nodes.least[node] == last - first:
-            found[node] = least
-        else:
-            found[node] = min(1.0, total / max(1, nodes.least[node])) if first < last else 0.0
-    return found
 
 
 @kernel

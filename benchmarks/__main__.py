@@ -180,12 +180,6 @@ def _routing(given: argparse.Namespace) -> Report:
     return routing.run(size_of(given), given.part, given.size)
 
 
-def _coefficients(given: argparse.Namespace) -> Report:
-    from benchmarks import coefficients
-
-    return coefficients.run(size_of(given))
-
-
 def _spark(given: argparse.Namespace) -> Report:
     from benchmarks import spark
 
@@ -243,7 +237,6 @@ COMMANDS: dict[str, Command] = {
     "stream": Command("notifications written by workers and by the driver", _parse_arguments, _stream),
     "service": Command("the service under load: rate, latency, nothing lost", _service_arguments, _service),
     "start": Command("from nothing to the first answer", _parse_arguments, _start),
-    "coefficients": Command("what features of subscriptions cost each engine", _parse_arguments, _coefficients),
     "compare": Command("two revisions against each other", _compare_arguments, _compare),
 }
 

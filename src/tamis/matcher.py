@@ -19,9 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.arrays import I32, RowIndices
-from tamis.engines import AUTO, ENGINES, EngineLike, engine_of
-from tamis.engines.base import DynamicIndex, Engine, Index
-from tamis.engines.engine_choice import MAPPED_ENGINE, Choice, choose
+from tamis.engines import AUTO, MAPPED_ENGINE, EngineLike, engine_of
+from tamis.engines.auto import AutoIndex, Choice
+from tamis.engines.base import DynamicIndex, Index
 from tamis.engines.forest import Forest, forest_of, names_read
 from tamis.errors import ConditionError, SnapshotError, SubscriptionError, TamisError
 from tamis.events.batch import EventBatch
@@ -136,9 +136,7 @@ class Matcher:
             msg = f"expected at least one thread, found {threads}"
             raise ValueError(msg)
         self.event_type = EventType.of(event_type)
-        self._engine: Engine | None = None if engine == AUTO else engine_of(engine)
-        self.engine = MAPPED_ENGINE if self._engine is None else self._engine.name
-        self._choice: Choice | None = None
+        self._engine = engine_of(engine)
         self.limits = limits
         self.statistics = Statistics() if statistics is None else statistics
         if call_order != GREEDY and call_order not in known_orders():
@@ -151,6 +149,14 @@ class Matcher:
         self._scheduler = Scheduler()
         self._batches = 0
         self._published: dict[str, int] = {}
+
+    @property
+    def engine(self) -> str:
+        """The name of the engine that answers; "auto" may have chosen several: that of most subscriptions."""
+        if self._engine.name != AUTO:
+            return self._engine.name
+        chosen = self._choice()
+        return MAPPED_ENGINE if chosen is None else chosen.engine
 
     # --- subscriptions -----------------------------------------------------------------------------------
 
@@ -371,13 +377,16 @@ class Matcher:
         return explain(self._compile(subscription.condition), batch, subscription_id=id, sharing=sharing)
 
     def stats(self) -> dict[str, Any]:
-        """What the matcher holds: the engine, and why if it was chosen, counts, and bytes by structure.
+        """What the matcher holds: the engine, counts, and bytes by structure.
 
-        `response_seconds` tells how long events of the last batches waited for their answers.
+        Where "auto" chose, `reason` says why, and `us_per_event` what each engine took for an event, if they were
+        compared. `response_seconds` tells how long events of the last batches waited for their answers.
         """
         counts, sizes = self._collection.stats()
-        chosen = self._choice
-        engine = {"engine": self.engine} if chosen is None else {"engine": chosen.engine, "reason": chosen.reason}
+        chosen = self._choice()
+        engine: dict[str, Any] = {"engine": self.engine}
+        if chosen is not None:
+            engine |= {"reason": chosen.reason, "us_per_event": dict(chosen.microseconds)}
         waits = self._scheduler.stats()
         return {**engine, "event_type": self.event_type.name, **counts, "bytes": sizes, "response_seconds": waits}
 
@@ -464,7 +473,7 @@ class Matcher:
         matcher = cls(event_type, statistics=statistics, **settings)
         living: list[LiveSegment] = []
         for segment, dead in segments:
-            living.append(open_segment(segment, matcher.engine, matcher._build))
+            living.append(open_segment(segment, matcher._engine, matcher.statistics))
             if len(dead):
                 living[-1].mark_deleted(dead, 0)
         matcher._collection = SegmentCollection(matcher._build, living)
@@ -482,7 +491,7 @@ class Matcher:
         return compile_condition(condition, self.event_type, self.limits)
 
     def _new_collection(self) -> SegmentCollection | LiveCollection:
-        if self._engine is not None and self._engine.dynamic:
+        if self._engine.dynamic:
             index = self._engine.build((), self.statistics)
             assert isinstance(index, DynamicIndex), f"engine {self.engine!r} says that it is dynamic"
             return LiveCollection(index, self._formula_of)
@@ -500,12 +509,14 @@ class Matcher:
         return self._compile(subscription.condition).formula
 
     def _build(self, forest: Forest) -> Index:
-        if self._engine is not None:
-            return self._engine.build(forest, self.statistics)
-        choice = choose(forest, self.statistics)
-        if self._choice is None or len(forest) >= self._choice.subscriptions:
-            self._choice = choice  # the largest segment decides what is said of the matcher
-        return ENGINES[choice.engine].build(forest, self.statistics)
+        return self._engine.build(forest, self.statistics)
+
+    def _choice(self) -> Choice | None:
+        """What was chosen for the largest segment; None if nothing was to be chosen."""
+        if isinstance(self._collection, LiveCollection):
+            return None
+        indexes = [segment.index for segment in sorted(self._collection.state.segments, key=len)]
+        return next((each.choice for each in reversed(indexes) if isinstance(each, AutoIndex)), None)
 
     def _add(self, columns: Columns, formulas: Sequence[Formula | ConditionError]) -> list[Refusal]:
         """Add what is neither refused nor taken."""

@@ -91,19 +91,19 @@ def test_long_lines_are_not_broken_in_a_pipe(run: Run) -> None:
     assert f"  {condition}\n" in run("show", condition).out
 
 
-def test_engines_of_a_condition_and_of_subscriptions(run: Run, write: Write) -> None:
-    outcome = run("show", "--engines", "price < 3 and brand = 'x'")
-    assert outcome.code == 0
-    assert outcome.out.startswith("auto is bitslice: ")
-    assert "cluster" in outcome.out
+def test_engines_on_events(run: Run, write: Write) -> None:
     file = write("s.txt", "a = 1\nb = 'x' or c > 2\nthis is wrong\n")
-    (found,) = run("show", "--engines", "--subscriptions", file, "--json").json
-    assert (found["engine"], found["subscriptions"]) == ("bitslice", 2)
-    assert set(found["us_per_event"]) == {"one", "batch"}
+    events = write("e.jsonl", '{"a": 1}\n{"b": "x", "c": 3}\n')
+    outcome = run("show", "--engines", "--subscriptions", file, "--events", events)
+    assert outcome.code == 0
+    assert outcome.out.startswith("auto is bits")
+    (found,) = run("show", "--engines", "--subscriptions", file, "--events", events, "--json").json
+    assert (found["subscriptions"], found["events"]) == (2, 2)
+    assert set(found["us_per_event"]) == {"bitslice", "bitset"}
 
 
-def test_engines_need_one_thing_to_look_at(run: Run) -> None:
-    for arguments in (["--engines"], [], ["a = 1", "--subscriptions", "x.txt"]):
+def test_engines_need_subscriptions_and_events(run: Run) -> None:
+    for arguments in (["--engines"], [], ["a = 1", "--subscriptions", "x"], ["--engines", "--subscriptions", "x"]):
         outcome = run("show", *arguments)
         assert outcome.code == 2
-        assert "expected a condition, or --engines with --subscriptions FILE" in outcome.err
+        assert "expected a condition, or --engines with --subscriptions FILE and --events FILE" in outcome.err

@@ -12,9 +12,8 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from tamis import reference
-from tamis.engines import ENGINES
+from tamis.engines import ENGINES, MAPPED_ENGINE
 from tamis.engines.base import DynamicIndex, Index
-from tamis.engines.engine_choice import COSTS, MAPPED_ENGINE
 from tamis.events import EventBatch, EventType
 from tamis.formulas.formula import FALSE, TRUE
 from tamis.language.condition import Condition, compile_condition
@@ -31,7 +30,7 @@ def marked(names: Iterable[str]) -> list[ParameterSet]:
     return [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in sorted(names)]
 
 
-STATIC = {"bitslice", "bitset", "postings"}
+STATIC = {"auto", "bitslice", "bitset", "postings"}
 DYNAMIC = marked(set(ENGINES) - STATIC)
 """The engines whose indexes change in place."""
 
@@ -79,7 +78,6 @@ def here(request: pytest.FixtureRequest) -> World:
 
 def test_the_names() -> None:
     assert MAPPED_ENGINE in ENGINES
-    assert set(COSTS["one"]) == set(COSTS["batch"]) <= set(ENGINES)
     assert all(engine.name == name for name, engine in ENGINES.items())
 
 

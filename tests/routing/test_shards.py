@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tamis import EventBatch, EventType, Matcher
-from tamis.engines.engine_choice import MAPPED_ENGINE
+from tamis.engines import ENGINES, MAPPED_ENGINE
 from tamis.errors import SnapshotError, TamisError
 from tamis.lab.bittner.measures import MEASURES
 from tamis.lab.workloads import generate
@@ -210,7 +210,7 @@ def in_segments(url: str, version: int, count: int, target: str) -> int:
     """Publish the one segment of a version again, in so many."""
     manifest = Snapshots(url).manifest(version)
     (entry,) = manifest.entries
-    whole = open_segment(Snapshots(url).segment(entry.segment), MAPPED_ENGINE, index_builder(None))
+    whole = open_segment(Snapshots(url).segment(entry.segment), ENGINES[MAPPED_ENGINE])
     kept = [np.arange(number, entry.slots, count) for number in range(count)]
     parts = [
         SnapshotPart(

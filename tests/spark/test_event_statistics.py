@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tamis import Matcher, Statistics
-from tamis.engines.bitslice import BitsliceIndex
+from tamis.engines.auto import AutoIndex
 from tamis.errors import EventTypeError
 from tamis.formulas.expression import Path
 from tamis.spark import prepare, statistics
@@ -111,8 +111,8 @@ def test_conditions_are_filed_under_what_is_rarer(
 def filed_under(matcher: Matcher) -> set[str]:
     """The attributes whose values lead to conditions."""
     (segment,) = segments_of(matcher)
-    built = segment.index
-    assert isinstance(built, BitsliceIndex)
+    assert isinstance(segment.index, AutoIndex)
+    built = segment.index.mapped
     cells, groups = built.index.cells, built.index.groups
     found = set()
     for axis, each in enumerate(built.forest.axes):

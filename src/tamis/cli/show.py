@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tamis.formulas.formula import Formula
     from tamis.language.condition import Condition
 
+_SAMPLE_EVENTS = 512
+
 
 def show(
     text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The condition.")] = None,
@@ -22,13 +24,17 @@ def show(
     tree: Annotated[bool, typer.Option("--tree", help="Draw the formula as a tree.")] = False,
     engines: Annotated[
         bool,
-        typer.Option("--engines", help="Show the estimated time of each engine, and the one that auto chooses."),
+        typer.Option("--engines", help="Time the engines on events, and show the one that auto chooses."),
     ] = False,
     subscriptions: Annotated[
         str | None,
         typer.Option(
             "--subscriptions", metavar="FILE", help="With --engines: the subscriptions, a file or a store."
         ),
+    ] = None,
+    events: Annotated[
+        str | None,
+        typer.Option("--events", metavar="FILE", help="With --engines: the events; the first 512 are matched."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -44,23 +50,25 @@ def show(
       tamis show --tree "at_least(2, price < 300, rating > 4, 'new' = state)"
       tamis show --event-type camera.json "seller.rating >= 4.5"
       tamis show -- "-balance > 100"
-      tamis show --engines --subscriptions cameras.jsonl
+      tamis show --engines --subscriptions cameras.jsonl --events events.jsonl
 
     Exit code 1 if the condition is refused, with all of its problems; 2 if the event type cannot be read.
     """
-    from tamis.cli.inputs import load_event_type
+    from tamis.cli.inputs import check_sources, load_event_type
     from tamis.cli.output import JsonLines, fail, reported_errors
     from tamis.errors import ConditionError
     from tamis.language.condition import compile_condition
 
     with reported_errors():
-        if (text is None) == (subscriptions is None) or (subscriptions is not None and not engines):
-            fail("expected a condition, or --engines with --subscriptions FILE")
-        type_ = load_event_type(event_type)
-        if engines:
-            _show_engines(text, subscriptions, type_, json=json)
+        files = subscriptions is not None and events is not None
+        if engines != files or (text is None) != engines:
+            fail("expected a condition, or --engines with --subscriptions FILE and --events FILE")
+        type_ = load_event_type(event_type, subscriptions or "")
+        if subscriptions is not None and events is not None:
+            check_sources(subscriptions, events)
+            _show_engines(subscriptions, events, type_, json=json)
             return
-        assert text is not None, "there is one without --subscriptions"
+        assert text is not None, "there is one without --engines"
         try:
             condition = compile_condition(text, type_)
         except ConditionError as error:
@@ -72,32 +80,32 @@ def show(
             _print(condition, tree=tree)
 
 
-def _show_engines(text: str | None, subscriptions: str | None, type_: EventType, *, json: bool) -> None:
+def _show_engines(subscriptions: str, events: str, type_: EventType, *, json: bool) -> None:
+    from tamis.cli.inputs import open_events
     from tamis.cli.output import JsonLines, Screen, note
     from tamis.cli.subscriptions import read_subscriptions
-    from tamis.engines.engine_choice import BATCH_EVENTS, choose
+    from tamis.engines.auto import choose_for
     from tamis.errors import ConditionError
+    from tamis.frames import BatchFrame
     from tamis.language.bulk import compile_many
 
-    texts = [text]
-    if subscriptions is not None:
-        texts = [entry.condition for entry in read_subscriptions(subscriptions) if not entry.problems]
-    compiled = [each for each in compile_many(texts, type_) if not isinstance(each, ConditionError)]
-    if len(compiled) < len(texts):
-        note(f"{len(texts) - len(compiled)} of {len(texts)} conditions are refused and left out")
-    one, batch = choose(compiled, events=1), choose(compiled)
+    texts = [entry.condition for entry in read_subscriptions(subscriptions) if not entry.problems]
+    formulas = [each for each in compile_many(texts, type_) if not isinstance(each, ConditionError)]
+    if len(formulas) < len(texts):
+        note(f"{len(texts) - len(formulas)} of {len(texts)} conditions are refused and left out")
+    batch = next(iter(open_events(events, type_, None, batch_rows=_SAMPLE_EVENTS)))
+    choice = choose_for(formulas, [BatchFrame(batch)])
+    times = dict(sorted(choice.microseconds.items(), key=lambda each: each[1]))
     if json:
-        times = {"one": dict(one.estimates), "batch": dict(batch.estimates)}
-        chosen = {"engine": batch.engine, "reason": batch.reason, "subscriptions": batch.subscriptions}
-        JsonLines().write({**chosen, "us_per_event": times})
+        chosen = {"engine": choice.engine, "reason": choice.reason}
+        counts = {"subscriptions": len(formulas), "events": choice.events}
+        JsonLines().write({**chosen, **counts, "us_per_event": times})
         return
     screen = Screen()
-    screen.say(f"auto is {batch.engine}: {batch.reason}.")
-    screen.say(
-        f"{'engine':10}{'one event':>14}{f'batch of {BATCH_EVENTS:,}':>18}   us an event, estimated", style="bold"
-    )
-    for name, time in batch.estimates.items():
-        screen.say(f"{name:10}{one.estimates[name]:14,.1f}{time:18,.1f}")
+    screen.say(f"auto is {choice.engine}: {choice.reason}.")
+    screen.say(f"{'engine':10}{'us an event':>14}", style="bold")
+    for name, time in times.items():
+        screen.say(f"{name:10}{time:14,.1f}")
 
 
 def _refuse(error: ConditionError, *, json: bool) -> None:

@@ -21,9 +21,12 @@ EngineLike: TypeAlias = "str | Engine"
 """An engine, or its name with settings: `"buckets:capacity=100,order=frequent"`."""
 
 AUTO = "auto"
-"""What stands for the engine that suits the subscriptions; `tamis.engines.engine_choice` finds it."""
+"""The engine that is right unless somebody knows better."""
+MAPPED_ENGINE = "bitslice"
+"""The engine whose index snapshots keep."""
 
 _PRODUCT = {
+    "auto": "tamis.engines.auto:Auto",
     "bitslice": "tamis.engines.bitslice:Bitslice",
     "bitset": "tamis.engines.bitset:Bitset",
     "scan": "tamis.engines.scan:Scan",
@@ -83,7 +86,7 @@ def _homes() -> dict[str, str]:
 def _class_of(name: str) -> Any:
     home = _PRODUCT.get(name) or _homes().get(name)
     if home is None:
-        msg = f"there is no engine {name!r}; known are {AUTO}, {', '.join(sorted(_homes()))}"
+        msg = f"there is no engine {name!r}; known are {', '.join(sorted(_homes()))}"
         raise EngineError(msg)
     module, _, attribute = home.partition(":")
     return getattr(import_module(module), attribute)

@@ -6,10 +6,10 @@ engines return the same pairs and differ in time and memory only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from tamis.arrays import I32, I64
+from tamis.arrays import I32, I64, AnyArray
 from tamis.events.batch import EventBatch
 from tamis.formulas.formula import Formula
 from tamis.formulas.predicates.base import Frame
@@ -53,6 +53,14 @@ class Estimating(Protocol):
 
 
 @runtime_checkable
+class StoredIndex(Protocol):
+    """What an index also is if snapshots can keep it as arrays."""
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """What its engine's `open` takes."""
+
+
+@runtime_checkable
 class DynamicIndex(Protocol):
     """An index that changes in place; it lets one thread at a time change or match."""
 
@@ -88,6 +96,14 @@ class Engine(Protocol):
 
     def build(self, formulas: Sequence[Formula], statistics: Statistics | None = None) -> Index:
         """An index with formula i in slot i; `statistics` tell what to expect of events."""
+
+
+@runtime_checkable
+class MappedEngine(Protocol):
+    """What an engine also is if its index is mapped from a snapshot rather than built in every process."""
+
+    def open(self, formulas: Sequence[Formula], arrays: Mapping[str, AnyArray]) -> Index:
+        """The index whose `arrays` these are; they are not read before they are needed."""
 
 
 def frame_of(events: EventBatch | Frame) -> Frame:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tamis.engines.engine_choice import MAPPED_ENGINE
+from tamis.engines import ENGINES, MAPPED_ENGINE
 from tamis.events.batch import EventBatch
 from tamis.frames import BatchFrame
 from tamis.matchers import Matchers
 from tamis.routing.entries import shards_of
-from tamis.routing.shards import ShardAssignment, index_builder
+from tamis.routing.shards import ShardAssignment
 from tamis.segments.files import open_segment
 from tamis.snapshot import Snapshots
 
@@ -78,7 +78,7 @@ def explain_route(assignment: ShardAssignment, batch: EventBatch, row: int = 0) 
     manifest = snapshots.manifest(assignment.version)
     of_type = {entry.segment for entry in manifest.entries if entry.event_type == batch.event_type.name}
     for name in sorted(assignment.routes & of_type):
-        table = open_segment(snapshots.segment(name), MAPPED_ENGINE, index_builder(None))
+        table = open_segment(snapshots.segment(name), ENGINES[MAPPED_ENGINE])
         slots = np.sort(table.index.match(frame).slots)
         shards = shards_of(table.records.ids.take(pa.array(slots)))
         for slot, shard in zip(slots.tolist(), shards.tolist(), strict=True):

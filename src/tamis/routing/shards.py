@@ -23,9 +23,8 @@ import numpy as np
 import pyarrow as pa
 
 from tamis.arrays import I32, I64, U64
-from tamis.engines import ENGINES
+from tamis.engines import ENGINES, MAPPED_ENGINE
 from tamis.engines.base import Index
-from tamis.engines.engine_choice import MAPPED_ENGINE
 from tamis.engines.forest import Forest, forest_of
 from tamis.engines.forest.join import join_forests
 from tamis.errors import SnapshotError, TamisError
@@ -144,8 +143,7 @@ def summarise(assignment: ShardAssignment) -> AssignmentSummary:
     snapshots = Snapshots(assignment.url)
     living = {entry.segment: entry.slots - entry.dead for entry in snapshots.manifest(assignment.version).entries}
     tables = [
-        open_segment(snapshots.segment(name), MAPPED_ENGINE, index_builder(None)).forest
-        for name in sorted(assignment.routes)
+        open_segment(snapshots.segment(name), ENGINES[MAPPED_ENGINE]).forest for name in sorted(assignment.routes)
     ]
     return AssignmentSummary(
         assignment.url,
@@ -251,9 +249,7 @@ class ShardAssignments:
         for event_type, names in new.items():
             total = totals.total() if self.routing.by_tenant else totals[event_type]
             share = sum(entry.slots for entry in manifest.entries if entry.segment in names) / totals[event_type]
-            segments = [
-                open_segment(self._base.segment(name), MAPPED_ENGINE, index_builder(None)) for name in names
-            ]
+            segments = [open_segment(self._base.segment(name), ENGINES[MAPPED_ENGINE]) for name in names]
             splits = self._split(segments, event_type, statistics.get(event_type), share, total)
             self._splits.update(zip(names, splits, strict=True))
         parts: dict[str, SnapshotPart] = {}

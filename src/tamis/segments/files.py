@@ -1,24 +1,24 @@
 """Segments to and from the arrays of a snapshot.
 
-The index of the engine `bitslice` is kept as it is and mapped; any other engine builds its own from the formulas.
+A snapshot always has the index of `bitslice`, which is mapped; any other engine builds its own from the formulas.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tamis.engines.base import Index
-from tamis.engines.bitslice import BitsliceIndex
-from tamis.engines.forest import Forest
+from tamis.engines.base import Engine, Index, MappedEngine, StoredIndex
+from tamis.engines.bitslice import Bitslice
 from tamis.engines.forest.files import forest_arrays, forest_from
 from tamis.errors import SnapshotError
 from tamis.segments.records import Records
 from tamis.segments.segment import LiveSegment
 from tamis.snapshot.segment import Segment, make_segment
+from tamis.statistics import Statistics
 from tamis.verification.verifier import CallVerifier
 
 LAYOUT = 2
@@ -30,11 +30,10 @@ def store_segment(segment: LiveSegment) -> Segment:
     if segment.stored is None:
         formulas, meta = forest_arrays(segment.forest)
         arrays = _with_prefix("formulas", formulas) | _with_prefix("records", segment.records.arrays())
-        engines: list[str] = []
-        if isinstance(segment.index, BitsliceIndex):
-            arrays |= _with_prefix("bitslice", segment.index.arrays())
-            engines.append("bitslice")
-        content = {"layout": LAYOUT, "slots": len(segment), "formulas": meta, "engines": engines}
+        index = segment.index
+        stored = index if isinstance(index, StoredIndex) else Bitslice().build(segment.forest)
+        arrays |= _with_prefix("bitslice", stored.arrays())
+        content = {"layout": LAYOUT, "slots": len(segment), "formulas": meta, "engines": ["bitslice"]}
         if segment.verifier is not None:
             rest, content["rest"] = forest_arrays(segment.verifier.forest)
             arrays |= _with_prefix("rest", {**rest, "slots": segment.verifier.slots})
@@ -42,8 +41,11 @@ def store_segment(segment: LiveSegment) -> Segment:
     return segment.stored
 
 
-def open_segment(segment: Segment, engine: str, build: Callable[[Forest], Index]) -> LiveSegment:
-    """A published segment, ready to match; arrays are not read before they are needed."""
+def open_segment(segment: Segment, engine: Engine, statistics: Statistics | None = None) -> LiveSegment:
+    """A published segment, ready to match; arrays are not read before they are needed.
+
+    An engine that does not map its index builds it, by what is known of events.
+    """
     layout = segment.meta.get("layout")
     if layout != LAYOUT:
         newer = isinstance(layout, int) and layout > LAYOUT
@@ -53,10 +55,10 @@ def open_segment(segment: Segment, engine: str, build: Callable[[Forest], Index]
     forest = forest_from(_part("formulas", arrays), segment.meta["formulas"])
     records = Records.from_arrays(_part("records", arrays))
     index: Index
-    if engine == "bitslice" and "bitslice" in segment.meta["engines"]:
-        index = BitsliceIndex.from_arrays(forest, _part("bitslice", arrays))
+    if isinstance(engine, MappedEngine) and "bitslice" in segment.meta["engines"]:
+        index = engine.open(forest, _part("bitslice", arrays))
     else:
-        index = build(forest)
+        index = engine.build(forest, statistics)
     verifier = None
     if "rest" in segment.meta:
         rest = _part("rest", arrays)

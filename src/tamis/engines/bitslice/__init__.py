@@ -63,6 +63,10 @@ class Bitslice:
         forest = forest_of(formulas)
         return BitsliceIndex(forest, build_index(forest, statistics))
 
+    def open(self, formulas: Sequence[Formula], arrays: Mapping[str, AnyArray]) -> BitsliceIndex:
+        """As `MappedEngine`."""
+        return BitsliceIndex.from_arrays(forest_of(formulas), arrays)
+
 
 class BitsliceIndex:
     """Formulas in slots, ready to be matched; several threads may match at the same time."""

@@ -56,8 +56,11 @@ def leaf_selectivities(forest: Forest, statistics: Statistics | None, *, always_
     intervals = intervals_of(leaves, forest.pieces, numbers)
     owners = np.repeat(numbers, np.diff(intervals.firsts))
     fractions = np.empty(len(owners))
+    axes = leaves.axes[owners]
+    by_axis = np.argsort(axes, kind="stable")
+    firsts = np.searchsorted(axes[by_axis], np.arange(len(forest.axes) + 1))
     for number, axis in enumerate(forest.axes):
-        here = np.flatnonzero(leaves.axes[owners] == number)
+        here = by_axis[firsts[number] : firsts[number + 1]]
         lows, highs = intervals.lows[here], intervals.highs[here]
         sample = sampled_coordinates(axis, None if statistics is None else statistics.of(axis.attribute))
         fractions[here] = (

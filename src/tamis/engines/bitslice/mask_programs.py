@@ -41,19 +41,25 @@ from tamis.statistics import Statistics
 
 FEWEST_FORMULAS = 256
 """Fewer take less time than the tables of a program."""
-_CANDIDATE_NS = 60.0
-"""To find one candidate that is no conjunction, and to evaluate it."""
-_CHILD_NS = 0.15
-"""To evaluate one child of a node for one event of eight; with more events it is less. Larger batches would make
-programs worth their while sooner, but a single event must not pay too much for them."""
+_WALK_NS = 8.0
+"""To evaluate one child of a node for one event that has come so far."""
+_MASK_NS = 0.4
+"""To compute one child of a node for one event, three at a time. In batches it is a tenth of that, so that
+programs would pay sooner, but a single event pays for all of them."""
 _MOST_POSITIONS = 1 << 16
 """Cell ranges and nodes of a program."""
 
 
 class _FormulaSizes(NamedTuple):
-    """Per formula: children of all of its nodes, and positions that it takes in a program at most."""
+    """Of each formula.
 
-    children: F64
+    children: int64[formulas]: of all of its nodes.
+    ranges: [formulas]: of leaves that are several cell ranges, these, too.
+    positions: int64[formulas]: what it takes in a program, at most.
+    """
+
+    children: I64
+    ranges: F64 | I64
     positions: I64
 
 
@@ -66,9 +72,8 @@ def formulas_for_masks(forest: Forest, statistics: Statistics | None) -> I64:
     some = select_formulas(forest, nested)
     sizes = _sizes_of(some)
     reached = most_selective_parts(some.nodes, leaf_selectivities(some, statistics))[some.roots]
-    chosen = (_CANDIDATE_NS * reached > _CHILD_NS * sizes.children) & (
-        sizes.positions + len(forest.axes) <= _MOST_POSITIONS
-    )
+    is_cheaper = _MASK_NS * (sizes.children + sizes.ranges) < _WALK_NS * reached * sizes.children
+    chosen = is_cheaper & (sizes.positions + len(forest.axes) <= _MOST_POSITIONS)
     return nested[chosen] if np.count_nonzero(chosen) >= FEWEST_FORMULAS else none
 
 
@@ -77,7 +82,9 @@ def mask_programs_of(forest: Forest, slots: I64) -> MaskPrograms:
     parts = [_program_of(forest, some) for some in _parts(forest, slots)]
     axes = len(forest.axes)
     sizes = [(len(each.slots), len(each.range_lows), len(each.runs) // RUN, len(each.children)) for each in parts]
-    heads = np.concatenate([[0] * HEAD, np.cumsum(np.array(sizes, np.int64).reshape(-1, HEAD), axis=0).reshape(-1)])
+    heads = np.concatenate(
+        [[0] * HEAD, np.cumsum(np.array(sizes, np.int64).reshape(-1, HEAD), axis=0).reshape(-1)]
+    )
     cuts = np.cumsum([0, *(len(each.cuts) for each in parts)])
     joined = MaskPrograms(*(np.concatenate(some) for some in zip(_no_program(), *parts, strict=True)))
     return joined._replace(heads=heads, cut_firsts=joined.cut_firsts + np.repeat(cuts[:-1], axes + 1))
@@ -116,11 +123,13 @@ def _sizes_of(forest: Forest) -> _FormulaSizes:
     leaf_owners = np.empty(len(leaves.kinds), np.int64)
     leaf_owners[~nodes.children[is_leaf]] = by_child[is_leaf]
     # A leaf takes its range; one of several ranges these, their hull and a node.
-    ranges = np.where(leaves.kinds == PIECES, leaves.highs - leaves.lows + 2, 1 + 2 * leaves.nulls.astype(np.int64))
+    ranges = np.where(
+        leaves.kinds == PIECES, leaves.highs - leaves.lows + 2, 1 + 2 * leaves.nulls.astype(np.int64)
+    )
     count = len(forest)
     positions = np.bincount(leaf_owners, ranges, count) + np.bincount(owners, minlength=count)
-    children = np.bincount(by_child, minlength=count) + np.bincount(leaf_owners, ranges - 1, count)
-    return _FormulaSizes(children, positions.astype(np.int64))
+    children = np.bincount(by_child, minlength=count)
+    return _FormulaSizes(children, np.bincount(leaf_owners, ranges - 1, count), positions.astype(np.int64))
 
 
 def _parts(forest: Forest, slots: I64) -> Iterator[I64]:
@@ -178,7 +187,7 @@ def _with_nodes_of_leaves(leaves: Leaves, nodes: Nodes, numbered: NumberedRanges
     sizes = np.where(is_pieces, leaves.highs - leaves.lows, 1)[several] + leaves.nulls[several]
     firsts = np.concatenate([[0], np.cumsum(sizes)])
     own = np.empty(int(firsts[-1]), np.int32)
-    fill_several(several, tuple(leaves), (numbered.values, numbered.pieces, numbered.nulls), firsts, own)
+    fill_several(several, leaves, (numbered.values, numbered.pieces, numbered.nulls), firsts, own)
     of_leaf = ~numbered.leaves
     of_leaf[several] = np.arange(len(several))
     is_leaf = nodes.children < 0

@@ -1,6 +1,6 @@
 """Mask programs: nested formulas, each node evaluated once for up to 512 events.
 
-A program has one table of masks: first those of its cell ranges, which `fill_masks` makes, then those of its nodes.
+A program has one table of masks: those of its cell ranges, which `fill_masks` makes, then those of its nodes.
 Nodes of the same operator and number of children stand together (a *run*), so that the loops below have no branch
 that depends on the node:
 
@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tamis.arrays import I32, I64, U8, U16, U64
+from tamis.arrays import I32, I64, U16, U64
 from tamis.engines.bitslice.kernels.masks import STRIP, MaskTables, axes_and_tests, fill_masks, set_bits_of
 from tamis.engines.bitslice.kernels.simd import (
     count_bits,
@@ -32,7 +32,7 @@ from tamis.engines.bitslice.kernels.verify import PairBuffer, room_for
 from tamis.engines.bitslice.kernels.visits import batch_of
 from tamis.engines.bitslice.layout import AxisCells, CellRanges, MaskPrograms
 from tamis.engines.encoding import EncodedBatch
-from tamis.engines.forest import PIECES
+from tamis.engines.forest import PIECES, Leaves
 from tamis.kernels import kernel
 
 ALL, ANY, AT_LEAST = 0, 1, 2
@@ -49,15 +49,15 @@ _NONE, _ONE = np.uint64(0), np.uint64(1)
 @kernel
 def fill_several(
     several: I32,
-    leaves: tuple[U8, U8, I32, I64, I64],
+    leaves: Leaves,
     ranges: tuple[I32, I32, I32],
     firsts: I64,
     children: I32,
 ) -> None:
     """Write the children, ~cell range, of the nodes that stand for leaves of several cell ranges.
 
-    `leaves` are kinds, nulls, axes, lows and highs; `ranges` are `values`, `pieces` and `nulls` of
-    `NumberedRanges`. `firsts` says where the children of each belong.
+    `ranges` are `values`, `pieces` and `nulls` of `NumberedRanges`. `firsts` says where the children of each
+    belong.
     """
     kinds, nulls, axes, lows, highs = leaves
     values, pieces, of_null = ranges
@@ -77,7 +77,7 @@ def fill_several(
 
 @kernel
 def levels_of(firsts: I64, children: I32) -> I32:
-    """How many nodes stand below each node, one above the other; children have lower numbers than their parents."""
+    """How many nodes stand below each node, one above the other; children have lower numbers than parents."""
     levels = np.zeros(len(firsts) - 1, np.int32)
     for node in range(len(levels)):
         for place in range(firsts[node], firsts[node + 1]):
@@ -210,7 +210,7 @@ def search_mask_programs(
 ) -> tuple[PairBuffer, int]:
     """Evaluate all programs; returns the pairs and their new number.
 
-    Of `cells`, which are those of entries, only the arrays are taken that kernels ask for and programs do not have.
+    Of `cells`, which are those of entries, only the arrays are taken that programs do not have and nobody reads.
     """
     no_inline()
     heads, runs, children = programs.heads, programs.runs, programs.children

@@ -6,13 +6,15 @@ Subscriptions are placed under the predicates that the fewest events satisfy, so
 
 Building (`build.py`), each step a module with its compiled loops in `kernels/` under the same name:
 
-    formulas ─▶ disjuncts ─▶ cells ─▶ cell_ranges ─▶ placement ─▶ groups ─▶ entries ─▶ attribute_pairs,
+    formulas ┬▶ mask_programs: those that many events reach
+             └▶ disjuncts ─▶ cells ─▶ cell_ranges ─▶ placement ─▶ groups ─▶ entries ─▶ attribute_pairs,
                                                                               coarse_bitmaps, residual_program
 
 Matching, all in `kernels/`:
 
-    batch ─▶ visits ─▶ search, event by event ──┐
-                  └──▶ masks, many events ──────┴─▶ verify ─▶ pairs
+    batch ┬▶ visits ─▶ search, event by event ──┐
+          │       └──▶ masks, many events ──────┴─▶ verify ┬▶ pairs
+          └▶ mask_programs ────────────────────────────────┘
 """
 
 from __future__ import annotations

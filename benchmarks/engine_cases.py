@@ -84,6 +84,10 @@ def artificial(**parameters: float) -> Case:
     return Case(label, "artificial", parameters)
 
 
+ADVERTISEMENTS = Case("advertisements", "advertisements")
+NESTED = (and_or().label, mixed().label, ADVERTISEMENTS.label)
+"""Cases of nested conditions that many events satisfy: `bitslice` is judged by the best other engine."""
+
 ENTRIES = (
     Entry(auction(), most=CHANGED),
     *(Entry(auction(only=number)) for number in (1, 2, 3)),
@@ -93,6 +97,7 @@ ENTRIES = (
     Entry(Case("jewel AND", "jewel", {"matches": 0.05}), also=FILTERS[1:]),
     Entry(and_or(), also=FILTERS[1:]),
     Entry(mixed(), most=10_000, also=FILTERS[1:]),
+    Entry(ADVERTISEMENTS, most=100_000),
 )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from benchmarks.contest import OURS
-from benchmarks.engine_cases import CHANGED, EFFORTS, FILTERS, JUDGED, and_or, auction, entries_of
+from benchmarks.engine_cases import CHANGED, EFFORTS, FILTERS, JUDGED, NESTED, and_or, auction, entries_of
 from benchmarks.engine_claims import CLAIMS, UNMEASURED, measure_claims
 from benchmarks.engine_points import Lab, Point
 from benchmarks.report import Bar, Figures, Report, Size, number, print_bars, spread
@@ -131,6 +131,10 @@ def _judge(label: str, curve: Mapping[int, Mapping[str, Point]], bars: dict[str,
         if label == and_or().label and {"dag", FILTERS[-1]} <= set(points):
             title = f"{label}, {judged}: true-value-path against general, times as fast"
             bars[title] = Bar(ratio(points[FILTERS[-1]], points["dag"]), 1.0)
+    for count, points in curve.items() if label in NESTED else ():
+        rival = min(set(points) - {OURS}, key=lambda name: points[name].median)
+        title = f"{label}, {count}: times as fast as the best other, {rival}"
+        bars[title] = Bar(ratio(points[rival], points[OURS]), 1.0)
     if label == auction().label and (not exact or largest == CHANGED):
         for name, point in curve[largest].items():
             if point.inserted:

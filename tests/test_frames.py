@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from tamis.events import EventBatch
+from tamis.engines.bitslice import Bitslice
+from tamis.events import EventBatch, EventType
 from tamis.frames import BatchFrame, select_rows
 from tamis.language.condition import compile_condition
 from tests.worlds import WORLDS, world
@@ -55,3 +57,15 @@ def test_names_are_found_out_once_for_all_segments() -> None:
     frame = BatchFrame(EventBatch.of([{"a": 1}, {"b": 2, "a": 3}]))
     assert list(frame.names() or ()) == ["a", "b"]
     assert frame.names() is frame.names() is frame.take(np.array([1])).names()
+
+
+def test_columns_without_values_have_no_name() -> None:
+    """A wide table costs what its filled columns cost; what is NULL everywhere still is NULL."""
+    event_type = EventType.from_dict({"name": "t", "attributes": {"a": "int", "b": "int", "c": "string"}})
+    table = pa.table({"a": pa.nulls(3, pa.int32()), "b": pa.array([1, None, 3], pa.int32()), "c": pa.nulls(3)})
+    frame = BatchFrame(EventBatch.of(table, event_type))
+    assert list(frame.names() or ()) == ["b"]
+    texts = ["a IS NULL", "coalesce(a, 5) = 5", "a = 1", "b = 3", "c IS NULL AND b IS NULL", "c LIKE '%'"]
+    index = Bitslice().build([compile_condition(text, event_type).formula for text in texts])
+    pairs = sorted(zip(*(each.tolist() for each in index.match(frame)), strict=True))
+    assert pairs == [(0, 0), (0, 1), (1, 0), (1, 1), (1, 4), (2, 0), (2, 1), (2, 3)]

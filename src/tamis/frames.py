@@ -14,7 +14,7 @@ import numpy as np
 
 from tamis.arrays import I64, Mask, RowIndices
 from tamis.events.batch import EventBatch
-from tamis.events.sources import DictSource
+from tamis.events.sources import ColumnSource, DictSource
 from tamis.formulas.expression import (
     Apply,
     Constant,
@@ -53,7 +53,11 @@ class BatchFrame:
     def names(self) -> Iterable[str] | None:
         """The names of the attributes that some row may have."""
         if self._names is None:  # every segment asks, and finding out takes a look at every value
-            self._names = dict.fromkeys(name for _, name in self.batch.names())
+            source = self.batch.source
+            if isinstance(source, ColumnSource):
+                self._names = dict.fromkeys(source.filled_names())
+            else:
+                self._names = dict.fromkeys(name for _, name in self.batch.names())
         return self._names
 
     def column(self, expression: Typed) -> Column:

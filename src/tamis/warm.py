@@ -69,7 +69,8 @@ _TEMPLATES = (
     "(stock = {k} AND brand = 'b{k}') OR (stock > {n} AND (brand = 'x' OR price IN ({n}, {k}.50)))",
     "brand <> 'b{k}' AND name IS NOT NULL AND price IN ({n}.99, {n}.50, {k})",
 )
-_SUBSCRIPTIONS = 300
+_SUBSCRIPTIONS = 1_000
+"""Enough that nested conditions become mask programs."""
 _EVENTS = 300
 _MANY_EVENTS = 2_500
 """Enough that pairs are sorted by a kernel."""
@@ -193,7 +194,7 @@ def _index_and_match() -> None:
     """Build the index of conditions that were compiled one by one, and match."""
     event_type = EventType.of(EVENT_TYPE)
     formulas = [compile_condition(text, event_type).formula for text in _conditions(400)]
-    index = engine_of(MAPPED_ENGINE).build(formulas, None)
+    index = engine_of(MAPPED_ENGINE).build(3 * formulas, None)
     index.match(EventBatch.of(_events(_EVENTS), event_type))
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tamis.engines.forest import Forest, Nodes, forest_of
-from tamis.engines.selectivity import leaf_selectivities, node_selectivities
+from tamis.engines.selectivity import leaf_selectivities, most_selective_parts, node_selectivities
 from tamis.events import EventBatch, EventType
 from tamis.frames import BatchFrame
 from tamis.language.condition import compile_condition
@@ -109,3 +109,14 @@ def test_nodes() -> None:
     # Two of three independent children, 0.5, 0.2 and 0.55.
     assert found[2] == pytest.approx(0.5 * 0.2 * 0.45 + 0.5 * 0.8 * 0.55 + 0.5 * 0.2 * 0.55 + 0.5 * 0.2 * 0.55)
     assert found[3:].tolist() == [1.0, 0.0, 0.0]
+
+
+def test_the_most_selective_parts() -> None:
+    """An AND is reached by its most selective child, an OR by any; of two of three, half as many count."""
+    nodes = Nodes(
+        np.array([2, 1, 2, 1], np.int32),
+        np.array([0, 2, 4, 7, 9], np.int64),
+        np.array([~0, ~1, ~1, 0, ~0, ~1, 1, ~0, ~2], np.int32),
+    )
+    found = most_selective_parts(nodes, np.array([0.5, 0.2, 0.9]))
+    np.testing.assert_allclose(found, [0.2, 0.4, 0.55, 1.0])

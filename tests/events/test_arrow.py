@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tamis.events.arrow import any_column, arrow_column, python_column, python_values
 from tamis.events.conversion import converter
-from tamis.values.types import ANY, Type, parse_type
+from tamis.values.types import ANY, BIGINT, DOUBLE, Type, parse_type
 
 TYPES = [
     parse_type(text)
@@ -204,3 +204,12 @@ def test_lone_surrogates_do_not_reach_arrow() -> None:
 def test_a_schemaless_column_holds_objects() -> None:
     got = any_column([1, [1, 2], None])
     assert (got.type, got.to_list()) == (ANY, [1, [1, 2], None])
+
+
+@pytest.mark.parametrize("type_", [pa.int8(), pa.int64(), pa.uint64(), pa.float32(), pa.float64(), pa.null()])
+@pytest.mark.parametrize(("start", "rows"), [(0, 40), (3, 20), (8, 8), (9, 0), (39, 1)])
+def test_slices_with_nulls_read_as_single_values(type_: pa.DataType, start: int, rows: int) -> None:
+    values = [None if number % 3 == 0 or type_ == pa.null() else number for number in range(40)]
+    array = pa.array(values, type_).slice(start, rows)
+    for declared in (BIGINT, DOUBLE) if pa.types.is_integer(type_) else (DOUBLE,):
+        assert arrow_column(array, declared, "UTC").to_list() == values[start : start + rows]

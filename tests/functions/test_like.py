@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tamis.errors import PatternError
-from tamis.functions import FUNCTIONS
+from tamis.functions import FUNCTIONS, like
 from tamis.functions.like import Wildcard, compile_like, parse_like
 from tamis.functions.registry import Argument, ArgumentError
+from tamis.syntax.regex import translate
 from tamis.values.column import column_of
 from tamis.values.types import INT, STRING
 
@@ -139,3 +142,46 @@ def test_a_bad_regular_expression_is_refused() -> None:
     with pytest.raises(ArgumentError) as found:
         FUNCTIONS["rlike"].resolve([Argument(STRING), text("a(")], "UTC")
     assert found.value.argument == 1
+
+
+_PIECES = (
+    "word",
+    "été",
+    "ab",
+    "-",
+    " ",
+    "1",
+    ".*",
+    ".",
+    "+",
+    "?",
+    "*",
+    "(",
+    ")",
+    "|",
+    "^",
+    "$",
+    "[a-z]",
+    "[",
+    "]",
+)
+_RARE_PIECES = ("{2}", "{999}", "(?i)", r"\d", r"\b", "(?=a)", "++", "[[a]b]", r"\Qword\E")
+
+
+@given(st.lists(st.sampled_from(_PIECES * 4 + _RARE_PIECES), max_size=10).map("".join))
+@example("(word$)a")
+@example("word" * 240 + "$")
+def test_a_pattern_of_a_known_shape_is_supported(pattern: str) -> None:
+    like._shape_cost.cache_clear()
+    if like._has_known_shape(pattern):
+        found = pc.match_substring_regex(pa.array(["word"]), translate(pattern))
+        assert found.to_pylist() in ([True], [False])
+
+
+def test_shapes_are_checked_once() -> None:
+    like._shape_cost.cache_clear()
+    words = ("alpha", "omega", "brême", "été")
+    assert all(like._has_known_shape(f"^{word} .*{word[:3]}( {word})?[0-9]+$") for word in words)
+    assert like._shape_cost.cache_info().misses == 1
+    assert not like._has_known_shape("(word")
+    assert not like._has_known_shape("(abc$)def")

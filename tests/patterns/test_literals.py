@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -19,8 +20,9 @@ from tamis.patterns.literals import (
     NEEDED,
     UNKNOWN,
     Required,
-    like_literals,
+    like_pieces,
     plain_literal,
+    plain_runs,
     regex_literals,
 )
 from tamis.syntax.regex import parse_regex, translate
@@ -84,33 +86,33 @@ def _check_regex(pattern: str, texts: Sequence[str]) -> Required:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "literal", "role"),
+    ("pattern", "pieces", "role"),
     [
-        ("%ab%", b"ab", EXACT),
-        ("%ab", b"ab" + _AFTER, EXACT),
-        ("ab%", _BEFORE + b"ab", EXACT),
-        ("ab", _BEFORE + b"ab" + _AFTER, EXACT),
-        ("", _BEFORE + _AFTER, EXACT),
-        (r"%\%\_\\%", b"%_\\", EXACT),
-        ("%a%bcd%e%", b"bcd", NEEDED),
-        ("a%bcd%", b"bcd", NEEDED),
-        ("%_b", b"b" + _AFTER, NEEDED),
-        ("a_b%", _BEFORE + b"a", NEEDED),
-        ("%é_a%", "é".encode(), NEEDED),
-        (r"\%_", _BEFORE + b"%", NEEDED),
-        ("%", b"", UNKNOWN),
-        ("_", b"", UNKNOWN),
-        ("%_%_", b"", UNKNOWN),
-        ("a\\", b"", MALFORMED),
-        (r"%\a%", b"", MALFORMED),
+        ("%ab%", [b"ab"], EXACT),
+        ("%ab", [b"ab" + _AFTER], EXACT),
+        ("ab%", [_BEFORE + b"ab"], EXACT),
+        ("ab", [_BEFORE + b"ab" + _AFTER], EXACT),
+        ("", [_BEFORE + _AFTER], EXACT),
+        (r"%\%\_\\%", [b"%_\\"], EXACT),
+        ("%a%bcd%e%", [b"a", b"bcd", b"e"], NEEDED),
+        ("a%bcd%", [_BEFORE + b"a", b"bcd"], NEEDED),
+        ("%_b", [b"b" + _AFTER], NEEDED),
+        ("a_b%", [_BEFORE + b"a", b"b"], NEEDED),
+        ("%é_a%", ["é".encode(), b"a"], NEEDED),
+        (r"\%_", [_BEFORE + b"%"], NEEDED),
+        ("%", [], UNKNOWN),
+        ("_", [], UNKNOWN),
+        ("%_%_", [], UNKNOWN),
+        ("a\\", [], MALFORMED),
+        (r"b%\a%", [], MALFORMED),
     ],
 )
-def test_literals_of_like_patterns(pattern: str, literal: bytes, role: int) -> None:
+def test_literals_of_like_patterns(pattern: str, pieces: list[bytes], role: int) -> None:
     data = np.frombuffer(b"%x%" + pattern.encode() + b"%y%", np.uint8)
     length = len(pattern.encode())
-    literals, bounds, roles = like_literals(data, np.array([0, 3, 3 + length, 6 + length]))
-    found = [literals[bounds[place] : bounds[place + 1]].tobytes() for place in range(3)]
-    assert found == [b"x", literal, b"y"]
+    found, bounds, firsts, roles = like_pieces(data, np.array([0, 3, 3 + length, 6 + length]))
+    texts = [found[start:end].tobytes() for start, end in pairwise(bounds.tolist())]
+    assert [texts[first:last] for first, last in pairwise(firsts.tolist())] == [[b"x"], pieces, [b"y"]]
     assert roles.tolist() == [EXACT, role, EXACT]
 
 
@@ -121,10 +123,11 @@ def test_literals_of_like_patterns(pattern: str, literal: bytes, role: int) -> N
 def test_what_a_like_pattern_needs_occurs_where_it_matches(pattern: str, texts: list[str]) -> None:
     matches = compile_like(pattern)
     encoded = pattern.encode()
-    literals, _, roles = like_literals(np.frombuffer(encoded, np.uint8), np.array([0, len(encoded)]))
+    data, bounds, _, roles = like_pieces(np.frombuffer(encoded, np.uint8), np.array([0, len(encoded)]))
     assert roles[0] != MALFORMED
+    pieces = [data[start:end].tobytes() for start, end in pairwise(bounds.tolist())]
     for text in texts:
-        occurs = literals.tobytes() in _BEFORE + text.encode() + _AFTER
+        occurs = all(piece in _BEFORE + text.encode() + _AFTER for piece in pieces)
         assert (occurs == matches(text)) if roles[0] == EXACT else (occurs or not matches(text)), text
 
 
@@ -203,3 +206,15 @@ def test_a_pattern_without_signs_is_its_own_literal(pattern: str) -> None:
 @pytest.mark.parametrize("pattern", ["", "a.", "a]", "a}", r"\d", "^a", "a|b"])
 def test_a_pattern_with_signs_is_not(pattern: str) -> None:
     assert plain_literal(pattern) is None
+
+
+def test_the_rarest_literals_are_required() -> None:
+    node = parse_regex("^often .*(rare|seldom)( often)?[0-9]+")
+    assert regex_literals(node).literals == (_BEFORE + b"often ",), "the longest, if nothing is known"
+    known = {b"rare": 9.0, b"seldom": 8.0}
+    assert regex_literals(node, lambda literal: known.get(literal, 1.0)).literals == (b"rare", b"seldom")
+
+
+def test_plain_runs() -> None:
+    assert plain_runs("^a b .*c( d)?$") == [_BEFORE + b"a b ", b"c", b" d"]
+    assert plain_runs("[.]") == []

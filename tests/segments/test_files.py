@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from tamis import Matcher, SnapshotError, Statistics
+from tamis.arrays import AnyArray
 from tamis.engines import ENGINES
+from tamis.engines.bitslice import BitsliceIndex
 from tamis.segments import files
 from tamis.snapshot import Snapshots, make_segment
 from tamis.snapshot.snapshots import SnapshotPart
@@ -110,6 +112,21 @@ def test_statistics_are_kept_beside_the_segments(published: Path, tmp_path: Path
     assert names == {entry.segment for entry in Snapshots(published).manifest().entries}
     matcher.merge()
     assert pairs(matcher) == pairs(again)
+
+
+def test_the_index_of_an_older_layout_is_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    matcher = Matcher()
+    matcher.add_many((f"s{number}", text) for number, text in enumerate(_CONDITIONS[-400:]))
+    arrays = BitsliceIndex.arrays
+
+    def old_arrays(index: BitsliceIndex) -> dict[str, AnyArray]:
+        return {name: array for name, array in arrays(index).items() if not name.startswith("mask_programs")}
+
+    with monkeypatch.context() as old:
+        old.setattr(files, "LAYOUT", 2)
+        old.setattr(BitsliceIndex, "arrays", old_arrays)
+        matcher.publish(tmp_path)
+    assert pairs(Matcher.open(tmp_path)) == pairs(matcher)
 
 
 def test_segments_of_another_layout_are_refused(tmp_path: Path) -> None:

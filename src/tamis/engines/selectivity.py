@@ -56,8 +56,11 @@ def leaf_selectivities(forest: Forest, statistics: Statistics | None, *, always_
     intervals = intervals_of(leaves, forest.pieces, numbers)
     owners = np.repeat(numbers, np.diff(intervals.firsts))
     fractions = np.empty(len(owners))
+    axes = leaves.axes[owners]
+    by_axis = np.argsort(axes, kind="stable")
+    firsts = np.searchsorted(axes[by_axis], np.arange(len(forest.axes) + 1))
     for number, axis in enumerate(forest.axes):
-        here = np.flatnonzero(leaves.axes[owners] == number)
+        here = by_axis[firsts[number] : firsts[number + 1]]
         lows, highs = intervals.lows[here], intervals.highs[here]
         sample = sampled_coordinates(axis, None if statistics is None else statistics.of(axis.attribute))
         fractions[here] = (
@@ -112,4 +115,23 @@ def node_selectivities(nodes: Nodes, leaves: F64) -> F64:
                 child = nodes.children[place]
                 children[place - first] = found[child] if child >= 0 else leaves[~child]
             found[node] = at_least(least, children)
+    return found
+
+
+@kernel
+def most_selective_parts(nodes: Nodes, selectivities: F64) -> F64:
+    """Per node, the fraction of events that pass the most selective child of every AND below it."""
+    found = np.empty(len(nodes.least), np.float64)
+    for node in range(len(found)):
+        first, last = nodes.firsts[node], nodes.firsts[node + 1]
+        least, total = 1.0, 0.0
+        for at in range(first, last):
+            child = nodes.children[at]
+            selectivity = found[child] if child >= 0 else selectivities[~child]
+            least = min(least, selectivity)
+            total += selectivity
+        if nodes.least[node] == last - first:
+            found[node] = least
+        else:
+            found[node] = min(1.0, total / max(1, nodes.least[node])) if first < last else 0.0
     return found

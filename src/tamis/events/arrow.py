@@ -154,14 +154,28 @@ def read_array(array: pa.Array, type_: Type) -> Column | None:
     return Column(type_, NumberValues(fits, ints, doubles), _valid(array))
 
 
+_NUMPY_TYPES: dict[pa.DataType, np.dtype[Any]] = {
+    type_: np.dtype(type_.to_pandas_dtype())
+    for type_ in (
+        *(pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
+        *(pa.float32(), pa.float64()),
+    )
+}
+"""Of the types whose buffer of values numpy can read."""
+_ZEROS = {type_: np.zeros(1, type_) for type_ in _NUMPY_TYPES.values()}
+_BOUNDS = {type_: np.iinfo(type_) for type_ in _NUMPY_TYPES.values() if type_.kind in "iu"}
+
+
 def simple_array(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     """The same values in one array, of one plain encoding a type, its text valid UTF-8."""
     if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
+        array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
         if isinstance(array, pa.ChunkedArray):  # several chunks of text beyond 2 GB
             msg = "one batch of events may hold 2 GB of text in a column at most"
             raise EventError(msg)
     found = array.type
+    if found in _NUMPY_TYPES:
+        return array
     if isinstance(found, pa.BaseExtensionType):
         return simple_array(array.storage)
     if pa.types.is_dictionary(found):
@@ -196,16 +210,25 @@ def struct_child(array: pa.Array, name: str) -> pa.Array | None:
 def _valid(array: pa.Array) -> Mask:
     if array.null_count == 0:
         return np.ones(len(array), np.bool_)
-    mask: Mask = array.is_valid().to_numpy(zero_copy_only=False)
-    return mask
+    bits = array.buffers()[0]
+    if bits is None:  # of the type null
+        return np.zeros(len(array), np.bool_)
+    # As `is_valid`, at a fraction of the cost: a wide table has hundreds of short columns.
+    first, skipped = array.offset >> 3, array.offset & 7
+    found = np.frombuffer(bits, np.uint8, (skipped + len(array) + 7) >> 3, first)
+    return np.unpackbits(found, count=skipped + len(array), bitorder="little")[skipped:].view(np.bool_)
 
 
 def _null_column(type_: Type, rows: int) -> Column:
     return column_of(type_, [None] * rows)
 
 
-def _numpy(array: pa.Array) -> npt.NDArray[Any]:
-    """Numbers as numpy sees them, 0 for null."""
+def _numpy(array: pa.Array, valid: Mask | None = None) -> npt.NDArray[Any]:
+    """Numbers as numpy sees them, 0 for null; `valid`, if given, says which are none."""
+    type_ = _NUMPY_TYPES.get(array.type)
+    if type_ is not None and array.null_count:
+        found: npt.NDArray[Any] = np.frombuffer(array.buffers()[1], type_, array.offset + len(array))
+        return np.where(_valid(array) if valid is None else valid, found[array.offset :], _ZEROS[type_])
     filled = array.fill_null(0) if array.null_count else array
     numbers: npt.NDArray[Any] = filled.to_numpy(zero_copy_only=False)
     return numbers
@@ -213,8 +236,9 @@ def _numpy(array: pa.Array) -> npt.NDArray[Any]:
 
 def _integers(array: pa.Array, type_: Type) -> Column:
     least, greatest = integer_bounds(type_)
-    numbers, valid = _numpy(array), _valid(array)
-    info = np.iinfo(numbers.dtype)
+    valid = _valid(array)
+    numbers = _numpy(array, valid)
+    info = _BOUNDS[numbers.dtype]
     if int(info.min) < least or int(info.max) > greatest:
         valid = valid & (numbers <= greatest)
         if info.min < 0:
@@ -232,9 +256,10 @@ def _floats(array: pa.Array, type_: Type) -> Column | None:
     found = array.type
     if not (pa.types.is_integer(found) or pa.types.is_floating(found)):
         return _null_column(type_, len(array)) if pa.types.is_boolean(found) else None
+    valid = _valid(array)
     with np.errstate(over="ignore"):
-        numbers = _numpy(array).astype(np.float32 if type_ == FLOAT else np.float64, copy=False)
-    return Column(type_, numbers, _valid(array))
+        numbers = _numpy(array, valid).astype(np.float32 if type_ == FLOAT else np.float64, copy=False)
+    return Column(type_, numbers, valid)
 
 
 def _decimals(array: pa.Array, type_: Type) -> Column | None:

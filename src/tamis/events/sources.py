@@ -6,7 +6,7 @@ Paths are exact names from the outermost inwards.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -108,6 +108,12 @@ class ColumnSource:
 
     def names(self) -> Iterable[tuple[int | None, str]]:
         return ((None, name) for name in self.columns)
+
+    def filled_names(self) -> Iterator[str]:
+        """The names of the columns that are not NULL in all rows."""
+        for name, values in self.columns.items():
+            if not isinstance(values, pa.Array) or values.null_count < self.rows:
+                yield name
 
     def present(self, path: Path) -> Mask:
         return _present(self.raw(path))

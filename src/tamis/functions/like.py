@@ -7,9 +7,11 @@ gives NULL if it comes from the event.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,7 @@ from tamis.functions.registry import (
     register,
 )
 from tamis.functions.rows import Scalar, all_valid, apply_strict
-from tamis.syntax.regex import translate
+from tamis.syntax.regex import parse_regex, translate
 from tamis.values.column import Column
 from tamis.values.letter_case import lower
 from tamis.values.types import BOOLEAN, NULL, STRING
@@ -248,13 +250,46 @@ def _re2_pattern(pattern: str) -> str:
     return translate(pattern, max_length=len(pattern))
 
 
+_LETTERS = re.compile(r"[^\W\d_]{3,}")
+_CLASS = re.compile(r"\[[^\[\]]*\]")
+_LETTER_COST = 12  # of a letter in a pattern, at most: four bytes, in three places if an anchor follows
+_MOST_COST = 10_000
+
+
+def _has_known_shape(pattern: str) -> bool:
+    """Is this pattern supported because another one is that differs only in the letters of its words?
+
+    Whether a pattern is supported depends on letters only where they are no literals (after a backslash, in a
+    class, in a group's flags), or where their number counts, which is repeated by braces.
+    """
+    if "\\" in pattern or "{" in pattern or "(?" in pattern:
+        return False
+    rest = _CLASS.split(pattern)
+    if any("[" in part or "]" in part for part in rest):
+        return False
+    # Two letters for any number of them: a quantifier that follows repeats the second only.
+    parts = (_LETTERS.sub("aa", part) for part in rest)
+    shape = "".join(f"{part}{kept}" for part, kept in zip_longest(parts, _CLASS.findall(pattern), fillvalue=""))
+    return _shape_cost(shape) + _LETTER_COST * len(pattern) <= _MOST_COST
+
+
+@lru_cache(maxsize=4096)
+def _shape_cost(shape: str) -> int:
+    """The instructions that a pattern needs; more than any may need if it is not supported."""
+    try:
+        pc.match_substring_regex(pa.array([""]), _re2_pattern(shape))
+        return parse_regex(shape).cost
+    except (PatternError, pa.ArrowInvalid):
+        return _MOST_COST + 1
+
+
 def _resolve_rlike(arguments: Sequence[Argument], zone: str) -> Signature:
     check_count(arguments, 2, 2)
     pattern = arguments[1]
     if not pattern.is_constant or pattern.type not in (STRING, NULL):
         msg = f"expected a constant pattern (string), found {pattern.type}"
         raise ArgumentError(msg, 1)
-    if pattern.value is not None:
+    if pattern.value is not None and not _has_known_shape(pattern.value):
         try:
             pc.match_substring_regex(pa.array([""]), _re2_pattern(pattern.value))
         except PatternError as error:

@@ -25,11 +25,13 @@ from tamis.patterns.literals import (
     EXACT,
     MALFORMED,
     UNKNOWN,
-    like_literals,
+    like_pieces,
     plain_literal,
+    plain_runs,
     regex_literals,
 )
 from tamis.patterns.position_automaton import Programs, ProgramWriter
+from tamis.patterns.rarity import Rarity, rarest_pieces
 from tamis.patterns.texts import PackedTexts, in_lower_case, pack_texts, read_only, texts_of
 from tamis.patterns.verification import ENGINE, HELD, LIKE, PROGRAM, Checks, verify_candidates
 from tamis.syntax import regex_tree
@@ -189,6 +191,29 @@ class _Literals:
         return _Side(build_automaton(data, offsets, uses), always)
 
 
+class _LikePatterns:
+    """LIKE patterns and the literals of each, as in `like_pieces`."""
+
+    def __init__(self, patterns: list[str], *, folded: bool) -> None:
+        self._data, self._offsets = pack_texts(patterns)
+        if folded:
+            everyone = np.ones(len(patterns), np.bool_)
+            self._data, self._offsets, _ = in_lower_case(PackedTexts(self._data, self._offsets, everyone))
+        self.pieces, self.bounds, self.firsts, self.roles = like_pieces(self._data, self._offsets)
+        for bad in np.flatnonzero(self.roles == MALFORMED)[:1]:
+            parse_like(patterns[bad])
+
+    def text(self, pattern: int) -> bytes:
+        """The bytes of a pattern."""
+        return self._data[self._offsets[pattern] : self._offsets[pattern + 1]].tobytes()
+
+
+def _joined(texts: Sequence[tuple[U8, I64]]) -> tuple[U8, I64]:
+    """Several sets of texts as one."""
+    lengths = np.concatenate([np.diff(offsets) for _, offsets in texts])
+    return np.concatenate([data for data, _ in texts]), np.concatenate([[0], np.cumsum(lengths)])
+
+
 class _IndexBuilder:
     """Collects the literals, checks and programs of tests."""
 
@@ -204,8 +229,11 @@ class _IndexBuilder:
         for number, (kind, _) in enumerate(tests):
             numbers[kind].append(number)
         patterns = {kind: [tests[number][1] for number in members] for kind, members in numbers.items()}
+        likes = {kind: _LikePatterns(patterns[kind], folded=kind == "ilike") for kind in ("like", "ilike")}
+        runs = pack_texts([run for pattern in patterns["rlike"] for run in plain_runs(pattern)])
+        self._rarity = Rarity(*_joined([runs, *((each.pieces, each.bounds) for each in likes.values())]))
         for kind, literals in (("like", self._plain), ("ilike", self._lowered)):
-            self._add_likes(np.array(numbers[kind], np.int64), patterns[kind], literals)
+            self._add_likes(np.array(numbers[kind], np.int64), likes[kind], literals)
         self._add_regexes(numbers["rlike"], patterns["rlike"])
 
     def index(self) -> PatternIndex:
@@ -224,18 +252,15 @@ class _IndexBuilder:
         self._operands.append(operand)
         return -len(self._tests)
 
-    def _add_likes(self, numbers: I64, patterns: list[str], literals: _Literals) -> None:
-        data, offsets = pack_texts(patterns)
-        if literals is self._lowered:
-            data, offsets, _ = in_lower_case(PackedTexts(data, offsets, np.ones(len(patterns), np.bool_)))
-        found, bounds, roles = like_literals(data, offsets)
-        for bad in np.flatnonzero(roles == MALFORMED)[:1]:
-            parse_like(patterns[bad])
+    def _add_likes(self, numbers: I64, patterns: _LikePatterns, literals: _Literals) -> None:
         uses = numbers.copy()
-        for pattern in np.flatnonzero(roles != EXACT).tolist():
+        for pattern in np.flatnonzero(patterns.roles != EXACT).tolist():
             uses[pattern] = self._check(int(numbers[pattern]), LIKE, len(self._likes))
-            self._likes.append(data[offsets[pattern] : offsets[pattern + 1]].tobytes())
-        has_literal = roles != UNKNOWN
+            self._likes.append(patterns.text(pattern))
+        found, bounds = rarest_pieces(
+            self._rarity.counts, self._rarity.literals, patterns.pieces, patterns.bounds, patterns.firsts
+        )
+        has_literal = patterns.roles != UNKNOWN
         literals.add(found, np.diff(bounds)[has_literal], uses[has_literal])
         literals.always += uses[~has_literal].tolist()
 
@@ -248,7 +273,7 @@ class _IndexBuilder:
                 found[False][1].append(number)
                 continue
             node = parse_regex(pattern)
-            required = regex_literals(node)
+            required = regex_literals(node, self._rarity.bits)
             use = number
             if not required.exact:
                 program = self._programs.add(node)

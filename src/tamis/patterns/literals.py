@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -26,67 +26,63 @@ from tamis.values.letter_case import lower
 
 _BACKSLASH, _ONE, _MANY = ord("\\"), ord("_"), ord("%")
 
-# The role of the literal that `like_literals` finds in a pattern.
+# The role of the literals that `like_pieces` finds in a pattern.
 EXACT, NEEDED, UNKNOWN, MALFORMED = 0, 1, 2, 3
 
 
 @kernel
-def like_literals(data: U8, offsets: I64) -> tuple[U8, I64, U8]:
-    r"""The longest literal of each LIKE pattern, with backslash as its escape.
+def like_pieces(data: U8, offsets: I64) -> tuple[U8, I64, I64, U8]:
+    r"""The literals of each LIKE pattern, with backslash as its escape: all that stands between wildcards.
 
     Returns:
-        The literals as bytes and offsets, and the role of each: `EXACT` if its occurrence decides, `NEEDED` if it
-        must occur; there is no literal if `UNKNOWN` (only wildcards) or `MALFORMED`.
+        The pieces as bytes and offsets; the first piece of each pattern; and the role of its pieces: `EXACT` if
+        the occurrence of its only one decides, `NEEDED` if all must occur; there are none if `UNKNOWN` (only
+        wildcards) or `MALFORMED`.
     """
-    literals = np.empty(len(data) + 2 * len(offsets), np.uint8)
-    bounds = np.zeros(len(offsets), np.int64)
+    pieces = np.empty(len(data) + 2 * len(offsets), np.uint8)
+    bounds = np.zeros(len(data) + len(offsets), np.int64)
+    firsts = np.zeros(len(offsets), np.int64)
     roles = np.empty(len(offsets) - 1, np.uint8)
-    count = 0
+    count, size = 0, 0
     for pattern in range(len(roles)):
         first, last = offsets[pattern], offsets[pattern + 1]
-        best, best_start, best_end, ones = 0, first, first, 0
-        runs, at, well = 0, first, True
-        while at <= last:
+        before, size_before = count, size
+        at, ones, well = first, 0, True
+        while at <= last and well:
             # A run of plain and escaped characters.
-            start, length = at, 0
+            start = at
+            if start == first:
+                pieces[size] = START
+                size += 1
             while at < last and data[at] != _ONE and data[at] != _MANY:
                 if data[at] == _BACKSLASH:
                     at += 1
                     if at == last or (data[at] != _ONE and data[at] != _MANY and data[at] != _BACKSLASH):
                         well = False
                         break
-                length += 1
+                pieces[size] = data[at]
+                size += 1
                 at += 1
-            if not well:
-                break
-            tied = (start == first) + (at == last)
-            if length > 0 or tied == 2:
-                runs += 1
-                if length + tied > best:
-                    best, best_start, best_end = length + tied, start, at
-            if at < last and data[at] == _ONE:
-                ones += 1
+            if at == last:
+                pieces[size] = END
+                size += 1
+            else:
+                ones += data[at] == _ONE
+            if at > start or (start == first and at == last):
+                count += 1
+                bounds[count] = size
+            else:
+                size = bounds[count]  # an end of the text alone: it is in every text
             at += 1
         if not well:
+            count, size = before, size_before
             roles[pattern] = MALFORMED
-        elif best == 0:
+        elif count == before:
             roles[pattern] = UNKNOWN
         else:
-            roles[pattern] = EXACT if runs == 1 and ones == 0 else NEEDED
-            if best_start == first:
-                literals[count] = START
-                count += 1
-            at = best_start
-            while at < best_end:
-                at += data[at] == _BACKSLASH
-                literals[count] = data[at]
-                count += 1
-                at += 1
-            if best_end == last:
-                literals[count] = END
-                count += 1
-        bounds[pattern + 1] = count
-    return literals[:count].copy(), bounds, roles
+            roles[pattern] = EXACT if count - before == 1 and ones == 0 else NEEDED
+        firsts[pattern + 1] = count
+    return pieces[:size].copy(), bounds[: count + 1].copy(), firsts, roles
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,16 +110,28 @@ def plain_literal(pattern: str) -> bytes | None:
     return pattern.encode() if _PLAIN.fullmatch(pattern) else None
 
 
-def regex_literals(node: Node) -> Required:
-    """The literals of which one must occur in a text in which the tree is found."""
-    plain = _Finder(folded=False)
+def plain_runs(pattern: str) -> list[bytes]:
+    """What stands between the metacharacters of a Java pattern, roughly: for counts, not to rely on."""
+    runs = [run.encode() for run in _PLAIN.findall(pattern)]
+    if runs and pattern.startswith("^"):
+        runs[0] = bytes([START]) + runs[0]
+    return runs
+
+
+def regex_literals(node: Node, bits: Bits = lambda literal: _BYTE * len(literal)) -> Required:
+    """The literals of which one must occur in a text in which the tree is found.
+
+    Where there is a choice, the rarest ones: `bits` says how rare a literal is (`tamis.patterns.rarity`).
+    """
+    plain = _Finder(bits, folded=False)
     all_words, some_words = plain.find(node)
     if all_words is not None:
         shortest = _shortest(all_words)
         return Required(None if any(map(_everywhere, shortest)) else _literals(shortest), exact=True)
     if plain.cases:
-        folded = _better(*_Finder(folded=True).find(node))
-        if _score(folded) >= _score(some_words) + _BYTE:
+        in_lower_case = _Finder(bits, folded=True)
+        folded = in_lower_case.better(*in_lower_case.find(node))
+        if plain.score(folded) >= plain.score(some_words) + _BYTE:
             return Required(_literals(_shortest(folded or [])), exact=False, folded=True)
     return Required(None if some_words is None else _literals(_shortest(some_words)), exact=False)
 
@@ -138,12 +146,15 @@ class _Word(NamedTuple):
 
 _NOTHING = _Word(False, b"", False)
 _Words = list[_Word]
+Bits: TypeAlias = Callable[[bytes], float]
+"""How rare a literal is, in bits."""
 
 
 class _Finder:
     """Finds the words of a tree: all that it matches, if they are few, else some of which one must occur."""
 
-    def __init__(self, *, folded: bool) -> None:
+    def __init__(self, bits: Bits, *, folded: bool) -> None:
+        self._bits = bits
         self._folded = folded
         self.cases = 0  # number of character sets whose members differ in case only
 
@@ -206,16 +217,29 @@ class _Finder:
             found, needed = self.find(body)
             least, words = _powers(found, low, high)
             product = None if words is None else _product(run, words)
-            best = _better(best, run)  # longer words may be worse, because there may be more of them
+            best = self.better(best, run)  # longer words may be worse, because there may be more of them
             if product is not None:
                 run = product
                 continue
             # A gap: the words before it end with the minimal repetition of the part, those after it begin with it.
             whole = False
             before = None if least is None else _product(run, least)
-            best = _better(best, _better(before, needed if low > 0 else None))
+            best = self.better(best, self.better(before, needed if low > 0 else None))
             run = [_NOTHING] if least is None else least
-        return (run, None) if whole else (None, _better(best, run))
+        return (run, None) if whole else (None, self.better(best, run))
+
+    def better(self, left: _Words | None, right: _Words | None) -> _Words | None:
+        left, right = _useful(left), _useful(right)
+        if left is None or right is None:
+            return right if left is None else left
+        return left if left == right or self.score(left) >= self.score(right) else right
+
+    def score(self, words: _Words | None) -> float:
+        """The selectivity of the words, in bits, minus a penalty for their number, since each takes memory."""
+        if words is None:
+            return 0.0
+        least = min((self._bits(_literal(word)) for word in words), default=math.inf)
+        return max(least - 2 * math.log2(max(len(words), 1)), 1.0)
 
 
 @lru_cache(maxsize=4096)
@@ -277,19 +301,6 @@ def _useful(words: _Words | None) -> _Words | None:
 
 
 _BYTE = 4.0  # the selectivity of one byte, in bits
-
-
-def _score(words: _Words | None) -> float:
-    """The selectivity of the words, in bits, minus a penalty for their number, since each takes memory."""
-    if words is None:
-        return 0.0
-    least = min((len(word.core) + word.start + word.end for word in words), default=math.inf)
-    return max(_BYTE * least - 2 * math.log2(max(len(words), 1)), 1.0)
-
-
-def _better(left: _Words | None, right: _Words | None) -> _Words | None:
-    left, right = _useful(left), _useful(right)
-    return left if _score(left) >= _score(right) else right
 
 
 def _shortest(words: _Words) -> _Words:

@@ -138,6 +138,14 @@ def like_holds(pattern: U8, at: int, end: int, data: U8, place: int, last: int) 
             return False
         # Only the last `%` is ever extended: extending an earlier one would leave a shorter rest.
         many_place = _next(data, many_place, last)
+        if many < end:
+            # Most of the time goes here: look for the first byte of what follows. No character begins inside of
+            # another one, so that a byte that is found begins a character, too.
+            sign = pattern[many]
+            if sign != _MANY and sign != _ONE:
+                sign = pattern[many + (sign == _BACKSLASH)]
+                while many_place < last and data[many_place] != sign:
+                    many_place += 1
         at, place = many, many_place
     while at < end and pattern[at] == _MANY:
         at += 1

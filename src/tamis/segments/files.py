@@ -21,8 +21,10 @@ from tamis.snapshot.segment import Segment, make_segment
 from tamis.statistics import Statistics
 from tamis.verification.verifier import CallVerifier
 
-LAYOUT = 2
+LAYOUT = 3
 """Grows with every change of what the arrays mean."""
+_LAYOUTS_WITH_OTHER_INDEXES = (2,)
+"""Layouts that differ in the index only, so that it is built again."""
 
 
 def store_segment(segment: LiveSegment) -> Segment:
@@ -47,7 +49,7 @@ def open_segment(segment: Segment, engine: Engine, statistics: Statistics | None
     An engine that does not map its index builds it, by what is known of events.
     """
     layout = segment.meta.get("layout")
-    if layout != LAYOUT:
+    if layout != LAYOUT and layout not in _LAYOUTS_WITH_OTHER_INDEXES:
         newer = isinstance(layout, int) and layout > LAYOUT
         what = f"layout {layout}, but this tamis reads {LAYOUT}" if newer else "no segment of subscriptions"
         raise SnapshotError(segment.name, what, "newer" if newer else "foreign")
@@ -55,7 +57,7 @@ def open_segment(segment: Segment, engine: Engine, statistics: Statistics | None
     forest = forest_from(_part("formulas", arrays), segment.meta["formulas"])
     records = Records.from_arrays(_part("records", arrays))
     index: Index
-    if isinstance(engine, MappedEngine) and "bitslice" in segment.meta["engines"]:
+    if layout == LAYOUT and isinstance(engine, MappedEngine) and "bitslice" in segment.meta["engines"]:
         index = engine.open(forest, _part("bitslice", arrays))
     else:
         index = engine.build(forest, statistics)

@@ -27,6 +27,8 @@ _LOW_SURROGATE = re.compile(r"\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})")
 _PROPERTY = re.compile(r"\{([^}]*)\}|.", re.DOTALL)
 _COUNTS = re.compile(r"\{([0-9]+)(?:(,)([0-9]*))?\}")
 _GROUP_NAME = re.compile("<([A-Za-z][A-Za-z0-9]*)>")
+_LITERAL_RUN = re.compile(r"[^\\^$.|?*+()\[\]{}]+(?![*+?{])")
+"""Characters that stand for themselves, as many as are not repeated."""
 _FLAGS = re.compile("([A-Za-z]*)(?:-([A-Za-z]*))?[:)]")
 
 _SIGNS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
@@ -94,6 +96,8 @@ def _unquote(pattern: str) -> tuple[str, list[int]]:
 
     Java does this before it parses, so a quotation may occur inside any construct, even inside an escape.
     """
+    if r"\Q" not in pattern:
+        return pattern, [*range(len(pattern) + 1)]
     out: list[str] = []
     where: list[int] = []
     at, quoting, first = 0, False, False
@@ -170,6 +174,11 @@ class _RegexParser:
         parts: list[Node] = []
         while (character := self._peek()) and character not in "|)":
             start = self._at
+            run = None if self._flags else _LITERAL_RUN.match(self._chars, start)
+            if run:
+                parts += [tree.chars(((ord(each), ord(each)),)) for each in run.group()]
+                self._at = run.end()
+                continue
             node = self._group() if character == "(" else self._atom(character)
             if node is not None:
                 parts.append(self._quantifier(node, start))

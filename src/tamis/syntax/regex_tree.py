@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import NoReturn, TypeAlias
 
@@ -156,6 +157,7 @@ END = Edge(r"\z")
 UNIX_LINE_END = Edge("(?m:$)")  # the only line anchor that RE2 supports
 
 
+@lru_cache(maxsize=4096)
 def chars(ranges: CharSet) -> Node:
     """One character of `ranges`.
 
@@ -174,9 +176,12 @@ def chars(ranges: CharSet) -> Node:
 def join(*parts: Node) -> Node:
     flat: list[Node] = []
     for part in parts:
-        flat.extend(part.parts if isinstance(part, Join) else [part])
-    if any(part is NEVER for part in flat):
-        return NEVER
+        if part is NEVER:  # no part of a Join is
+            return NEVER
+        if isinstance(part, Join):
+            flat += part.parts
+        else:
+            flat.append(part)
     if len(flat) == 1:
         return flat[0]
     return Join(tuple(flat), sum(part.cost for part in flat)) if flat else EMPTY
@@ -257,6 +262,8 @@ def _extract_anchors(node: Node, *, starts: bool) -> tuple[Node, list[tuple[Node
             edge = 0 if starts else len(parts) - 1
             plain, outer = node, []
             for index, part in enumerate(parts):
+                if isinstance(part, Chars):
+                    continue
                 rest, found = _extract_anchors(part, starts=starts)
                 if found and index != edge:
                     _refuse(found[0][1])
@@ -285,7 +292,7 @@ def _close(before: Node, line: LineAnchor) -> Node:
         for last in (_TERMINATOR, _TERMINATOR_NOT_LF)
     )
     parts = before.parts if isinstance(before, Join) else (before,)
-    fixed = max((index for index, part in enumerate(parts) if empties(part) is NEVER), default=0)
+    fixed = next((index for index in reversed(range(len(parts))) if empties(parts[index]) is NEVER), 0)
     rest = join(*parts[fixed:])
     hit, miss = _split_by_character(rest, "\r", first=False, extends="" if line.multiline else "\r\n")
     if hit is NEVER:

@@ -13,8 +13,11 @@ groups.test_groups groups.null_axes groups.span_firsts groups.spans outline.line
 outline.line_firsts outline.costs outline.bits couples.first_group couples.partners couples.ranks couples.heads
 couples.lanes couples.further program.kinds program.nulls program.axes program.lows program.highs
 program.piece_lows program.piece_highs program.least program.firsts program.children
+mask_programs.heads mask_programs.slots mask_programs.roots mask_programs.bases mask_programs.cut_firsts
+mask_programs.cuts mask_programs.range_lows mask_programs.range_highs mask_programs.range_axes mask_programs.runs
+mask_programs.children
 """
-"""As segments have had them since layout 2."""
+"""As segments have had them since layout 3."""
 
 
 def test_arrays_are_stored_under_the_names_of_old_segments() -> None:

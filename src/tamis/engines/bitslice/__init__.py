@@ -6,13 +6,15 @@ Subscriptions are placed under the predicates that the fewest events satisfy, so
 
 Building (`build.py`), each step a module with its compiled loops in `kernels/` under the same name:
 
-    formulas ─▶ disjuncts ─▶ cells ─▶ cell_ranges ─▶ placement ─▶ groups ─▶ entries ─▶ attribute_pairs,
+    formulas ┬▶ mask_programs: those that many events reach
+             └▶ disjuncts ─▶ cells ─▶ cell_ranges ─▶ placement ─▶ groups ─▶ entries ─▶ attribute_pairs,
                                                                               coarse_bitmaps, residual_program
 
 Matching, all in `kernels/`:
 
-    batch ─▶ visits ─▶ search, event by event ──┐
-                  └──▶ masks, many events ──────┴─▶ verify ─▶ pairs
+    batch ┬▶ visits ─▶ search, event by event ──┐
+          │       └──▶ masks, many events ──────┴─▶ verify ┬▶ pairs
+          └▶ mask_programs ────────────────────────────────┘
 """
 
 from __future__ import annotations
@@ -31,9 +33,11 @@ from tamis.engines.bitslice.kernels.handle import (
     new_handle,
     search_with_handle,
 )
+from tamis.engines.bitslice.kernels.mask_programs import HEAD, MOST_DIGITS
 from tamis.engines.bitslice.kernels.masks import CHUNK, STRIP, MaskTables
 from tamis.engines.bitslice.kernels.search import SearchState
 from tamis.engines.bitslice.layout import PARTS, IndexArrays, stored_name
+from tamis.engines.bitslice.mask_programs import positions_of
 from tamis.engines.encoding import Encoder
 from tamis.engines.forest import Forest, forest_of
 from tamis.engines.formula_program import new_memory
@@ -93,7 +97,7 @@ class BitsliceIndex:
         return Matches(rows[:count], slots[:count])
 
     def estimate(self, events: EventBatch | Frame) -> I64:
-        """As `Estimating`: the entries of the groups that an event visits."""
+        """As `Estimating`: the entries of the groups that an event visits, and the formulas of mask programs."""
         encoded: Any = tuple(self._encoder.encode(frame_of(events)))
         handle = self._handle()
         counts = np.asarray(count_candidates_with_handle(handle, encoded))
@@ -107,8 +111,9 @@ class BitsliceIndex:
     def _new_state(self) -> SearchState:
         index = self.index
         tests = len(self.forest.tests)
-        rows, ranges = len(index.cells.axis_of) + tests, len(index.ranges.lows)
+        rows, ranges = len(index.cells.axis_of), len(index.ranges.lows)
         words = STRIP // 64
+        programs = index.mask_programs
         return SearchState(
             rows=np.concatenate([index.cells.bases[:-1], np.zeros(tests, np.int32), np.ones(1, np.int32)]),
             cells=np.concatenate([np.zeros(len(index.cells.counts), np.uint8), np.ones(1, np.uint8)]),
@@ -117,14 +122,15 @@ class BitsliceIndex:
             widths=np.concatenate([index.cells.widths[:-1], np.zeros(tests + 1, np.uint8)]).astype(np.int32),
             verdicts=np.zeros(ranges, np.uint8),
             tables=MaskTables(
-                rows=np.zeros(rows * words, np.uint64),
-                ranges=np.zeros(ranges * words, np.uint64),
+                rows=np.zeros((max(rows, int(programs.bases.max(initial=0))) + tests) * words, np.uint64),
+                ranges=np.zeros(max(ranges, positions_of(programs)) * words, np.uint64),
                 full=np.zeros(words, np.uint64),
                 set_bits=np.zeros(STRIP + 64, np.int32),
                 survivors=np.zeros(2 * CHUNK, np.int32),
                 masks=np.zeros(2 * CHUNK * words, np.uint64),
             ),
             memory=new_memory(index.program, tests),
+            digits=np.zeros(MOST_DIGITS * words, np.uint64),
         )
 
     def arrays(self) -> dict[str, AnyArray]:
@@ -163,6 +169,8 @@ class BitsliceIndex:
             "tests": len(self.forest.tests),
             "nodes": len(self.index.program.least),
             "attribute_pairs": groups - int(self.index.attribute_pairs.first_group[0]),
+            "mask_programs": len(self.index.mask_programs.heads) // HEAD - 1,
+            "mask_formulas": len(self.index.mask_programs.slots),
             "coarse_bitmaps": int(np.count_nonzero(np.diff(self.index.bitmaps.firsts))),
         }
         return Stats(counts, {name: int(array.nbytes) for name, array in self._own_arrays().items()})

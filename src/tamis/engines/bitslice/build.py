@@ -16,17 +16,21 @@ from tamis.engines.bitslice.kernels.entries import EntrySource, WrittenEntries
 from tamis.engines.bitslice.kernels.placement import PlacedFormulas
 from tamis.engines.bitslice.kernels.residuals import NewNodes, residual_nodes
 from tamis.engines.bitslice.layout import NO_NODE, EntryArrays, IndexArrays
+from tamis.engines.bitslice.mask_programs import formulas_for_masks, mask_programs_of
 from tamis.engines.bitslice.placement import place_formulas
 from tamis.engines.bitslice.residual_program import residual_program_of
 from tamis.engines.bitslice.selectivity import cell_selectivities
 from tamis.engines.forest import Forest
+from tamis.engines.forest.selection import select_formulas
 from tamis.engines.formula_program import FormulaProgram
 from tamis.statistics import Statistics
 
 
 def build_index(given: Forest, statistics: Statistics | None = None) -> IndexArrays:
     """The index of a forest's formulas. Statistics make it faster to search, and never change what it finds."""
-    forest, owners, earlier_disjuncts = split_disjunctions(given)
+    masked = formulas_for_masks(given, statistics)
+    rest = np.setdiff1d(np.arange(len(given), dtype=np.int32), masked, assume_unique=True)
+    forest, owners, earlier_disjuncts = split_disjunctions(select_formulas(given, rest) if len(masked) else given)
     cells = cells_of(forest)
     numbered = number_ranges(forest, cells)
     ranges = numbered.ranges
@@ -55,8 +59,9 @@ def build_index(given: Forest, statistics: Statistics | None = None) -> IndexArr
     )
     program, entries = _with_residuals(forest, written, placed, earlier_disjuncts)
     # Until here a slot is a disjunct; from here on it is the subscription that the disjunct belongs to.
-    entries = entries._replace(slots=owners[entries.slots])
-    return IndexArrays(cells, ranges, entries, groups, bitmaps, pairs, program)
+    entries = entries._replace(slots=rest[owners[entries.slots]])
+    masks = mask_programs_of(given, masked)
+    return IndexArrays(cells, ranges, entries, groups, bitmaps, pairs, program, masks)
 
 
 def _with_residuals(

@@ -54,6 +54,18 @@ def cells_of(forest: Forest) -> AxisCells:
     return _with_widths(_cells_between(cuts), forest)
 
 
+def exact_cells(forest: Forest) -> AxisCells:
+    """Cells that say exactly what the intervals of a forest say, however many that takes."""
+    axes = len(forest.axes)
+    counts, every, nothing = np.zeros(axes, np.int64), np.ones(axes, np.int64), np.empty(0, np.int64)
+    sample_bounds(forest.leaves, forest.pieces, every, counts, nothing, nothing)
+    firsts = np.concatenate([[0], np.cumsum(counts)])
+    bounds = np.empty(int(firsts[-1]), np.int64)
+    sample_bounds(forest.leaves, forest.pieces, every, counts, firsts, bounds)
+    places = zip(firsts[:-1].tolist(), firsts[1:].tolist(), strict=True)
+    return _cells_between([np.unique(bounds[first:last]) for first, last in places])
+
+
 def cuts_of(bounds: I64, most: int, quantiles: int) -> I64:
     """All distinct bounds if they make at most `most` cells, else quantiles."""
     ordered = np.sort(bounds)

@@ -173,6 +173,33 @@ class AttributePairs(NamedTuple):
     further: U32
 
 
+class MaskPrograms(NamedTuple):
+    """Formulas that are evaluated for all events of a batch (`tamis.engines.bitslice.mask_programs`).
+
+    heads: int64[4 * (programs + 1)]: first formula, cell range, run and child of each program.
+    slots: int32[formulas]: the subscription.
+    roots: uint16[formulas]: the position of its root: cell ranges are counted first, then nodes.
+    bases: int32[programs * (axes + 1)]: as in `AxisCells`.
+    cut_firsts: int64[programs * (axes + 1)]: the axis' part of `cuts`.
+    cuts: int64[...]: as in `AxisCells`; all bounds of the program's formulas.
+    range_lows, range_highs, range_axes: int32[...]: as in `CellRanges`.
+    runs: int32[4 * runs]: operator, how many children must hold, children of a node, number of nodes.
+    children: uint16[...]: positions; children come before their parents.
+    """
+
+    heads: I64
+    slots: I32
+    roots: U16
+    bases: I32
+    cut_firsts: I64
+    cuts: I64
+    range_lows: I32
+    range_highs: I32
+    range_axes: I32
+    runs: I32
+    children: U16
+
+
 class IndexArrays(NamedTuple):
     """All that matching reads. `program` has the residual formulas and guards, equal nodes and leaves once."""
 
@@ -183,6 +210,7 @@ class IndexArrays(NamedTuple):
     bitmaps: CoarseBitmaps
     attribute_pairs: AttributePairs
     program: FormulaProgram
+    mask_programs: MaskPrograms
 
 
 PARTS: tuple[Any, ...] = (
@@ -193,6 +221,7 @@ PARTS: tuple[Any, ...] = (
     CoarseBitmaps,
     AttributePairs,
     FormulaProgram,
+    MaskPrograms,
 )
 """The types of the fields of `IndexArrays`."""
 

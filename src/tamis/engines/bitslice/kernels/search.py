@@ -15,6 +15,7 @@ import numpy as np
 from tamis.arrays import I32, I64, U8, U64
 from tamis.engines.bitslice.kernels.attribute_pairs import pair_candidates, prefetch_blocks
 from tamis.engines.bitslice.kernels.coarse_bitmaps import MOST_COARSE_CELLS, bitmap_candidates, bitmap_words
+from tamis.engines.bitslice.kernels.mask_programs import search_mask_programs
 from tamis.engines.bitslice.kernels.masks import MaskTables, search_with_masks
 from tamis.engines.bitslice.kernels.simd import no_inline, prefetch
 from tamis.engines.bitslice.kernels.verify import (
@@ -50,7 +51,7 @@ branch."""
 
 
 class SearchState(NamedTuple):
-    """What a search writes to. A search leaves all but `verdicts`, `tables` and `memory` as it found it.
+    """What a search writes to. A search leaves all but the last four as it found it.
 
     rows: int32[axes + tests + 1]: the row of the event under way for each axis, between events that of NULL; for
         each test its row if it holds, else 0; at the end 1, the row of every event.
@@ -61,6 +62,7 @@ class SearchState(NamedTuple):
     verdicts: uint8[ranges]: where the last event is.
     tables: what the search with masks writes to.
     memory: what the evaluator of formulas writes to.
+    digits: what mask programs count in.
     """
 
     rows: I32
@@ -71,6 +73,7 @@ class SearchState(NamedTuple):
     verdicts: U8
     tables: MaskTables
     memory: EvaluationMemory
+    digits: U64
 
 
 class ConjunctionArrays(NamedTuple):
@@ -296,6 +299,10 @@ def search(
         )
     if len(index.entries.residuals) + len(index.entries.guards) > 0:
         pairs, count = verify_formulas(index.entries, index.program, encoded, tests, pairs, count, state.memory)
+    if len(index.mask_programs.slots):
+        pairs, count = search_mask_programs(
+            index.mask_programs, index.cells, encoded, state.test_lines, tables, state.digits, pairs, count
+        )
     for test in encoded.tests:
         state.test_lines[test] = -1
     return pairs, count
@@ -303,13 +310,16 @@ def search(
 
 @kernel(inline="always")
 def count_candidates(index: IndexArrays, encoded: EncodedBatch, test_lines: I32) -> I64:
-    """For each event, the number of entries in all groups that it visits; `test_lines` as in `SearchState`."""
+    """For each event, the number of entries in all groups that it visits, and of formulas in mask programs.
+
+    `test_lines` is as in `SearchState`.
+    """
     groups = index.groups
     batch = batch_of(index.cells, encoded, test_lines)
     visits = visits_of(groups, index.attribute_pairs, batch, row_tests(encoded))
     for test in encoded.tests:
         test_lines[test] = -1
-    counts = np.zeros(encoded.rows, np.int64)
+    counts = np.full(encoded.rows, len(index.mask_programs.slots))
     for event in range(encoded.rows):
         for group in visits.groups[visits.firsts[event] : visits.firsts[event + 1]]:
             counts[event] += groups.run_entries[groups.runs[group + 1]] - groups.run_entries[groups.runs[group]]

@@ -11,6 +11,7 @@ Python:
     no_events(words)          the empty mask
     mask_and(a, b)            events of both
     mask_or(a, b)             events of either
+    mask_xor(a, b)            events of one of the two
     mask_without(a, b)        events of a, but not of b
     has_events(mask)          is any bit set?
 
@@ -119,6 +120,16 @@ def mask_or(typing_context, a, b):  # type: ignore[no-untyped-def]
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         return builder.or_(*arguments)
+
+    return a(a, b), generate
+
+
+@intrinsic
+def mask_xor(typing_context, a, b):  # type: ignore[no-untyped-def]
+    """The events of one of two masks, but not of the other."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.xor(*arguments)
 
     return a(a, b), generate
 

@@ -154,10 +154,20 @@ def test_alternatives_are_bounded() -> None:
     assert {message for _, message in problems(pattern)} == {"a pattern has 1000 alternatives at most"}
 
 
+def test_choices_among_absent_fields_are_bounded() -> None:
+    choice: list[Any] = [{"exists": False}, "x"]
+    apart = {f"n{number}": choice for number in range(40)}
+    assert verdicts(apart, [{}, {"n3": "x"}, {"n3": "y"}]) == [True, True, False]
+    together = {"a": {f"n{number}": choice for number in range(40)}}
+    [(place, message)] = problems(together)
+    assert message == "64 choices among fields that may be absent are too many"
+    assert place.startswith('"n6"')
+
+
 def test_an_explanation_quotes_the_pattern() -> None:
     matcher = Matcher()
     matcher.add("stopped", '{"source": ["aws.ec2"], "detail": {"state": ["stopped"]}}', dialect=DIALECT)
     explanation = matcher.explain("stopped", {"source": "aws.ec2", "detail": {"state": "running"}})
     assert not explanation.matched
-    assert [part.text for part in explanation.tree.parts] == ['"state": ["stopped"]', '"source": ["aws.ec2"]']
-    assert [part.verdict for part in explanation.tree.parts] == [False, True]
+    assert [part.text for part in explanation.tree.parts] == ['"source": ["aws.ec2"]', '"state": ["stopped"]']
+    assert [part.verdict for part in explanation.tree.parts] == [True, False]

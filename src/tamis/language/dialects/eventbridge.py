@@ -30,6 +30,8 @@ from tamis.values.types import BIGINT, BOOLEAN, DOUBLE, STRING, integer_bounds
 _OR = "$or"
 _MOST_BRANCHES = 1_000
 """Alternatives of a pattern whose `$or`s are multiplied out; EventBridge has the same bound."""
+_MOST_CHOICES = 64
+"""Ways in which fields within one attribute may be there or absent, which are multiplied out."""
 _LEAST, _GREATEST = integer_bounds(BIGINT)
 _VALUE = "value"
 _TRUE = Literal(BOOLEAN, True)
@@ -63,9 +65,10 @@ def parse_leniently(text: str, limits: Limits = DEFAULT_LIMITS) -> tuple[Express
         return Missing((0, len(text))), [failure.problem]
     reader = _PatternReader()
     rules = reader.rules(content)
+    found = [] if reader.problems else [reader.rule(branch, content.span) for branch in rules]
     if reader.problems:
         return Missing((0, len(text))), reader.problems
-    return _any_of([_conjunction(rule) for rule in rules], content.span), []
+    return _any_of(found, content.span), []
 
 
 class _PatternReader:
@@ -79,18 +82,41 @@ class _PatternReader:
             start, end = where.span if isinstance(where, Json) else where
             self.problems.append(Problem(message, start, end, hint))
 
-    def rules(self, content: Json) -> list[list[Field]]:
+    def rules(self, content: Json) -> list[_Branch]:
         patterns = content.value if isinstance(content.value, list) else [content]
         if not patterns:
             self.report("expected a pattern, found an empty array", content)
-        found: list[list[Field]] = []
+        found: list[_Branch] = []
         for pattern in patterns:
             if not isinstance(pattern.value, dict):
                 hint = 'write {"source": ["aws.ec2"]}'
                 self.report(f"expected a pattern, an object of JSON, found {pattern.kind}", pattern, hint)
                 continue
-            for branch in self.branches(pattern, ()):
-                found += _with_and_without(list(branch.values()))
+            found += self.branches(pattern, ())
+        return found
+
+    def rule(self, branch: _Branch, span: Span) -> Expression:
+        """The tree of fields that must all be found; those under different attributes have nothing in common."""
+        groups: dict[str, list[Field]] = {}
+        for field in branch.values():
+            groups.setdefault(field.path[0], []).append(field)
+        parts = [
+            _any_of([_conjunction(fields) for fields in self.with_and_without(group)], span)
+            for group in groups.values()
+        ]
+        return _all_of(parts, span)
+
+    def with_and_without(self, fields: Sequence[Field]) -> list[list[Field]]:
+        """The choices among fields of one attribute that may also be absent: with, and without each of them."""
+        found: list[list[Field]] = [[]]
+        for each in fields:
+            ways = [Field(each.path, each.tests, each.span)] if each.tests else []
+            if each.may_be_absent:
+                ways.append(Field(each.path, (), each.span))
+            if len(found) * len(ways) > _MOST_CHOICES:
+                self.report(f"{_MOST_CHOICES} choices among fields that may be absent are too many", each.span)
+                break
+            found = [[*some, way] for some in found for way in ways]
         return found
 
     def branches(self, content: Json, path: tuple[str, ...]) -> list[_Branch]:
@@ -317,17 +343,6 @@ def _is_or(content: Json) -> bool:
     return all(isinstance(each.value, dict) and each.value and not _RESERVED & {*each.value} for each in items)
 
 
-def _with_and_without(fields: Sequence[Field]) -> list[list[Field]]:
-    """The rules of fields that may also be absent: one with, one without each of them."""
-    rules: list[list[Field]] = [[]]
-    for each in fields:
-        ways = [Field(each.path, each.tests, each.span)] if each.tests else []
-        if each.may_be_absent:
-            ways.append(Field(each.path, (), each.span))
-        rules = [[*rule, way] for rule in rules for way in ways]
-    return rules
-
-
 # --- from fields to a tree ------------------------------------------------------------------------------------
 
 
@@ -446,11 +461,21 @@ def _together(tests: Sequence[Expression]) -> list[Expression]:
 
 
 def _any_of(parts: Sequence[Expression], span: Span) -> Expression:
-    return parts[0] if len(parts) == 1 else FunctionCall("or", tuple(parts), span)
+    return _joined("or", parts, span)
 
 
 def _all_of(parts: Sequence[Expression], span: Span) -> Expression:
-    return parts[0] if len(parts) == 1 else FunctionCall("and", tuple(parts), span)
+    return _joined("and", parts, span)
+
+
+def _joined(function: str, parts: Sequence[Expression], span: Span) -> Expression:
+    """The parts under one connective, which has none of its own kind below it."""
+    flat = [
+        each
+        for part in parts
+        for each in (part.arguments if isinstance(part, FunctionCall) and part.function == function else [part])
+    ]
+    return flat[0] if len(flat) == 1 else FunctionCall(function, tuple(flat), span)
 
 
 def _like(text: str) -> str:

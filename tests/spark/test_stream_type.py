@@ -71,3 +71,14 @@ def test_a_query_keeps_the_type_that_it_began_with(tmp_path: Path) -> None:
     assert StreamType(file).choose(manifest(versions, event=0, sale=5)) == "sale"
     assert StreamType(file).choose(manifest(versions, event=3, sale=0, visit=1)) == "sale"
     assert StreamType(file).choose(manifest(versions, visit=1)) == "visit"  # it was dropped
+
+
+def test_a_name_that_no_event_type_has_is_doubtful(tmp_path: Path) -> None:
+    store_types = Matchers([EventType("sale"), EventType("visit")])
+    manifest = store_types.publish(tmp_path / "both")
+    found = StreamType(given="sales").doubt(manifest)
+    assert found is not None and found.endswith("known are sale, visit; did you mean 'sale'?")
+    assert StreamType(given="sale").doubt(manifest) is None
+    assert StreamType().doubt(manifest) is None
+    assert StreamType(given="sales").doubt(Matchers().publish(tmp_path / "none")) is None, "it may come"
+    assert StreamType(given="sales").choose(manifest) == "sales"

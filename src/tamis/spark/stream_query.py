@@ -189,7 +189,11 @@ def stream(
     start_workers(events.sparkSession)  # while subscriptions are read and published
     try:
         live.start(lock.is_active, lock.release)
-        batches.reading_of(live.snapshots.manifest(live.newest()))  # refused now rather than in the first batch
+        manifest = live.snapshots.manifest(live.newest())
+        batches.reading_of(manifest)  # refused now rather than in the first batch
+        doubt = batches.stream_type.doubt(manifest)
+        if doubt is not None:
+            _log.warning(doubt)
         with _quick_checkpoints(events.sparkSession, checkpoint):
             started.append(writer.start())
     except BaseException:

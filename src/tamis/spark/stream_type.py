@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 
 from tamis.errors import SubscriptionError
@@ -68,6 +69,20 @@ class StreamType:
         """
         self._file = file
         self._given = given
+
+    def doubt(self, manifest: Manifest) -> str | None:
+        """What is odd about the event type that the caller named: there are others, and none of that name.
+
+        It may be declared later, so this is no error.
+        """
+        known = sorted(manifest.event_types)
+        if self._given is None or not known or self._given in known:
+            return None
+        close = get_close_matches(self._given, known, 1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        shown = ", ".join(known[:_SHOWN]) + (f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else "")
+        found = f"there is no event type {self._given!r}: no event matches until it is declared"
+        return f"{found}; known are {shown}{hint}"
 
     def choose(self, manifest: Manifest, *, remember: bool = True) -> str | None:
         """The event type of a version's events; None if the version has no subscriptions.

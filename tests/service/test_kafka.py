@@ -58,10 +58,12 @@ async def _run(settings: ServiceSettings, inbox: Inbox) -> None:
     """Run the stream until nothing waits."""
     supervisor, stop = Supervisor(settings), asyncio.Event()
     task = asyncio.create_task(supervisor.run(stop))
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while await asyncio.to_thread(inbox.waiting):
-            assert supervisor.starts < 5, supervisor.reason
-            await asyncio.sleep(0.1)
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while await asyncio.to_thread(inbox.waiting):
+                assert supervisor.starts < 5, supervisor.reason
+                await asyncio.sleep(0.1)
+    finally:  # also after a failure: a stream that nobody stops is waited for without end
         stop.set()
         await task
 

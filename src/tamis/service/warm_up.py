@@ -272,4 +272,5 @@ def _generated_events(spark: SparkSession, count: int, partitions: int) -> DataF
         f"concat('{_TENANT}/', value) AS id",
         f"if(value % 2 = 0, '{declared}', '{schemaless}') AS event_type",
         f"cast('{json.dumps(_EVENT)}' AS binary) AS value",
+        "timestamp AS accepted_at",
     )

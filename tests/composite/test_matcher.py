@@ -1,4 +1,4 @@
-"""`SequenceMatcher` finds what the reference finds, however events are cut into batches, saved and opened again."""
+"""`SequenceMatcher` finds what the reference finds, wherever events are cut and the matcher is saved and opened."""
 
 from __future__ import annotations
 
@@ -19,7 +19,12 @@ from tamis.composite.reference import TimedEvent, find_matches
 
 TYPED = EventType.of({"name": "offer", "attributes": {"kind": "string", "price": "int", "item": "string"}})
 CONDITIONS = ("kind = 'a'", "kind = 'b'", "kind IN ('a', 'c')", "price > 2", "price <= 3 AND kind <> 'c'")
-JOINT = ("price > x.price", "price < x.price AND kind = 'b'", "y.price = x.price + 1", "kind = x.kind OR price = 0")
+JOINT = (
+    "price > x.price",
+    "price < x.price AND kind = 'b'",
+    "y.price = x.price + 1",
+    "kind = x.kind OR price = 0",
+)
 SECOND = 1_000_000
 
 
@@ -30,7 +35,9 @@ def interval(seconds: int) -> str:
 @st.composite
 def composites(draw: st.DrawFn) -> str:
     condition = st.sampled_from(CONDITIONS)
-    form = draw(st.sampled_from(("SEQUENCE", "SEQUENCE NON STRICT", "ALL", "AT_LEAST", "THEN", "THEN NOT", "joint")))
+    form = draw(
+        st.sampled_from(("SEQUENCE", "SEQUENCE NON STRICT", "ALL", "AT_LEAST", "THEN", "THEN NOT", "joint"))
+    )
     within = draw(st.integers(2, 8))
     parts = draw(st.lists(condition, min_size=2, max_size=3))
     gap = draw(st.sampled_from(("", "", f" AFTER {interval(2)}")))

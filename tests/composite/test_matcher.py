@@ -1,4 +1,4 @@
-"""`SequenceMatcher` finds what the reference finds, wherever events are cut and the matcher is saved and opened."""
+"""`SequenceMatcher` finds what the reference finds, wherever events are cut and it is saved and opened again."""
 
 from __future__ import annotations
 

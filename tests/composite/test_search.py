@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis.composite.parts import compile_composite
-from tamis.composite.search import KeptEvent, Search, can_wait
+from tamis.composite.search import KeptEvent, Search
 
 WITHIN = "WITHIN INTERVAL '1' HOUR"
 
@@ -40,12 +40,3 @@ def test_all_finds_a_part_for_each_event_if_there_is_one(parts: list[set[int]]) 
         )
     ]
     assert places("ALL(a, b, c)", kept(*parts)) == (expected[0] if expected else None)
-
-
-def test_an_event_waits_only_if_a_later_one_can_end_its_match() -> None:
-    composite = compile_composite(f"a THEN b THEN c {WITHIN}")
-    assert can_wait(composite, {0}, [])
-    assert not can_wait(composite, {1, 2}, [])
-    assert can_wait(composite, {1}, kept({0}))
-    assert not can_wait(composite, {2}, kept({0}))
-    assert can_wait(compile_composite(f"ALL(a, b) {WITHIN}"), {1}, [])

@@ -11,16 +11,17 @@ from __future__ import annotations
 import heapq
 import os
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import reduce
 from typing import Any
 
-from tamis.composite.explain import EPOCH, CompositeExplanation, Ending, explain_state, first_places, moment_of
+from tamis.composite.explain import EPOCH, CompositeExplanation, Ending, explain_state, moment_of
+from tamis.composite.key_state import KeyState
 from tamis.composite.parts import CompiledComposite, compile_composite, keys_of
 from tamis.composite.saved import read_state, write_state
-from tamis.composite.search import KeptEvent, Search, can_wait
+from tamis.composite.search import KeptEvent, Search
 from tamis.errors import ConditionError, EventError, Problem, SnapshotError, SubscriptionError
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import EventType
@@ -48,14 +49,6 @@ class CompositeMatch:
     key: tuple[Any, ...]
     time: datetime
     events: tuple[dict[str, Any], ...]
-
-
-@dataclass(slots=True)
-class KeyState:
-    """What one subscription keeps of one key: events in the order of time, and matches that wait for their end."""
-
-    kept: list[KeptEvent] = field(default_factory=list)
-    waiting: list[list[KeptEvent]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -260,7 +253,7 @@ class SequenceMatcher:
                 ]
                 for id, held in self._held.items()
                 for key, state in held.states.items()
-                if _size(state)
+                if state.size
             ],
         }
         write_state(path, content)
@@ -288,7 +281,7 @@ class SequenceMatcher:
                 events = [[_from_list(event) for event in each] for each in (kept, *waiting)]
                 held = matcher._held[id]
                 state = held.states[key] = KeyState(events[0], events[1:])
-                held.size += _size(state)
+                held.size += state.size
                 matcher._set_alarm(id, key, state)
         except (KeyError, TypeError, ValueError) as error:
             raise SnapshotError(os.fspath(path), f"not as it was written: {error!r}", "damaged") from error
@@ -366,121 +359,54 @@ class SequenceMatcher:
         matches: list[CompositeMatch] = []
         while self._alarms and self._alarms[0][0] < before_us:
             deadline = self._alarms[0][0]
-            complete: list[tuple[int, str, list[KeptEvent]]] = []
+            complete: list[tuple[int, int, str, list[KeptEvent]]] = []
             while self._alarms and self._alarms[0][0] == deadline:
-                _, _, id, key = heapq.heappop(self._alarms)
+                _, serial, id, key = heapq.heappop(self._alarms)
                 held = self._held[id]
                 state = held.states[key]
-                before = _size(state)
-                over = [each for each in state.waiting if self._deadline(held, each[0]) <= deadline]
-                complete += [(each[0].number, id, each) for each in over]
-                state.waiting = [each for each in state.waiting if self._deadline(held, each[0]) > deadline]
-                self._expire(held, key, state, deadline)
-                held.size += _size(state) - before
-                if _size(state):
+                before = state.size
+                over, endings = state.expire(held.composite, deadline)
+                complete += [(events[0].number, serial, id, events) for events in over]
+                held.ended.extend((key, ending) for ending in endings)
+                held.size += state.size - before
+                if state.size:
                     self._set_alarm(id, key, state)
                 else:
                     del held.states[key]
-            complete.sort(key=lambda each: (each[0], self._held[each[1]].serial))
-            matches += [_match(id, self._held[id], deadline, events) for _, id, events in complete]
+            complete.sort(key=lambda each: each[:2])
+            matches += [_match(id, self._held[id], deadline, events) for _, _, id, events in complete]
         return matches
-
-    def _expire(self, held: _Held, key: str, state: KeyState, deadline: int) -> None:
-        """Forget kept events whose time is over, and note those that began a match in vain."""
-        for place in first_places(held.composite, state.kept):
-            if self._deadline(held, state.kept[place]) <= deadline:
-                held.ended.append((key, Ending(state.kept[place:])))
-        state.kept = [each for each in state.kept if self._deadline(held, each) > deadline]
-
-    def _deadline(self, held: _Held, first: KeptEvent) -> int:
-        return first.time_us + held.composite.source.within_us
 
     def _set_alarm(self, id: str, key: str, state: KeyState) -> None:
         held = self._held[id]
-        firsts = [*state.kept[:1], *(each[0] for each in state.waiting)]
-        heapq.heappush(self._alarms, (min(self._deadline(held, each) for each in firsts), held.serial, id, key))
-
-    # --- inside: matches ---------------------------------------------------------------------------------
+        deadline = state.next_deadline(held.composite.source.within_us)
+        heapq.heappush(self._alarms, (deadline, held.serial, id, key))
 
     def _consider(self, id: str, key: str, event: KeptEvent) -> list[list[KeptEvent]]:
-        """Let an event end what it can, and keep it if it can wait for others."""
+        """Let an event end what it can and be kept if it can wait, within the bounds."""
         held = self._held[id]
-        composite, source = held.composite, held.composite.source
-        is_new = key not in held.states
-        state = held.states.get(key, KeyState())
-        before = _size(state)
+        composite = held.composite
+        state = held.states.get(key)
+        is_new = state is None
+        if state is None:
+            if composite.source.form == "sequence" and 0 not in event.parts:
+                return []  # nothing is open that it could follow: so end most events of later parts
+            state = KeyState()
+        before = state.size
         search = Search(composite, self._settings["most_tries"])
-        self._cancel(held, key, state, event, search)
-        ended: list[list[KeptEvent]] = []
-        is_used = False
-        for chosen in self._matches_ended_by(composite, state, event, search):
-            ended.append(chosen)
-            chosen[0].begun = True
-            if not source.shared:
-                is_used = True
-                used = {each.number for each in chosen}
-                state.kept = [each for each in state.kept if each.number not in used]
-                break
+        held.ended.extend((key, ending) for ending in state.cancel(composite, event, search))
+        ended = state.end_matches(composite, event, search)
         self._counts["abandoned"] += search.gave_up
-        if composite.absent is not None:
-            state.waiting += ended
-            state.waiting.sort(key=lambda events: (events[0].time_us, events[0].number))
-            ended = []
-        if not is_used and can_wait(composite, event.parts, state.kept):
-            state.kept.append(event)
-        if _size(state) > before:
-            grown = held.size + _size(state) - before
-            if _size(state) > self._settings["most_per_key"] or grown > self._settings["most_per_subscription"]:
-                self._counts["dropped"] += 1
-                _drop(state, event)
-        held.size += _size(state) - before
-        if is_new and _size(state):
+        grown = state.size - before
+        is_full = state.size > self._settings["most_per_key"]
+        if grown > 0 and (is_full or held.size + grown > self._settings["most_per_subscription"]):
+            self._counts["dropped"] += 1
+            state.drop(event)
+        held.size += state.size - before
+        if is_new and state.size:
             held.states[key] = state
             self._set_alarm(id, key, state)
         return ended
-
-    def _matches_ended_by(
-        self, composite: CompiledComposite, state: KeyState, event: KeptEvent, search: Search
-    ) -> Iterable[list[KeptEvent]]:
-        """The matches whose last event this is, that with the earliest first event first."""
-        wanted = frozenset(range(len(composite.parts)))
-        if not event.parts & wanted or (composite.source.form == "sequence" and max(wanted) not in event.parts):
-            return
-        if composite.source.count == 1:
-            yield [event]
-        if not wanted <= event.parts.union(*(each.parts for each in state.kept)):
-            return
-        kept = state.kept
-        for place, first in enumerate(kept):
-            if first.begun or (composite.source.form == "sequence" and 0 not in first.parts):
-                continue
-            chosen = search.match_from(first, kept[place + 1 :], event)
-            if chosen is not None:
-                yield chosen
-            elif search.is_greedy:  # what fits after a later first event would fit after this one
-                return
-
-    def _cancel(self, held: _Held, key: str, state: KeyState, event: KeptEvent, search: Search) -> None:
-        """End the matches in wait of which this event says that they are none."""
-        absent = held.composite.absent
-        if absent is None or len(held.composite.parts) not in event.parts:
-            return
-        for events in list(state.waiting):
-            if search.is_after(absent, events[-1], event) and search.jointly(absent, events, [event]):
-                state.waiting.remove(events)
-                held.ended.append((key, Ending(events, event)))
-                if not held.composite.source.shared:
-                    return
-
-
-def _size(state: KeyState) -> int:
-    return len(state.kept) + sum(map(len, state.waiting))
-
-
-def _drop(state: KeyState, event: KeptEvent) -> None:
-    """Take an event back, and the match in wait that it ended."""
-    state.kept = [each for each in state.kept if each is not event]
-    state.waiting = [events for events in state.waiting if events[-1] is not event]
 
 
 def _match(id: str, held: _Held, time_us: int, events: list[KeptEvent]) -> CompositeMatch:

@@ -46,12 +46,22 @@ class CompiledPart:
 
 @dataclass(frozen=True, slots=True)
 class CompiledComposite:
-    """A composite subscription that was accepted; `source` says what it is, `keys` are the paths of BY."""
+    """A composite subscription that was accepted.
+
+    Attributes:
+        source: What its text says.
+        parts: One event satisfies each.
+        absent: What must not follow them.
+        keys: The paths of BY.
+        is_greedy: Is the earliest event that fits always the best? Without joint conditions, what fits after a
+            later event fits after it, too.
+    """
 
     source: Composite
     parts: tuple[CompiledPart, ...]
     absent: CompiledPart | None
     keys: tuple[tuple[str, ...], ...]
+    is_greedy: bool
 
     @property
     def all_parts(self) -> tuple[CompiledPart, ...]:
@@ -69,12 +79,14 @@ def compile_composite(
     """
     composite = parse_composite(text, limits)
     compiler = _Compiler(composite, EventType.of(event_type), limits)
-    parts = [compiler.part(part) for part in composite.parts]
+    compiled = [compiler.part(part) for part in composite.parts]
     absent = None if composite.absent is None else compiler.part(composite.absent)
     keys = compiler.keys()
     if compiler.problems:
         raise ConditionError(text, compiler.problems)
-    return CompiledComposite(composite, tuple(part for part in parts if part), absent, keys)
+    parts = tuple(part for part in compiled if part)
+    is_greedy = composite.form != "all" and all(part.joint is None for part in parts)
+    return CompiledComposite(composite, parts, absent, keys, is_greedy)
 
 
 class _Compiler:

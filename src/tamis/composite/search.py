@@ -7,7 +7,7 @@ an event that a hopeless match would have taken is still there for another. The 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,9 +46,6 @@ class Search:
         self.composite = composite
         self.tries = tries
         self.deepest = 0
-        # Without joint conditions the earliest event that fits is always the best: what fits after a later one
-        # fits after it, too.
-        self.is_greedy = composite.source.form != "all" and all(part.joint is None for part in composite.parts)
 
     @property
     def gave_up(self) -> bool:
@@ -88,7 +85,7 @@ class Search:
         fitting: Sequence[KeptEvent] = [
             each for each in between if place in each.parts and self.is_after(parts[place], chosen[-1], each)
         ]
-        if self.is_greedy:
+        if self.composite.is_greedy:
             fitting = fitting[:1]
         else:
             self.tries -= len(fitting)
@@ -132,11 +129,3 @@ def _assignable(events: Sequence[KeptEvent]) -> bool:
         return False
 
     return all(place(event, set()) for event in events)
-
-
-def can_wait(composite: CompiledComposite, parts: Collection[int], kept: Sequence[KeptEvent]) -> bool:
-    """Can an event with these parts be in a match that a later event ends?"""
-    if composite.source.form != "sequence":
-        return True
-    last = len(composite.parts) - 1
-    return any(part < last and (part == 0 or kept) for part in parts)

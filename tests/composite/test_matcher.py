@@ -154,6 +154,8 @@ def kinds(matcher: SequenceMatcher, events: list[tuple[float, str]]) -> list[lis
         ("AT_LEAST(3, kind = 'a')", "a0 a9 a12 a13", ["a9 a12 a13"]),
         ("kind = 'a' THEN NOT kind = 'b'", "a0 b10 c11", []),
         ("kind = 'a' THEN NOT kind = 'b'", "a0 c10 b11", ["a0"]),
+        ("kind = 'a' THEN NOT kind = 'b'", "a0 a1 b2 c20", ["a1"]),
+        ("kind = 'a' THEN NOT kind = 'b' FOR ALL", "a0 a1 b2 c20", []),
         ("kind = 'a' THEN NOT kind = 'a'", "a0 a5 a10 c21", ["a10"]),
         ("kind = 'a' THEN kind = 'b' THEN NOT kind = 'c'", "a0 b1 a2 b3 c4 x20", ["a2 b3"]),
     ],
@@ -172,6 +174,34 @@ def test_a_later_part_refers_to_an_earlier_one() -> None:
     offers = [(1, 110, "p"), (2, 200, "q"), (3, 105, "p"), (4, 98, "p")]
     found = matcher.feed([{"time": time, "price": price, "item": item} for time, price, item in offers])
     assert [(match.key, [each["price"] for each in match.events]) for match in found] == [(("p",), [110, 98])]
+
+
+def test_what_must_not_come_ends_the_match_that_began_first() -> None:
+    matcher = SequenceMatcher()
+    text = "kind = 'a' AS x THEN kind = 'b' AND price = x.price THEN NOT kind = 'c'"
+    matcher.add("s", f"{text} WITHIN {interval(10)}")
+    events = [("a", 1), ("a", 2), ("b", 2), ("b", 1), ("c", 0)]
+    matcher.feed([{"time": time, "kind": kind, "price": price} for time, (kind, price) in enumerate(events)])
+    assert [match.events[0]["price"] for match in matcher.advance(60)] == [2]
+
+
+def test_deadlines_of_equal_time_complete_in_the_order_of_arrival() -> None:
+    matcher = SequenceMatcher()
+    matcher.add("s", f"kind = 'a' THEN NOT kind = 'b' WITHIN {interval(10)} BY item")
+    matcher.feed([{"time": 0, "kind": "a", "item": item} for item in "qrp"])
+    assert [match.key for match in matcher.advance(11)] == [("q",), ("r",), ("p",)]
+
+
+def test_an_event_that_comes_again_after_opening_is_known(tmp_path: Path) -> None:
+    matcher = SequenceMatcher()
+    matcher.add("s", f"AT_LEAST(2, kind = 'a') WITHIN {interval(10)}")
+    event = {"time": 0, "kind": "a", "id": 7}
+    assert matcher.feed(event, event_id="id") == []
+    matcher.save(tmp_path / "state.json")
+    opened = SequenceMatcher.open(tmp_path / "state.json")
+    assert opened.feed(event, event_id="id") == []
+    assert opened.stats()["repeated"] == 1
+    assert len(opened.feed({**event, "id": 8}, event_id="id")) == 1
 
 
 def test_equal_parts_are_one_subscription_until_the_last_user_leaves() -> None:

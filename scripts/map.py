@@ -36,7 +36,7 @@ LAYERS = {
         *("events", "operators", "language"),
     ),
     "matching": ("frames", "engines", "verification", "schedule", "snapshot", "segments"),
-    "matcher": ("reference", "explain", "matcher", "matchers", "store"),
+    "matcher": ("reference", "explain", "matcher", "composite", "matchers", "store"),
     "delivery": ("notifications", "sinks", "quotas", "routing", "progress", "metrics", "report", "warm", "spark"),
     "outside": ("client", "service", "lab", "cli", "__main__", "tamis"),
 }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tamis._version import __version__
 
 if TYPE_CHECKING:
+    from tamis.composite.matcher import CompositeMatch, SequenceMatcher
     from tamis.errors import (
         ConditionError,
         DialectError,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from tamis.syntax.printing import to_text
 
 __all__ = [
+    "CompositeMatch",
     "Condition",
     "ConditionError",
     "DialectError",
@@ -54,6 +56,7 @@ __all__ = [
     "OperatorError",
     "Problem",
     "Refusal",
+    "SequenceMatcher",
     "SnapshotError",
     "Statistics",
     "Subscription",
@@ -71,6 +74,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "tamis.composite.matcher": ("CompositeMatch", "SequenceMatcher"),
     "tamis.errors": (
         *("ConditionError", "DialectError", "EventError", "EventTypeError", "MisfitError", "Problem"),
         *("SnapshotError", "SubscriptionError", "TamisError"),

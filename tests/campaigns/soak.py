@@ -123,7 +123,7 @@ class Sampler:
         for path in (*folder.iterdir(), *(folder / STREAM).iterdir()):
             if path.name != STREAM:
                 name = path.name.removesuffix("-wal").removesuffix("-shm")
-                sizes = [_size(each) for each in (path.rglob("*") if path.is_dir() else [path])]
+                sizes = [_size(each) for each in (_entries(path) if path.is_dir() else [path])]
                 found["size", name] = found.get(("size", name), 0.0) + sum(sizes)
                 if path.is_dir():
                     found["files in", name] = len(sizes)
@@ -165,6 +165,11 @@ def _role(process: Process, service: int) -> str:
     if process.name == "java":
         return "stream's Java"
     return "stream's workers" if "pyspark.daemon" in process.command else "stream's driver"
+
+
+def _entries(folder: Path) -> list[Path]:
+    """Everything below a folder; what is deleted meanwhile is left out, as `Path.rglob` would not."""
+    return [Path(place, name) for place, folders, files in os.walk(folder) for name in (*folders, *files)]
 
 
 def _size(path: Path) -> int:

@@ -679,3 +679,24 @@ def test_json_in_text(spark: SparkSession) -> None:
     asked += ["get_json_object(s, \"$['a b']\")", "json_array_length(s)", "json_object_keys(s)"]
     asked += ["json_array_length(get_json_object(s, '$.a')) > 1"]
     check(spark, {"s": "string"}, pa.table({"s": JSON}), asked)
+
+
+def test_moments_beside_constants_of_the_other_kind(spark: SparkSession) -> None:
+    hours = ["2024-03-10 02:30", "2024-03-10 03:30", "2024-11-03 01:30", "2024-11-03 05:30", "2024-11-03 06:30"]
+    rows = pa.table(
+        {
+            "ts": pa.array([*hours, None]).cast(pa.timestamp("us")).cast(pa.timestamp("us", "UTC")),
+            "wall": pa.array([*hours, None]).cast(pa.timestamp("us")),
+        }
+    )
+    pairs: list[Pair] = []
+    for operator in ("=", "<>", "<=>", "<", "<=", ">", ">="):
+        for hour in hours:
+            pairs += [f"wall {operator} TIMESTAMP'{hour}:00'", f"TIMESTAMP'{hour}:00' {operator} wall"]
+            pairs.append(f"CAST(ts AS TIMESTAMP_NTZ) {operator} TIMESTAMP_NTZ'{hour}:00'")
+    for hour in hours:
+        pairs += [
+            f"wall IN (TIMESTAMP'{hour}:00')",
+            f"wall IN (TIMESTAMP'{hour}:00', TIMESTAMP'2024-01-01 00:00:00')",
+        ]
+    check(spark, {"ts": "timestamp", "wall": "timestamp_ntz"}, rows, pairs, zone="America/New_York")

@@ -130,6 +130,9 @@ def test_limits_are_for_the_ordinary_way_to_check() -> None:
     compiler = PlainCompiler(TYPED, Limits(text_characters=10))
     assert compiler.compile("i = 3") is not None
     assert compiler.compile("i = 3 AND l = 4") is None
+    assert PlainCompiler(LOOSE, DEFAULT_LIMITS).compile(".".join("abcdefgh") + " = 3") is not None
+    assert PlainCompiler(LOOSE, DEFAULT_LIMITS).compile(".".join("abcdefghi") + " = 3") is None
+    assert PlainCompiler(LOOSE, Limits(depth=5)).compile("i = 3") is None
 
 
 _NAMES = st.sampled_from(["i", "t", "l", "d", "f", "m", "big", "s", "b", "p.q", "x", "and", "IN"])

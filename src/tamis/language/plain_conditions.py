@@ -21,7 +21,7 @@ from tamis.values.order import order_key
 from tamis.values.ranges import Key, between_ranges, comparison_ranges, points_of
 from tamis.values.types import DOUBLE, NUMBER, STRING, Type
 
-_NAME = r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*"
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*){0,7}(?!\.)"
 _CONSTANT = r"-?[0-9]{1,18}(?:\.[0-9]{1,15})?(?![\w.])|'[^'\\\ud800-\udfff]*'"
 _SPACE = r"[ \t\r\n]"
 _ATOM = re.compile(
@@ -38,6 +38,8 @@ _OPERATORS = {"==": "=", "!=": "<>"}
 _MOST_NAMES = 10_000
 """Attributes that are remembered: schemaless conditions may have any number."""
 _MOST_COMPILERS = 64
+_MOST_DEPTH = 16
+"""How deep a plain condition may be: OR, AND, a comparison, and a path of eight names."""
 
 
 def plain_formula(text: str, schema: Schema, limits: Limits) -> Formula | None:
@@ -57,8 +59,10 @@ class PlainCompiler:
     def __init__(self, schema: Schema, limits: Limits) -> None:
         self._schema = schema
         self._limits = limits  # held, as the schema is, so that nothing else gets its identity
-        # A text shorter than every limit cannot have too many characters, nodes or operands.
-        self._most_characters = min(limits.text_characters, limits.nodes, limits.operands)
+        # A text shorter than every limit cannot have too many characters, nodes or operands; and what is plain is
+        # less deep than any sensible limit.
+        is_deep = limits.depth < _MOST_DEPTH
+        self._most_characters = 0 if is_deep else min(limits.text_characters, limits.nodes, limits.operands)
         self._attributes: dict[str, _Attribute | None] = {}
 
     def compile(self, text: str) -> Formula | None:

@@ -20,6 +20,8 @@ from tamis.values.types import (
     DOUBLE,
     FLOAT,
     STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
     integer_bounds,
     is_decimal,
     is_integral,
@@ -28,6 +30,7 @@ from tamis.values.types import (
 _ORDERINGS = ("<", "<=", ">", ">=")
 _COMPARISONS = (*_ORDERINGS, "=", "<>", "<=>", "in")
 _CASE = ("lower", "upper")
+_MOMENTS = (TIMESTAMP, TIMESTAMP_NTZ)
 
 
 def drop_inner_calls(
@@ -36,6 +39,8 @@ def drop_inner_calls(
     """The arguments of a call without the inner calls that Spark drops."""
     if name == "cast" and signature.returns == DOUBLE:
         return _without_float(arguments, signature)
+    if name in _COMPARISONS and len(arguments) == 2 and signature.parameters[0] in _MOMENTS:
+        return _compared_in_own_zone(arguments, signature)
     if name in _COMPARISONS or (name == "cast" and signature.returns == BINARY):
         return _compared_as_bytes(name, arguments, signature)
     if name in ("+", "*") and is_integral(signature.returns):
@@ -43,6 +48,30 @@ def drop_inner_calls(
     if name in (*_CASE, "ilike"):
         # lower(upper(x)) becomes lower(x), and ILIKE compares lower(x): not the same for letters such as ß.
         return (_without_case(arguments[0]), *arguments[1:]), signature
+    return arguments, signature
+
+
+def _compared_in_own_zone(
+    arguments: tuple[Typed, ...], signature: Signature
+) -> tuple[tuple[Typed, ...], Signature]:
+    """A moment with a zone beside a constant without one, or the other way round: the constant is cast instead.
+
+    That differs where clocks are changed: of an hour that does not exist, or comes twice, the cast is not undone.
+    """
+    for place in (0, 1):
+        cast, constant = arguments[place], arguments[1 - place]
+        if not (isinstance(cast, Apply) and cast.function == "cast" and isinstance(constant, Constant)):
+            continue
+        (own,) = cast.arguments
+        if own.type == cast.type or own.type not in _MOMENTS or cast.type not in _MOMENTS:
+            continue
+        back = FUNCTIONS["cast"].scalar(Signature((cast.type,), own.type, cast.signature.zone))
+        value = None if constant.value is None else back(constant.value)
+        if value is None:
+            continue
+        swapped = [own, Constant(own.type, value)]
+        found = tuple(swapped if place == 0 else reversed(swapped))
+        return found, Signature((own.type, own.type), signature.returns, signature.zone)
     return arguments, signature
 
 

@@ -11,7 +11,7 @@ from tests.service.api.running import Running, Tenant, problem
 from tests.service.api.test_subscriptions import subscribe
 
 ORDER = {"attributes": {"price": "int", "brand": "string"}}
-CHANGED = {"attributes": {"price": "string", "brand": "string"}}
+CHANGED = {"attributes": {"price": "boolean", "brand": "string"}}
 
 
 def declare(client: httpx2.Client, described: dict[str, Any], **params: str) -> dict[str, Any]:

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 DRIVER, WORKERS = "driver", "workers"
 _SEED = 2026
 _WARM = 2
+_STAGES = ("latestOffset", "walCommit", "queryPlanning", "addBatch", "commitOffsets", "triggerExecution")
+"""What Spark reports of a batch: looking for events, writing offsets, planning, the batch itself, its commit."""
 _TIMES, _CPU, _IDLE, _FLAT = 2.5, 0.1, 1.3, 1.5
 
 
@@ -179,12 +181,14 @@ class Run:
         driver_seconds: The processor time of this process.
         result_bytes: What tasks sent to the driver, for each batch.
         memory: The most bytes that Arrow held in this process, above what it held before.
+        progress: What Spark reported of each batch with events.
     """
 
     reports: list[BatchReport] = field(default_factory=list)
     driver_seconds: float = 0.0
     result_bytes: list[int] = field(default_factory=list)
     memory: int = 0
+    progress: list[Any] = field(default_factory=list)
 
     def show(self, report: BatchReport) -> None:
         self.reports.append(report)
@@ -212,6 +216,7 @@ def _stream(
         query.awaitTermination()
     measured.driver_seconds = time.process_time() - start
     measured.memory -= before
+    measured.progress = [each for each in query.recentProgress if each["numInputRows"]]
     sink.close()
     return measured
 
@@ -317,9 +322,11 @@ def _idle(spark: SparkSession, folder: Path, scale: Scale, outcome: Outcome) -> 
         .start()
     )
     query.awaitTermination()
-    plain = [
-        each["durationMs"]["triggerExecution"] / 1000 for each in query.recentProgress if each["numInputRows"]
-    ]
+    progress = [each for each in query.recentProgress if each["numInputRows"]]
+    plain = [each["durationMs"]["triggerExecution"] / 1000 for each in progress]
+    for stage in _STAGES:
+        both = [median(each["durationMs"].get(stage, 0) for each in of[_WARM:]) for of in (run.progress, progress)]
+        outcome.tell(f"batch without a match: {stage}, ms, tamis; Spark's own", f"{both[0]:.0f}; {both[1]:.0f}")
     outcome.tell("batch without a match: tamis, s", spread(ours))
     outcome.tell("batch without a match: Spark's own foreachBatch with a count, s", spread(plain[_WARM:]))
     ratio = median(ours) / median(plain[_WARM:])

@@ -170,6 +170,21 @@ def test_what_expired_lately_stays_for_events_that_were_accepted_before(store: S
     assert "expired" not in Matchers.open(snapshot).extra
 
 
+def test_what_expired_goes_with_its_event_type(store: Store, snapshot: str) -> None:
+    start = datetime.now(UTC)
+    store.set_event_type(WIDE)
+    store.add("stays", "x = 1", event_type="event")
+    store.add("ends", "price < 3", event_type="offer", expires=start + HOUR)
+    publisher = Publisher(store, snapshot)
+    store.expire(start + 2 * HOUR)
+    publisher.sync(0)
+    assert Matchers.open(snapshot).extra["expired"].keys() == {"ends"}
+    store.drop_event_type("offer")
+    publisher.sync(0)
+    found = Matchers.open(snapshot, expired=True)
+    assert ("expired" in found.extra, found.extra["store"]["refused"], len(found)) == (False, 0, 1)
+
+
 def test_what_was_paused_when_it_expired_is_gone(store: Store, snapshot: str) -> None:
     start = datetime.now(UTC)
     store.add("paused", "x = 1", expires=start + HOUR)

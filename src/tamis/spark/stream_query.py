@@ -273,7 +273,6 @@ class MicroBatches:
     _seen: int = 0
     _stage: Stage = "subscriptions"
     _set_aside: Mapping[str, int] = field(default_factory=dict)
-    _expired: Mapping[str, int] = field(default_factory=dict)
 
     def __call__(self, events: DataFrame, batch: int) -> None:
         """What Spark calls for a micro-batch, maybe again for the same one."""
@@ -295,7 +294,6 @@ class MicroBatches:
         self._stage = "matching"
         context.setJobDescription(f"tamis: match batch {batch} with version {version} of the subscriptions")
         reading = self.reading_of(manifest)
-        self._expired = manifest.extra.get(EXPIRED, {})
         plan = self._plan(events, manifest, reading)
 
         def begin_delivery() -> None:
@@ -304,7 +302,7 @@ class MicroBatches:
 
         sent = self._send(events, plan, reading)
         key = BatchKey(query, batch, at, version)
-        result = self.delivery.deliver(sent, self._task(plan, reading), key, begin_delivery)
+        result = self.delivery.deliver(sent, self._task(plan, reading, manifest), key, begin_delivery)
         ended = time.perf_counter()
         self._stage = "report"
         found, committed = result.found, result.committed
@@ -408,11 +406,11 @@ class MicroBatches:
             manifest.version,
             self.engine,
             operators=self.operators,
-            expired=bool(self._expired),
+            expired=EXPIRED in manifest.extra,
         )
         return self.sharding.plan(ref, lambda rows: _sample(events, manifest, reading, rows))
 
-    def _task(self, plan: ShardPlan, reading: Reading) -> StreamTask:
+    def _task(self, plan: ShardPlan, reading: Reading, manifest: Manifest) -> StreamTask:
         return StreamTask(
             plan.shards,
             reading,
@@ -420,7 +418,7 @@ class MicroBatches:
             None if self.ledger is None else self.ledger.costs(),
             None if self.ledger is None else self.ledger.learned_statistics(),
             plan.routes is not None,
-            self._expired,
+            manifest.extra.get(EXPIRED, {}),
         )
 
     def _send(self, events: DataFrame, plan: ShardPlan, reading: Reading) -> DataFrame:

@@ -19,7 +19,7 @@ from tamis.segments.published import EXPIRED
 from tamis.store.database import StoreError
 from tamis.store.store import Store
 from tamis.store.tables import ACTIVE
-from tamis.store.view import StoreView
+from tamis.store.view import ChangedSubscriptions, StoreView
 from tamis.urls import without_secrets
 
 if TYPE_CHECKING:
@@ -104,7 +104,11 @@ class Publisher:
             else:
                 changed = view.changed_subscriptions(held, valid_since, ended)
                 removed = _update(matchers, view, held, changed, valid_since, refusals)
-                expired = {id: at for id, at in expired.items() if id not in {*changed[0]}} | changed[1]
+                for id in changed.ids:
+                    expired.pop(id, None)
+                expired |= changed.expired
+            # Others went with their event type.
+            expired = {id: at for id, at in expired.items() if any(id in matchers[name] for name in matchers)}
             version = view.version
             refused = view.count(states=(ACTIVE,)) + len(expired) - len(matchers)
         source = {"id": self.store.identity, "version": version, "refused": refused}
@@ -149,31 +153,30 @@ def _update(
     matchers: Matchers,
     view: StoreView,
     held: int,
-    changed_subscriptions: tuple[list[str], dict[str, int], pa.Table],
+    changed: ChangedSubscriptions,
     valid_since: int | None,
     refusals: list[Refusal],
 ) -> int:
     """Apply the changes since version `held` of the store; gives how many subscriptions were removed."""
     types = view.event_types()
     before = {name: len(matchers[name]) for name in matchers}
-    changed = view.changed_event_types(held)
-    for name in changed:
+    changed_types = view.changed_event_types(held)
+    for name in changed_types:
         if name in matchers and name not in types:
             matchers.drop(name)
     redeclared = [
         name
-        for name in changed
+        for name in changed_types
         if name in types and (name not in matchers or matchers[name].event_type != types[name])
     ]
     removed = sum(before[name] for name in before if name in redeclared or name not in matchers)
     for name in redeclared:
         matchers.declare(types[name])
         _add(matchers, name, view.matchable(name, valid_since), refusals)
-    ids, _, wanted = changed_subscriptions
     for name in matchers:
         if name not in redeclared:
-            removed += len(ids) - len(matchers[name].remove_many(ids))
-            _add(matchers, name, wanted.filter(pc.field("event_type") == name).to_batches(), refusals)
+            removed += len(changed.ids) - len(matchers[name].remove_many(changed.ids))
+            _add(matchers, name, changed.matchable.filter(pc.field("event_type") == name).to_batches(), refusals)
     return removed
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 from sqlalchemy import Connection, Select, and_, func, or_, select
@@ -65,6 +65,20 @@ _subscriptions, _changes, _meta = tables.subscriptions.c, tables.changes.c, tabl
 def _change_column(name: str) -> ColumnElement[Any]:
     """A column of the change log, whose table calls the version of its own store `version`."""
     return _changes.version.label(name) if name == "store_version" else _changes[name]
+
+
+class ChangedSubscriptions(NamedTuple):
+    """Subscriptions that changed.
+
+    Attributes:
+        ids: Of all of them, also of those that are gone.
+        expired: When those of them expired that are to be matched all the same.
+        matchable: What of them is to be matched, in columns.
+    """
+
+    ids: list[str]
+    expired: dict[str, int]
+    matchable: pa.Table
 
 
 class StoreView:
@@ -244,12 +258,10 @@ class StoreView:
 
     def changed_subscriptions(
         self, after: int, valid_since: int | None = None, also: Iterable[str] = ()
-    ) -> tuple[list[str], dict[str, int], pa.Table]:
-        """The ids that later versions changed and those in `also`; what of them is to be matched.
+    ) -> ChangedSubscriptions:
+        """The subscriptions that later versions changed, and those in `also`, as they are in this one.
 
-        Returns:
-            The ids; when those of them expired that are to be matched all the same, because they were valid after
-            `valid_since`; and what is to be matched, in columns.
+        With `valid_since`, a time in microseconds, what has expired since is to be matched, too.
         """
         # When something expires is no matter of matching, until it does.
         query = select(_changes.id).where(
@@ -265,7 +277,7 @@ class StoreView:
         }
         found = [row for row in rows if row.state == ACTIVE or row.id in expired]
         arrays = [pa.array([getattr(row, field.name) for row in found], field.type) for field in MATCHABLE_SCHEMA]
-        return ids, expired, pa.Table.from_arrays(arrays, schema=MATCHABLE_SCHEMA)
+        return ChangedSubscriptions(ids, expired, pa.Table.from_arrays(arrays, schema=MATCHABLE_SCHEMA))
 
     def changed_event_types(self, after: int) -> list[str]:
         """The event types that later versions declared, changed or dropped."""

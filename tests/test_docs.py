@@ -13,7 +13,6 @@ import dataclasses
 import doctest
 import importlib
 import io
-import pkgutil
 import re
 import shlex
 import shutil
@@ -21,23 +20,20 @@ from pathlib import Path
 
 import pytest
 import typer
-from typer.testing import CliRunner
 
 import tamis
 from tamis.cli.app import app
 from tamis.functions import FUNCTIONS
 from tamis.limits import Limits
 from tamis.syntax.tokens import KEYWORDS
+from tests.command import invoke
 from tests.pages import FENCE, OPTIONS, Block, blocks, check, commands
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
-MODULES = sorted(
-    module.name
-    for module in pkgutil.walk_packages(tamis.__path__, "tamis.")
-    if not module.name.endswith("__main__")
-)
+SOURCE = Path(tamis.__path__[0])
+EXEMPLIFIED = sorted(path for path in SOURCE.rglob("*.py") if ">>> " in path.read_text("utf-8"))
 
 INTERNAL = {"read", "field", "cast", "[]", "case", "binds"}
 """Names that no condition calls: the analyser puts them in, or they have a syntax of their own."""
@@ -118,15 +114,19 @@ def test_commands_print_what_the_page_says(page: Path) -> None:
     for block in blocks(page):
         if block.language == "console":
             for line, command, expected in commands(block):
-                result = CliRunner().invoke(app, shlex.split(command)[1:], prog_name="tamis")
+                result = invoke(*shlex.split(command)[1:])
                 if result.exception is not None and not isinstance(result.exception, SystemExit):
                     raise result.exception
                 check(expected, result.stdout, f"{_name(page)}:{line}: {command}\n{result.stderr}")
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_examples_in_docstrings_hold(name: str) -> None:
-    module = importlib.import_module(name)
+def _module_name(path: Path) -> str:
+    return ".".join(("tamis", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
+
+
+@pytest.mark.parametrize("path", EXEMPLIFIED, ids=_module_name)
+def test_examples_in_docstrings_hold(path: Path) -> None:
+    module = importlib.import_module(_module_name(path))
     said: list[str] = []
     for session in doctest.DocTestFinder(exclude_empty=True).find(module):
         doctest.DocTestRunner(optionflags=OPTIONS, verbose=False).run(session, out=said.append)

@@ -16,6 +16,7 @@ from tamis.cli.lint import lint
 from tamis.cli.match import match
 from tamis.cli.notifications import notifications
 from tamis.cli.operators import operators
+from tamis.cli.peer import peer
 from tamis.cli.route import route
 from tamis.cli.run import run
 from tamis.cli.serve import config, serve
@@ -58,6 +59,7 @@ for _command in (match, lint, show, convert, explain, test, operators, generate,
     app.command()(_command)
 app.add_typer(client, name="client")
 app.add_typer(notifications, name="notifications")
+app.add_typer(peer, name="peer")
 app.add_typer(route, name="route")
 app.add_typer(snapshot, name="snapshot")
 app.add_typer(subs, name="subs")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +86,7 @@ class LinkedSite:
 
 def are_linked(*sites: LinkedSite) -> None:
     """Wait until the links between sites that are neighbours in a row are used in both directions."""
-    for one, other in zip(sites, sites[1:], strict=False):
+    for one, other in pairwise(sites):
         until(lambda one=one, other=other: one.peer(other.name)["state"] == "linked")  # type: ignore[misc]
         until(lambda one=one, other=other: other.peer(one.name)["state"] == "linked")  # type: ignore[misc]
 
@@ -97,9 +98,12 @@ def in_step(*sites: LinkedSite) -> None:
         entries = sender.site.wanted_entries(receiver.name, set())[1].entries
         return receiver.site.held_keys(sender.name) == entries.keys()
 
-    pairs = [*zip(sites, sites[1:], strict=False)]
+    pairs = [*pairwise(sites)]
     both = pairs + [(other, one) for one, other in pairs]
-    until(lambda: all(wanted(*pair) for pair in both), lambda: [each.client.get("/v1/peers").json() for each in sites])
+    until(
+        lambda: all(wanted(*pair) for pair in both),
+        lambda: [each.client.get("/v1/peers").json() for each in sites],
+    )
 
 
 def settled(*sites: LinkedSite) -> None:

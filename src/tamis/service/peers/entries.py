@@ -9,6 +9,7 @@ the bytes that are counted are those of the distinct texts, which are sent and s
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -149,7 +150,43 @@ def _generalised(sources: Sequence[Source], event_type: EventType, budget: int) 
             for each, place in zip(sources, general.of.tolist(), strict=True)
         ]
         best = min(best, pruned, key=_size)
-    return best
+    return best if _size(best) <= budget else _merged(sources, best, budget)
+
+
+def _merged(sources: Sequence[Source], texts: Sequence[str], budget: int) -> list[str]:
+    """Texts of which some are replaced by what their conditions have in common, until the distinct ones fit.
+
+    Each condition has a text for each of its attributes alone. Those that share one most widely are merged first
+    where that saves most bytes.
+    """
+    alone = [_texts_alone(each.condition, each.dialect) for each in sources]
+    shared = Counter(text for each in alone for text in each)
+    groups: dict[str, list[int]] = {}
+    for place, each in enumerate(alone):
+        if each:
+            groups.setdefault(max(each, key=lambda text: (shared[text], text)), []).append(place)
+    found, uses = [*texts], Counter(texts)
+    size = _size(texts)
+    savings = {text: _size(texts[place] for place in places) - _size([text]) for text, places in groups.items()}
+    for text in sorted(groups, key=lambda each: (-savings[each], each)):
+        if size <= budget or savings[text] <= 0:
+            break
+        for place in groups[text]:
+            uses[found[place]] -= 1
+            size -= 0 if uses[found[place]] else _size([found[place]])
+            size += 0 if uses[text] else _size([text])
+            uses[text] += 1
+            found[place] = text
+    return found
+
+
+@lru_cache(maxsize=100_000)
+def _texts_alone(condition: str, dialect: str) -> tuple[str, ...]:
+    """What a condition says of each of its attributes alone, as far as that is something."""
+    tree = _parsed(condition, dialect)
+    names = {node.parts[0].lower() for node in syntax.walk(tree) if isinstance(node, syntax.Name)}
+    found = {_pruned_text(condition, dialect, frozenset({name})) for name in names}
+    return tuple(sorted(found - {EVERYTHING}))
 
 
 def _attributes(formula: Formula) -> frozenset[str]:

@@ -88,7 +88,7 @@ class Link:
     @property
     def sites(self) -> frozenset[str]:
         """All sites in its direction; none if the link is not in use."""
-        return frozenset() if self.state in (REFUSED, CUT) else self.reach | {self.name}
+        return self.reach | {self.name} if self.state in (LINKED, DOWN) else frozenset()
 
     def opens(self, token: str) -> bool:
         """Is this the token of the link?"""

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,6 +14,7 @@ from tamis.service.peers.outbox import write_forwards
 from tests.service.api.running import running
 from tests.service.living import until
 from tests.service.peers.chains import TOKEN, LinkedSite, are_linked, in_step, sites_in
+from tests.service.peers.ways import way_to
 
 
 def forward(site: LinkedSite, link: str, *ids: str, path: tuple[str, ...] = ()) -> None:
@@ -129,67 +126,16 @@ def test_types_travel_with_entries_and_tenants_stay_apart(tmp_path: Path) -> Non
         assert b.service.inbox.recent("acme", limit=9) == []
 
 
-class Broken:
-    """A way to a service that drops connections: whole requests, or answers to requests that were heard."""
-
-    def __init__(self, url: str) -> None:
-        self._target = ("127.0.0.1", int(url.rpartition(":")[2]))
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
-        self.drops = 0
-        self.dropped = 0
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def close(self) -> None:
-        self._listening.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listening.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
-
-    def _serve(self, client: socket.socket) -> None:
-        server = socket.create_connection(self._target)
-        threading.Thread(target=self._copy, args=(client, server, False), daemon=True).start()
-        self._copy(server, client, True)
-
-    def _copy(self, source: socket.socket, target: socket.socket, is_answer: bool) -> None:
-        try:
-            while data := source.recv(65_536):
-                if is_answer and self.drops and b'"taken"' in data:
-                    self.drops -= 1
-                    self.dropped += 1
-                    break
-                target.sendall(data)
-        except OSError:
-            self.dropped += 0
-        for each in (source, target):
-            try:
-                each.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                continue
-
-
-@contextmanager
-def broken_way(url: str) -> Iterator[Broken]:
-    made = Broken(url)
-    yield made
-    made.close()
-
-
 def test_events_arrive_once_and_in_order_though_answers_are_lost(tmp_path: Path) -> None:
-    with sites_in(tmp_path, "a", "b") as (a, b), broken_way(b.running.url) as way:
+    with sites_in(tmp_path, "a", "b") as (a, b), way_to(int(b.running.url.rpartition(":")[2])) as way:
         a.link_to(b)
         a.client.put("/v1/peers/b", json={"url": way.url, "token": TOKEN})
         are_linked(a, b)
-        way.drops = 3
+        way.answers_to_lose = 3
         ids = [f"e{number}" for number in range(2_500)]
         forward(a, "b", *ids)
         until(lambda: a.peer("b")["backlog"] == 0, lambda: a.peer("b"))
-        assert way.dropped == 3
+        assert way.lost == 3
         assert arrived(b) == ids
         assert b.peer("a")["repeated"] > 0
         assert {each.path for each in b.service.inbox.numbered([1, 2])} == {("a",)}

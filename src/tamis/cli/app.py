@@ -17,6 +17,7 @@ from tamis.cli.lint import lint
 from tamis.cli.match import match
 from tamis.cli.notifications import notifications
 from tamis.cli.operators import operators
+from tamis.cli.peer import peer
 from tamis.cli.route import route
 from tamis.cli.run import run
 from tamis.cli.serve import config, serve
@@ -49,7 +50,7 @@ GROUPS: tuple[tuple[str, str, dict[str, Callable[..., Any] | typer.Typer]], ...]
     (
         "Run a service",
         "tamis client subscribe 'price < 300' --id cheap",
-        {"serve": serve, "config": config, "client": client},
+        {"serve": serve, "config": config, "client": client, "peer": peer},
     ),
     ("Prepare this machine", "tamis warm", {"warm": warm}),
 )

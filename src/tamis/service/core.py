@@ -27,6 +27,8 @@ from tamis.service.inbox import Arrival
 from tamis.service.inboxes import open_inbox
 from tamis.service.matching import RequestMatching
 from tamis.service.metrics import ServiceMetrics
+from tamis.service.peers.sender import Senders
+from tamis.service.peers.site import Site
 from tamis.service.reports import Reports
 from tamis.service.settings import ServiceSettings
 from tamis.service.stream import PROGRESS, STREAM
@@ -92,6 +94,7 @@ class Service:
         webhooks: The state of all webhooks, and their attempts.
         deliverer: Calls the receivers of webhooks.
         feed_watcher: Knows the newest notification, and wakes those that wait for the next.
+        site: This service among those that it is linked with.
         reports: What the stream did.
         metrics: Metrics of the service, for Prometheus.
         supervisor: Keeps the stream running; None if it runs elsewhere.
@@ -135,6 +138,7 @@ class Service:
         self.inbox_commits: GroupCommit[Arrival, bool] = GroupCommit(self.inbox.append)
         self.deliverer = Deliverer(self.webhooks, self._event_of, delivery)
         self.feed_watcher = FeedWatcher(self.feed, self._wake_webhooks)
+        self.site = Site(self)
         self.reports = Reports(settings.folder / STREAM / PROGRESS)
         self.supervisor = Supervisor(settings) if settings.stream else None
         self.metrics = ServiceMetrics(self)
@@ -157,6 +161,8 @@ class Service:
         """Run the background tasks until `stopping` is set."""
         stop = self.stopping
         tasks = [self.feed_watcher.run(stop), self.reports.run(stop), self.deliverer.run(stop), self._tidy(stop)]
+        if self.site.name:
+            tasks.append(Senders(self, self.site).run(stop))
         if self.supervisor is not None:
             tasks.append(self.supervisor.run(stop))
         running = [asyncio.create_task(each) for each in tasks]
@@ -209,7 +215,9 @@ class Service:
         gone = self.accounts.forget_ended_tickets()
         for id in self.subscriptions.ended_webhooks():
             self.webhooks.remove(id)
-        events = self.inbox.forget(now - timedelta(days=self.settings.keep_events_days))
+        old = now - timedelta(days=self.settings.keep_events_days)
+        self.site.tidy(microseconds(old))
+        events = self.inbox.forget(old, self.site.outbox.first_unsent())
         notifications = self.feed.forget(now - timedelta(days=self.settings.keep_feed_days))
         attempts = self.webhooks.trim(microseconds(now - timedelta(days=self.settings.keep_attempts_days)))
         changes = self.store.trim_older(now - timedelta(days=self.settings.keep_changes_days))

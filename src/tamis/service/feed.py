@@ -21,6 +21,7 @@ from tamis.notifications import dead_letter_ids
 from tamis.service.feed_tables import commits, dead_letters, feed, metadata
 from tamis.service.inbox import counts_between, first_since
 from tamis.service.names import local_name, tenant_of
+from tamis.service.peers.outbox import Places, split_forwards, write_forwards
 from tamis.sinks.base import BatchKey, Committed, Delivery, Part, TaskWriter, without_duplicates
 from tamis.sinks.staging import (
     STAGED_DEAD_LETTERS,
@@ -45,15 +46,22 @@ class FeedSink:
     name: ClassVar[str] = "feed"
     exactly_once: ClassVar[bool] = True
 
-    def __init__(self, *, url: str) -> None:
-        """Connect, and make the tables if need be."""
+    def __init__(self, *, url: str, places: Places | None = None) -> None:
+        """Connect, and make the tables if need be.
+
+        Args:
+            url: Of the database.
+            places: Looks up the events that go to neighbours; None for a service that has none. With it the driver
+                writes on PostgreSQL, too: an event goes to a neighbour once, whichever tasks found its entries.
+        """
+        self._places = places
         self._database = Database(url, metadata)
         if not self._database.is_sqlite:
             create_staging_tables(self._database)
 
     def task_writer(self, batch: BatchKey) -> TaskWriter | None:
         """What tasks load rows with, if they can."""
-        if self._database.is_sqlite:
+        if self._database.is_sqlite or self._places is not None:
             return None
         return staging_writer(self._database.engine, batch, with_tenant_ids)
 
@@ -72,9 +80,13 @@ class FeedSink:
         """Insert what is new of a delivery, unless it was committed before."""
         key = {"query": delivery.query, "batch": delivery.batch}
         new = without_duplicates(replace(delivery, dead=with_tenant_ids(delivery.dead)))
-        count = new.notifications.num_rows
+        own, entries = split_forwards(new.notifications)
+        new = replace(new, notifications=own)
+        count = own.num_rows
 
         def write() -> tuple[int, int]:
+            if self._places is not None and entries.num_rows:
+                write_forwards(connection, entries, self._places, microseconds(delivery.at))
             written = _insert(connection, feed, _feed_rows(new, key))
             _insert(connection, dead_letters, _dead_rows(new, key))
             return written, count - written

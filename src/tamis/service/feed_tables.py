@@ -65,3 +65,23 @@ commits = Table(
     Column("repeated", BigInteger, nullable=False),
     Column("dead", BigInteger, nullable=False),
 )
+
+# Events that go to neighbours: written with the batch that found their entries, sent in the order of numbers.
+outbox = Table(
+    "tamis_outbox",
+    metadata,
+    Column("link", Text, primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),  # of the event in the inbox
+    Column("event_id", Text, nullable=False),
+    Column("entry", Text, nullable=False),  # one of those that the event satisfies
+    Column("at", BigInteger, nullable=False),
+    Column("sent", BigInteger),
+    Column("outcome", Text),  # what became of it there, once that is known
+)
+_IS_PENDING = outbox.c.sent.is_(None)
+Index(
+    "tamis_outbox_pending", outbox.c.link, outbox.c.number, sqlite_where=_IS_PENDING, postgresql_where=_IS_PENDING
+)
+_IS_OPEN = outbox.c.outcome.is_(None)
+Index("tamis_outbox_open", outbox.c.link, outbox.c.number, sqlite_where=_IS_OPEN, postgresql_where=_IS_OPEN)
+Index("tamis_outbox_event", outbox.c.event_id)

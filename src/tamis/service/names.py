@@ -13,6 +13,8 @@ from tamis.errors import TamisError
 
 _TENANT = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _BETWEEN = "/"
+_LINK = "~link"
+"""In place of a tenant, in the names of routing entries; no tenant is called so."""
 
 
 def check_tenant(name: str) -> str:
@@ -61,3 +63,21 @@ def tenant_of(name: str) -> str:
     'acme'
     """
     return name.partition(_BETWEEN)[0]
+
+
+def link_owner(link: str) -> str:
+    """The owner of the routing entries that came over a link, and what their ids begin with.
+
+    >>> link_owner("north")
+    '~link/north'
+    """
+    return f"{_LINK}{_BETWEEN}{link}"
+
+
+def link_of(name: str) -> str | None:
+    """The link that a routing entry came over, by its id or owner; None for a subscription of a tenant.
+
+    >>> link_of("~link/north/4f3a"), link_of("acme/cheap")
+    ('north', None)
+    """
+    return name.split(_BETWEEN, 2)[1] if name.startswith(f"{_LINK}{_BETWEEN}") else None

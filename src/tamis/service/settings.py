@@ -34,13 +34,18 @@ _ABOVE_ZERO = (
 )
 
 
+_SITE = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+_PEER = ("name", "url", "token")
+
+
 class SettingsError(TamisError):
     """A setting is not what it should be: the message says which one, and where it was found."""
 
 
 def _setting(default: Any, help: str, *, secret: bool = False) -> Any:
     if isinstance(default, list):
-        return field(default_factory=lambda: tuple(default), metadata={"help": help})
+        metadata = {"help": help, "secret": secret}
+        return field(default_factory=lambda: tuple(default), metadata=metadata, repr=not secret)
     return field(default=default, metadata={"help": help, "secret": secret}, repr=not secret)
 
 
@@ -101,6 +106,13 @@ class ServiceSettings:
     webhook_timeout_seconds: float = _setting(10.0, "How long a receiver may take.")
     webhook_base_seconds: float = _setting(1.0, "The wait after the first failed call; it doubles with each.")
     operators: tuple[str, ...] = _setting([], "Modules with operators, and names of the library's.")
+    site: str = _setting("", "The name of this site among those that it is linked with; empty: no links.")
+    peers: tuple[str, ...] = _setting(
+        [],
+        "Neighbours, as [[peers]] with name, url and token; elsewhere with blanks between the three.",
+        secret=True,
+    )
+    link_bytes: int = _setting(0, "Most bytes of the routing entries sent to a neighbour; 0: entries are exact.")
     log_level: str = _setting("info", "debug, info, warning or error.")
 
     def __post_init__(self) -> None:
@@ -128,10 +140,26 @@ class ServiceSettings:
             check_on_misfit(self.on_misfit)
         except ValueError as error:
             problems.append(str(error))
+        problems += self._link_problems()
         if self.log_level not in ("debug", "info", "warning", "error"):
             problems.append(f"log_level: expected debug, info, warning or error, found {self.log_level!r}")
         if problems:
             raise SettingsError("; ".join(problems))
+
+    def _link_problems(self) -> list[str]:
+        """What is wrong with the settings of links."""
+        problems = []
+        if self.site and _SITE.fullmatch(self.site) is None:
+            problems.append(f"site: expected 1 to 63 of a-z, 0-9 and -, not starting with -, found {self.site!r}")
+        if self.peers and not self.site:
+            problems.append("peers: a service with neighbours needs a name of its own: set site")
+        if self.site and self.kafka:
+            problems.append("site: events that the stream reads from Kafka cannot be sent to neighbours")
+        if self.link_bytes < 0:
+            problems.append(f"link_bytes: expected 0 or more, found {self.link_bytes}")
+        if any(len(each.split()) != len(_PEER) for each in self.peers):
+            problems.append(f"peers: expected {', '.join(_PEER)} of each, with blanks between them")
+        return problems
 
     @property
     def folder(self) -> Path:
@@ -199,7 +227,7 @@ def load(
     origins = {each.name: "default" for each in fields(ServiceSettings)}
     file = file or environment.get(f"{PREFIX}CONFIG")
     if file is not None:
-        for name, value in _read_file(Path(file)).items():
+        for name, value in _with_peers(_read_file(Path(file)), os.fspath(file)).items():
             if name not in types:
                 msg = f"{os.fspath(file)}: there is no setting {name!r}; known are {', '.join(types)}"
                 raise SettingsError(msg)
@@ -253,6 +281,24 @@ def _read_file(file: Path) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         msg = f"{file}: not a TOML file: {error}"
         raise SettingsError(msg) from error
+
+
+def _with_peers(found: dict[str, Any], file: str) -> dict[str, Any]:
+    """The settings of a file, with each table of `[[peers]]` as the one text that it is elsewhere."""
+    tables = found.get("peers", [])
+    if not isinstance(tables, list) or all(isinstance(each, str) for each in tables):
+        return found
+    texts = []
+    for number, each in enumerate(tables, 1):
+        if (
+            not isinstance(each, dict)
+            or {*each} != {*_PEER}
+            or not all(isinstance(each[name], str) for name in _PEER)
+        ):
+            msg = f"{file}: [[peers]], table {number}: expected the texts {', '.join(_PEER)} and no others"
+            raise SettingsError(msg)
+        texts.append(" ".join(each[name] for name in _PEER))
+    return {**found, "peers": texts}
 
 
 def _check_type(type_: Any, value: Any, place: str) -> Any:

@@ -25,6 +25,7 @@ from tamis.operators.discovery import OperatorSettings
 from tamis.quotas import Quota
 from tamis.service.accounts import Accounts
 from tamis.service.feed import FeedSink
+from tamis.service.inbox import Inbox
 from tamis.service.inboxes import StreamPosition, open_events, open_position
 from tamis.service.names import local_name
 from tamis.service.settings import ServiceSettings
@@ -75,7 +76,12 @@ def start(
     if operators is not None:
         operators.load()
     store = stack.enter_context(Store.open(settings.database("store")))
-    sink = FeedSink(url=settings.database("feed"))
+    places = None
+    if settings.site:
+        inbox = Inbox(settings.database("inbox"))
+        stack.callback(inbox.close)
+        places = inbox.places
+    sink = FeedSink(url=settings.database("feed"), places=places)
     stack.callback(sink.close)
     sink.check()
     accounts = Accounts(settings.database("store"))

@@ -4,6 +4,7 @@ from tamis.client.models.access import Restored, Rights, Tenant, Token
 from tamis.client.models.events import Accepted, Advertisement, Conformity, Declared, Event
 from tamis.client.models.notifications import Attempt, DeadLetter, FailedDelivery, Notification, Trace
 from tamis.client.models.pages import Page
+from tamis.client.models.peers import Peer, PeerLink
 from tamis.client.models.subscriptions import (
     Change,
     Delivery,
@@ -38,6 +39,8 @@ __all__ = [
     "Notification",
     "NotificationDelivery",
     "Page",
+    "Peer",
+    "PeerLink",
     "Refusal",
     "Replayed",
     "Restored",

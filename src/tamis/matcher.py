@@ -45,7 +45,7 @@ from tamis.segments.segment import LiveSegment
 from tamis.snapshot import Segment, SnapshotPart, Snapshots
 from tamis.statistics import Statistics
 from tamis.verification.residuals import called_operators
-from tamis.verification.search import GREEDY, known_orders
+from tamis.verification.search import GREEDY, check_order
 from tamis.verification.verifier import CallPolicy
 
 Events: TypeAlias = Any
@@ -140,11 +140,8 @@ class Matcher:
         self._engine = engine_of(engine)
         self.limits = limits
         self.statistics = Statistics() if statistics is None else statistics
-        if call_order != GREEDY and call_order not in known_orders():
-            msg = f"there is no order of calls {call_order!r}; known are {', '.join(known_orders())}"
-            raise ValueError(msg)
         self.threads = threads
-        self._call_policy = CallPolicy(self.statistics, call_order)
+        self._call_policy = CallPolicy(self.statistics, check_order(call_order))
         self._pool = ThreadPoolExecutor(threads, "tamis") if threads > 1 else None
         self._collection: SegmentCollection | LiveCollection = self._new_collection()
         self._scheduler = Scheduler()
@@ -468,6 +465,7 @@ class Matcher:
         engine: EngineLike = AUTO,
         limits: Limits = DEFAULT_LIMITS,
         threads: int = 1,
+        call_order: str = GREEDY,
     ) -> Matcher:
         """The matcher that was published as a version of the snapshot at `url`, the newest by default.
 
@@ -489,7 +487,7 @@ class Matcher:
             raise SubscriptionError(msg)
         name = next(iter(manifest.event_types)) if event_type is None else event_type
         published = open_subscriptions(snapshots, manifest, [name])[name]
-        matcher = cls.of_segments(*published, engine=engine, limits=limits, threads=threads)
+        matcher = cls.of_segments(*published, engine=engine, limits=limits, threads=threads, call_order=call_order)
         matcher._published[snapshots.place] = manifest.version
         if manifest.extra.get(EXPIRED):
             matcher.remove_many(manifest.extra[EXPIRED])

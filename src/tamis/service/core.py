@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Literal
 
 from tamis.events.event_type import EventType
-from tamis.operators.discovery import OperatorSettings
 from tamis.service.accounts import DEFAULT_TENANT, Accounts
 from tamis.service.backup import Backup
 from tamis.service.feed import FeedReader
@@ -107,8 +106,7 @@ class Service:
         """
         self.settings = settings
         settings.folder.mkdir(parents=True, exist_ok=True)
-        if settings.operators:
-            OperatorSettings.of(list(settings.operators)).load()
+        settings.operators.load()
         delivery = DeliveryPolicy(
             attempts=settings.webhook_attempts,
             pause_after=settings.webhook_pause_after,
@@ -130,7 +128,7 @@ class Service:
             raise
         self.webhooks = Webhooks(self.feed.database, gate=Gate(settings.webhook_networks))
         self.subscriptions = TenantSubscriptions(self.store, self.accounts, self.webhooks, settings)
-        self.matching = RequestMatching(self.store, self.subscriptions)
+        self.matching = RequestMatching(self.store, self.subscriptions, settings.call_order)
         self.backup = Backup(self.store, self.accounts, self.subscriptions, self.webhooks)
         self.inbox_commits: GroupCommit[Arrival, bool] = GroupCommit(self.inbox.append)
         self.deliverer = Deliverer(self.webhooks, self._event_of, delivery)

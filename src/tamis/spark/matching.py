@@ -24,6 +24,7 @@ from tamis.spark.snapshot_ref import SnapshotRef
 from tamis.spark.stream_type import StreamType
 from tamis.spark.workers import map_in_workers
 from tamis.urls import without_secrets
+from tamis.verification.search import GREEDY, check_order
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -46,6 +47,7 @@ def match(
     routing: Routing | None = None,
     schedule: Schedule = "arrival",
     operators: OperatorSettings | Sequence[str] | None = None,
+    call_order: str = GREEDY,
     on_misfit: OnMisfit = "null",
 ) -> DataFrame:
     """All pairs of an event and a subscription that it satisfies.
@@ -67,6 +69,7 @@ def match(
             "shortest-first", and then pairs leave it part by part.
         operators: Where the operators come from that conditions call: the names of modules that driver and workers
             can import, or settings. Those of installed packages are found without.
+        call_order: Which call of an operator is made next, as for `tamis.Matcher`.
         on_misfit: What becomes of an event with a value of another kind than its event type declares, or without
             one that is required: "null", it is matched with NULL there; "dead letter", it has no pairs; "refuse",
             whoever computes the DataFrame gets Spark's error, with our `MisfitError` as its cause in words.
@@ -87,6 +90,7 @@ def match(
     check_columns(events.columns, (event_id, *kept))
     check_schedule(schedule)
     check_on_misfit(on_misfit)
+    check_order(call_order)
     if output not in ("pairs", "grouped"):
         msg = f"expected output 'pairs' or 'grouped', found {output!r}"
         raise ValueError(msg)
@@ -100,7 +104,8 @@ def match(
         spark=spark,
         operators=operators,
     )
-    ref = SnapshotRef(ready.url, ready.version, engine, operators=OperatorSettings.of(operators))
+    settings = OperatorSettings.of(operators)
+    ref = SnapshotRef(ready.url, ready.version, engine, operators=settings, call_order=call_order)
     matchers = ref.matchers()
     name = event_type or StreamType().choose(Snapshots(ready.url).manifest(ready.version))
     if event_type is not None and event_type not in matchers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from tamis.engines import AUTO
@@ -40,6 +41,7 @@ def match(
     event_id: str = "id",
     engine: str = AUTO,
     output: Literal["pairs", "grouped"] = "pairs",
+    by: Literal["owner"] | None = None,
     keep: Sequence[str] | None = None,
     event_type: str | None = None,
     snapshot: str | os.PathLike[str] | None = None,
@@ -59,6 +61,8 @@ def match(
         event_id: The column that names an event.
         engine: As for `tamis.Matcher`, as text: "auto", a name, or a name with settings.
         output: "pairs", or "grouped": one row an event, with an array of ids that may be empty.
+        by: "owner": one row an event and owner, with the column `owner` and an array of the ids of its subscriptions,
+            sorted; `owner` is NULL for a subscription that has none, which stands alone. In place of `output`.
         keep: Columns of `events` to carry along.
         event_type: The name of the event type, where a snapshot or a store has several.
         snapshot: Where to publish subscriptions that are not a snapshot yet, as driver and workers reach it.
@@ -94,6 +98,9 @@ def match(
     if output not in ("pairs", "grouped"):
         msg = f"expected output 'pairs' or 'grouped', found {output!r}"
         raise ValueError(msg)
+    if by not in (None, "owner") or (by is not None and output != "pairs"):
+        msg = f"expected by='owner' without an output, or None, found {by!r} and output {output!r}"
+        raise ValueError(msg)
     spark = events.sparkSession
     zone = spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC"
     ready = prepare(
@@ -121,13 +128,14 @@ def match(
     plan = Sharding(shards, routing).plan(ref, lambda rows: _sample(read, matcher.event_type, rows))
     name, is_grouped = matcher.event_type.name, output == "grouped"
     route = None if plan.routes is None else RouteTask(plan.routes, event_type=name, keeps_all=is_grouped)
-    schema = _schema(events, event_id, kept, output)
-    if is_grouped and len(plan.shards) > 1:
-        task = PairsTask(plan.shards, name, event_id, (*kept, _ROW), True, schedule, route is not None)
+    schema = _schema(events, event_id, kept, output, by)
+    task = PairsTask(plan.shards, name, event_id, kept, is_grouped, schedule, route is not None, by == "owner")
+    if (is_grouped or by is not None) and len(plan.shards) > 1:
         copies = send_to_shards(_with_row_numbers(read), len(plan.shards), event_id, route)
-        found = _merge_shards(map_in_workers(copies, task, schema.add(_ROW, "long")), kept)
+        numbered = replace(task, keep=(*kept, _ROW))
+        found = map_in_workers(copies, numbered, schema.add(_ROW, "long"))
+        found = _merge_shards(found, kept) if by is None else _merge_owners(found, kept)
     else:
-        task = PairsTask(plan.shards, name, event_id, kept, is_grouped, schedule, route is not None)
         sent = send_to_shards(read, len(plan.shards), event_id, route)
         found = map_in_workers(sent, task, schema)
     found.refused = ready.refused  # type: ignore[attr-defined]
@@ -181,11 +189,13 @@ def _misfits_schema(events: DataFrame, event_id: str) -> Any:
     return StructType([StructField("event_id", events.schema[event_id].dataType), *texts])
 
 
-def _schema(events: DataFrame, event_id: str, keep: Sequence[str], output: str) -> Any:
+def _schema(events: DataFrame, event_id: str, keep: Sequence[str], output: str, by: str | None) -> Any:
     from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
-    ids = ArrayType(StringType()) if output == "grouped" else StringType()
-    fields = [StructField("event_id", events.schema[event_id].dataType), StructField("subscription_id", ids)]
+    ids = StringType() if by is None and output == "pairs" else ArrayType(StringType())
+    fields = [StructField("event_id", events.schema[event_id].dataType)]
+    fields += [] if by is None else [StructField("owner", StringType())]
+    fields.append(StructField("subscription_id", ids))
     return StructType(fields + [StructField(name, events.schema[name].dataType) for name in keep])
 
 
@@ -207,3 +217,15 @@ def _merge_shards(found: DataFrame, keep: Sequence[str]) -> DataFrame:
     merged = F.flatten(F.collect_list("subscription_id")).alias("subscription_id")
     same = [F.first(quote_name(name)).alias(name) for name in ("event_id", *keep)]
     return found.groupBy(quote_name(_ROW)).agg(same[0], merged, *same[1:]).drop(_ROW)
+
+
+def _merge_owners(found: DataFrame, keep: Sequence[str]) -> DataFrame:
+    """One row an event and owner again, of those that each shard gave; what has no owner stays as it is."""
+    from pyspark.sql import functions as F
+
+    ids = F.col("subscription_id")
+    alone = F.when(F.col("owner").isNull(), ids[0]).alias("alone")
+    same = [F.first(quote_name(name)).alias(name) for name in ("event_id", *keep)]
+    merged = F.array_sort(F.flatten(F.collect_list(ids))).alias("subscription_id")
+    grouped = found.groupBy(quote_name(_ROW), "owner", alone).agg(same[0], merged, *same[1:])
+    return grouped.select("event_id", "owner", "subscription_id", *(quote_name(name) for name in keep))

@@ -54,6 +54,24 @@ def test_conditions_call_operators_of_the_library_with_their_settings(living: St
     assert service.pairs("default") == [("10.1.2.3", "inside")]
 
 
+def test_a_subscriber_has_one_message_an_event_across_shards_and_restarts(service: Living) -> None:
+    for number in range(10):
+        service.subscribe("default", f"s{number}", f"price > {number}", owner="default/@ann")
+    service.subscribe("default", "alone", "price > 0")
+    service.start()
+    service.publish(*(arrival("default", f"e{number}", {"price": number}) for number in range(1, 5)))
+    service.settle()
+    service.stop()
+    service.publish(*(arrival("default", f"e{number}", {"price": number}) for number in range(3, 8)))
+    service.start()
+    service.settle()
+    found = service.feed.after("default", 0, limit=100, by="subscriber")
+    named = {each.event_id: [one["id"] for one in each.subscriptions] for each in found if each.subscriptions}
+    assert named == {f"e{number}": [f"s{under}" for under in range(number)] for number in range(1, 8)}
+    assert len(found) == 2 * len(named), "and one that stands alone for each"
+    assert len(service.pairs("default")) == sum(number + 1 for number in range(1, 8))
+
+
 def test_a_tenants_events_meet_its_own_subscriptions_only(living: Start) -> None:
     service = living()
     for tenant in ("a", "b"):

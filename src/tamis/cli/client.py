@@ -93,6 +93,14 @@ def subscribe(
     webhook: Annotated[
         str | None, typer.Option("--webhook", metavar="URL", help="Send notifications to this URL.")
     ] = None,
+    subscriber: Annotated[
+        str | None,
+        typer.Option(
+            "--subscriber",
+            metavar="NAME",
+            help="Who gets one message for all subscriptions that an event matches.",
+        ),
+    ] = None,
     expires: Expires = None,
     dialect: ConditionDialect = None,
     keep: Annotated[
@@ -129,6 +137,7 @@ def subscribe(
         kept = open_tickets(tickets)
         kept.check()
         options: dict[str, Any] = {"label": label, "priority": priority, "dialect": dialect, **validity}
+        options["subscriber"] = subscriber
         made = service.subscribe(condition, id=id, event_type=type, webhook=webhook, **options)
         subscription = made.subscription
         if json:

@@ -61,8 +61,9 @@ def match(
         event_id: The column that names an event.
         engine: As for `tamis.Matcher`, as text: "auto", a name, or a name with settings.
         output: "pairs", or "grouped": one row an event, with an array of ids that may be empty.
-        by: "owner": one row an event and owner, with the column `owner` and an array of the ids of its subscriptions,
-            sorted; `owner` is NULL for a subscription that has none, which stands alone. In place of `output`.
+        by: "owner": one row an event and owner, with the column `owner` and an array of the ids of its
+            subscriptions, sorted; `owner` is NULL for a subscription that has none, which stands alone. In
+            place of `output`.
         keep: Columns of `events` to carry along.
         event_type: The name of the event type, where a snapshot or a store has several.
         snapshot: Where to publish subscriptions that are not a snapshot yet, as driver and workers reach it.

@@ -49,6 +49,7 @@ class Subscription:
         refusal: Why its event type refuses the condition now, if it does.
         delivery: How its notifications come.
         dialect: The language of the condition.
+        subscriber: Who gets one message about an event that several of its subscriptions match, if anybody.
     """
 
     id: str
@@ -65,6 +66,7 @@ class Subscription:
     refusal: str | None = None
     delivery: Delivery = field(default_factory=lambda: Delivery("pull"))
     dialect: str = "sql"
+    subscriber: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,17 @@ ConditionText = Annotated[
 DialectName = Annotated[str, Field(min_length=1, max_length=50, description="Of the condition; sql by default.")]
 
 
+SubscriberName = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=200,
+        pattern=r"^[^/\u0000]+$",
+        description="Who gets one message about an event for all its subscriptions; null to stand alone.",
+    ),
+]
+
+
 def _check_time_text(value: object) -> object:
     """Let only texts be times: pydantic takes numbers for seconds or milliseconds since 1970, as it guesses."""
     if isinstance(value, str):
@@ -73,6 +84,7 @@ class NewSubscription(RequestModel):
         Annotated[Seconds, Field(description="Seconds; `validity_seconds` of the service if not given.")] | None
     ) = None
     delivery: DeliveryWanted | None = None
+    subscriber: SubscriberName | None = None
 
 
 class ImportedSubscription(NewSubscription):
@@ -91,6 +103,13 @@ class SubscriptionChange(RequestModel):
     priority: Priority = 0
     valid_from: Moment | None = None
     expires: Moment | None = None
+    subscriber: SubscriberName | None = None
+
+
+class SubscriberWebhook(RequestModel):
+    """Where the messages of a subscriber go."""
+
+    url: Annotated[str, Field(min_length=1, max_length=2_000)]
 
 
 class Renewal(RequestModel):
@@ -213,6 +232,7 @@ class SubscriptionAnswer(BaseModel):
     changed: datetime
     refusal: str | None
     dialect: str
+    subscriber: str | None = None
     delivery: DeliveryAnswer
 
 
@@ -311,6 +331,7 @@ class RestoreAnswer(BaseModel):
     token: int
     event_type: int
     advertisement: int
+    subscriber: int
     subscription: int
     refusals: list[RefusalAnswer]
 
@@ -347,6 +368,14 @@ class AcceptedAnswer(BaseModel):
     ids: list[str]
 
 
+class NamedSubscription(BaseModel):
+    """A subscription in a message to its subscriber, as it was when it matched."""
+
+    id: str
+    revision: int
+    label: str | None
+
+
 class NotificationAnswer(BaseModel):
     """A notification: an event that satisfied a condition."""
 
@@ -366,6 +395,12 @@ class NotificationAnswer(BaseModel):
         dict[str, Any] | None,
         Field(description="Of the event, those that `keep_attributes` of the service names."),
     ]
+    subscriber: Annotated[
+        str | None, Field(description="Who gets one message for all of its subscriptions, if anybody.")
+    ] = None
+    subscriptions: Annotated[
+        list[NamedSubscription] | None, Field(description="Of a message to a subscriber, what it names.")
+    ] = None
 
 
 class NotificationDeliveryAnswer(BaseModel):
@@ -500,6 +535,12 @@ class WebhookAnswer(BaseModel):
     failures: int
     waiting: int
     failed: int
+
+
+class SubscriberWebhookAnswer(WebhookAnswer):
+    """A new webhook of a subscriber, with the secret that signs its calls."""
+
+    secret: str
 
 
 class WebhooksAnswer(BaseModel):

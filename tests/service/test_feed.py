@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Connection, MetaData, event
 
 from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, dead_letter_ids, id_keys, notification_ids
-from tamis.service.feed import FeedReader, FeedSink, message_id
+from tamis.service.feed import FeedReader, FeedSink, TenantNotification, message_id
 from tamis.sinks.base import Committed, Delivery, commit_as_one_part
 from tamis.sql.database import Database
 
@@ -349,10 +349,11 @@ def owned(batch: int, rows: Sequence[tuple[str, str, str, int]]) -> Delivery:
 def messages(feed: FeedReader, tenant: str) -> list[tuple[str, str, list[str] | None]]:
     """Event, subscription or subscriber, and what is named, of each message in the order of the feed."""
     found = feed.after(tenant, 0, limit=1_000, by="subscriber")
-    return [
-        (each.event_id, each.subscription_id, each.subscriptions and [named["id"] for named in each.subscriptions])
-        for each in found
-    ]
+
+    def named(each: TenantNotification) -> list[str] | None:
+        return None if each.subscriptions is None else [one["id"] for one in each.subscriptions]
+
+    return [(each.event_id, each.subscription_id, named(each)) for each in found]
 
 
 def commit_as_stream(sink: FeedSink, given: Delivery) -> Committed:

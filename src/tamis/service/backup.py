@@ -78,7 +78,7 @@ class Backup:
                 yield {"event_type": event_type.to_dict()}
             for name in tenants:
                 for each in self._accounts.advertisements(name):
-                    record = {"id": each.id, "condition": each.condition, "event_type": each.event_type}
+                    record = {field: getattr(each, field) for field in ("id", "condition", "event_type", "token")}
                     yield {"advertisement": {"tenant": name, **record}}
             for hook in self._webhooks.list():
                 if subscriber_of(hook.subscription_id) is not None:
@@ -148,7 +148,8 @@ class Backup:
         self._store.acting_as(_ACTOR).set_event_type(EventType.from_dict(value))
 
     def _restore_advertisement(self, value: Mapping[str, Any]) -> None:
-        self._accounts.advertise(value["tenant"], value["id"], value["condition"], value["event_type"])
+        token = value.get("token")  # backups of earlier versions have none
+        self._accounts.advertise(value["tenant"], value["id"], value["condition"], value["event_type"], token)
 
     def _restore_subscriber(self, value: Mapping[str, Any]) -> None:
         if subscriber_of(value["address"]) is None or self._accounts.rights(tenant_of(value["address"])) is None:

@@ -18,6 +18,7 @@ from typing import Literal
 
 from tamis.events.event_type import EventType
 from tamis.service.accounts import DEFAULT_TENANT, Accounts
+from tamis.service.advertising import Advertising
 from tamis.service.backup import Backup
 from tamis.service.feed import FeedReader
 from tamis.service.feed_watcher import FeedWatcher
@@ -84,6 +85,7 @@ class Service:
         store: The subscriptions of record.
         accounts: Tenants, tokens, tickets and advertisements.
         subscriptions: Subscriptions as their owners see them.
+        advertising: What publishers say of their events.
         backup: Reads and restores what people have set up.
         inbox: Published events.
         inbox_commits: Writes the events of many requests to the inbox together.
@@ -129,6 +131,7 @@ class Service:
         self.webhooks = Webhooks(self.feed.database, gate=Gate(settings.webhook_networks))
         self.subscriptions = TenantSubscriptions(self.store, self.accounts, self.webhooks, settings)
         self.matching = RequestMatching(self.store, self.subscriptions, settings.call_order)
+        self.advertising = Advertising(self.accounts, self.subscriptions)
         self.backup = Backup(self.store, self.accounts, self.subscriptions, self.webhooks)
         self.inbox_commits: GroupCommit[Arrival, bool] = GroupCommit(self.inbox.append)
         self.deliverer = Deliverer(self.webhooks, self._event_of, delivery)

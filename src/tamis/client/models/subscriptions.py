@@ -77,11 +77,13 @@ class Subscribed:
         subscription: It.
         ticket: What renewing, changing and cancelling it need.
         secret: What its webhook's calls are signed with.
+        warnings: Findings, as those of lint.
     """
 
     subscription: Subscription
     ticket: str = field(repr=False)
     secret: str | None = field(default=None, repr=False)
+    warnings: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, NaiveDatetime
 
+from tamis.service.accounts import Conformity
 from tamis.service.webhooks.records import DeliveryState, WebhookState
 
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^/\u0000]+$")]
@@ -188,6 +189,15 @@ class RightsGiven(RequestModel):
     events_per_second: Rate | None = None
     matches_per_minute: Annotated[int, Field(ge=1)] | None = None
     operators: list[str] | None = None
+    conformity: Annotated[
+        Conformity, Field(description="What becomes of events that are not as their publishers advertise.")
+    ] = "off"
+
+
+class AdvertisementGiven(ConditionGiven):
+    """What a publisher says of its events."""
+
+    token: Annotated[Name | None, Field(description="Of the publisher, if it is another's; needs `admin`.")] = None
 
 
 # --- answers -----------------------------------------------------------------------------------------------------
@@ -252,6 +262,7 @@ class SubscribedAnswer(BaseModel):
     ticket: str
     secret: str | None = None
     renewal: RenewalAnswer
+    warnings: Annotated[list[dict[str, Any]], Field(description="Findings, as those of lint.")] = []
 
 
 class SubscriptionsAnswer(BaseModel):
@@ -366,6 +377,9 @@ class AcceptedAnswer(BaseModel):
     accepted: int
     repeated: int
     ids: list[str]
+    warnings: Annotated[
+        list[str], Field(description="Which events are not as advertised, where the tenant is only warned.")
+    ] = []
 
 
 class NamedSubscription(BaseModel):
@@ -487,6 +501,7 @@ class AdvertisementAnswer(BaseModel):
     condition: str
     event_type: str
     created: datetime
+    token: Annotated[str | None, Field(description="The id of the publisher's token; null for all.")] = None
 
 
 class ConformityAnswer(AdvertisementAnswer):

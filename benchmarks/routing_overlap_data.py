@@ -24,10 +24,10 @@ from tamis.events.event_type import EventType
 from tamis.formulas.formula import Formula
 from tamis.formulas.predicates.base import Predicate
 from tamis.frames import BatchFrame
-from tamis.lab.bittner.overlap import OverlapIndex
 from tamis.lab.bittner.selectivity_table import SelectivityTable
 from tamis.lab.workloads import generate
 from tamis.language.bulk import compile_conditions
+from tamis.routing.overlap import OverlapIndex
 from tamis.routing.trees import tree_size
 
 Found: TypeAlias = tuple[Figures, dict[str, Bar], list[str]]

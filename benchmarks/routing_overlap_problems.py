@@ -30,10 +30,11 @@ from benchmarks.routing_overlap_data import (
 )
 from tamis.formulas.formula import Formula
 from tamis.lab.bittner.memory import MemoryParameters, memory
-from tamis.lab.bittner.overlap import ConjunctiveIndex, OverlapIndex
+from tamis.lab.bittner.overlap import ConjunctiveIndex
 from tamis.lab.workloads import generate
 from tamis.lab.workloads.advertisements import CLASSES
 from tamis.report import charts
+from tamis.routing.overlap import OverlapIndex
 
 Curves: TypeAlias = dict[str, list[float]]
 """Milliseconds by number of advertisements, of each contestant and problem."""

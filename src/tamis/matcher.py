@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args, overload
 
 import numpy as np
 import pyarrow as pa
@@ -45,7 +45,7 @@ from tamis.segments.segment import LiveSegment
 from tamis.snapshot import Segment, SnapshotPart, Snapshots
 from tamis.statistics import Statistics
 from tamis.verification.residuals import called_operators
-from tamis.verification.search import GREEDY, known_orders
+from tamis.verification.search import GREEDY, check_order
 from tamis.verification.verifier import CallPolicy
 
 Events: TypeAlias = Any
@@ -87,6 +87,19 @@ class PartialResult:
         """Of a part of the batch whose events have these ids."""
         ids = event_ids.take(pa.array(part.rows))
         return cls(ids, part.pairs.table(ids, "event"), part.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerMatch:
+    """The subscriptions of one owner that an event satisfies.
+
+    Attributes:
+        owner: Whose; None for one subscription that has no owner.
+        subscription_ids: Those of higher priority first, then by id.
+    """
+
+    owner: str | None
+    subscription_ids: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +154,8 @@ class Matcher:
         self._engine = engine_of(engine)
         self.limits = limits
         self.statistics = Statistics() if statistics is None else statistics
-        if call_order != GREEDY and call_order not in known_orders():
-            msg = f"there is no order of calls {call_order!r}; known are {', '.join(known_orders())}"
-            raise ValueError(msg)
         self.threads = threads
-        self._call_policy = CallPolicy(self.statistics, call_order)
+        self._call_policy = CallPolicy(self.statistics, check_order(call_order))
         self._pool = ThreadPoolExecutor(threads, "tamis") if threads > 1 else None
         self._collection: SegmentCollection | LiveCollection = self._new_collection()
         self._scheduler = Scheduler()
@@ -267,15 +277,32 @@ class Matcher:
 
     # --- events ------------------------------------------------------------------------------------------
 
-    def match(self, event: Mapping[str, Any]) -> list[str]:
-        """The ids of the subscriptions that one event satisfies, those of higher priority first."""
+    @overload
+    def match(self, event: Mapping[str, Any], *, by: None = None) -> list[str]: ...
+
+    @overload
+    def match(self, event: Mapping[str, Any], *, by: Literal["owner"]) -> list[OwnerMatch]: ...
+
+    def match(
+        self, event: Mapping[str, Any], *, by: Literal["owner"] | None = None
+    ) -> list[str] | list[OwnerMatch]:
+        """The ids of the subscriptions that one event satisfies, those of higher priority first.
+
+        With `by="owner"`, once for each owner, with all of its subscriptions; one that has no owner stands alone.
+        """
+        _check_by(by)
         state, frame = self._begin(EventBatch.of(event, self.event_type))
-        return state.match(frame, self._call_policy).by_priority()
+        found = state.match(frame, self._call_policy)
+        if by is None:
+            return found.by_priority()
+        _, owners, ids = found.by_owner()
+        return [OwnerMatch(owner, each) for owner, each in zip(owners.to_pylist(), ids.to_pylist(), strict=True)]
 
     def match_batch(
         self,
         events: Events,
         *,
+        by: Literal["owner"] | None = None,
         event_id: str | None = None,
         sort: Sort | None = "event",
         schedule: Schedule = "arrival",
@@ -285,6 +312,7 @@ class Matcher:
 
         Args:
             events: A list of dicts, a pandas data frame, or anything with the Arrow PyCapsule interface.
+            by: "owner": one row for each event and owner, in the order of the events.
             event_id: The attribute whose value names the event; its row number otherwise.
             sort: By "event", in the order of the events, or by "subscription", all pairs of one together; None
                 for any order, which is quickest.
@@ -293,11 +321,13 @@ class Matcher:
             on_ready: Called with the answer to some events as soon as it is there.
 
         Returns:
-            A table with columns `event_id` and `subscription_id`.
+            A table with columns `event_id` and `subscription_id`; by owner, with `event_id`, `owner`, which is
+            NULL for a subscription that has none, and `subscription_id`, a list.
 
         Raises:
             ValueError: There is no such order or schedule.
         """
+        _check_by(by)
         if sort not in (*get_args(Sort), None):
             msg = f"there is no order {sort!r}; known are {', '.join(get_args(Sort))}, and None for any"
             raise ValueError(msg)
@@ -307,7 +337,11 @@ class Matcher:
             parts.append(part)
             if on_ready is not None:
                 on_ready(PartialResult.of(part, batch.ids))
-        return _join(parts).table(batch.ids, sort)
+        pairs = _join(parts)
+        if by is None:
+            return pairs.table(batch.ids, sort)
+        rows, owners, ids = pairs.by_owner()
+        return pa.table({"event_id": batch.ids.take(pa.array(rows)), "owner": owners, "subscription_id": ids})
 
     def match_parts(
         self,
@@ -469,6 +503,7 @@ class Matcher:
         engine: EngineLike = AUTO,
         limits: Limits = DEFAULT_LIMITS,
         threads: int = 1,
+        call_order: str = GREEDY,
     ) -> Matcher:
         """The matcher that was published as a version of the snapshot at `url`, the newest by default.
 
@@ -490,7 +525,7 @@ class Matcher:
             raise SubscriptionError(msg)
         name = next(iter(manifest.event_types)) if event_type is None else event_type
         published = open_subscriptions(snapshots, manifest, [name])[name]
-        matcher = cls.of_segments(*published, engine=engine, limits=limits, threads=threads)
+        matcher = cls.of_segments(*published, engine=engine, limits=limits, threads=threads, call_order=call_order)
         matcher._published[snapshots.place] = manifest.version
         if manifest.extra.get(EXPIRED):
             matcher.remove_many(manifest.extra[EXPIRED])
@@ -594,6 +629,12 @@ class Matcher:
 def _join(parts: Sequence[Part]) -> Pairs:
     """The pairs of all parts of a batch; a single part is the batch itself, in its own order."""
     return parts[0].pairs if len(parts) == 1 else Pairs.join([(part.rows, part.pairs) for part in parts])
+
+
+def _check_by(by: object) -> None:
+    if by not in (None, "owner"):
+        msg = f"expected by='owner' or None, found {by!r}"
+        raise ValueError(msg)
 
 
 def _not_there(id: str) -> SubscriptionError:

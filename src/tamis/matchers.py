@@ -17,6 +17,7 @@ from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.matcher import Matcher
 from tamis.segments.published import EXPIRED, open_subscriptions, publish_subscriptions
 from tamis.snapshot import Manifest, Snapshots
+from tamis.verification.search import GREEDY, check_order
 
 
 class Matchers:
@@ -40,11 +41,17 @@ class Matchers:
         engine: EngineLike = AUTO,
         limits: Limits = DEFAULT_LIMITS,
         threads: int = 1,
+        call_order: str = GREEDY,
     ) -> None:
         """Empty matchers; the arguments are those of `Matcher`."""
         self.version: int | None = None
         self.extra: Mapping[str, Any] = {}
-        self._settings: dict[str, Any] = {"engine": engine, "limits": limits, "threads": threads}
+        self._settings: dict[str, Any] = {
+            "engine": engine,
+            "limits": limits,
+            "threads": threads,
+            "call_order": check_order(call_order),
+        }
         self._matchers: dict[str, Matcher] = {}
         self._published: dict[str, int] = {}
         for event_type in event_types:
@@ -117,6 +124,7 @@ class Matchers:
         engine: EngineLike = AUTO,
         limits: Limits = DEFAULT_LIMITS,
         threads: int = 1,
+        call_order: str = GREEDY,
         expired: bool = False,
     ) -> Matchers:
         """The matchers that were published as a version of the snapshot at `url`, the newest by default.
@@ -128,6 +136,7 @@ class Matchers:
             engine: As for `Matcher`.
             limits: As for `Matcher`.
             threads: As for `Matcher`.
+            call_order: As for `Matcher`.
             expired: With subscriptions that expired lately, if the version has them; `extra` says when.
 
         Raises:
@@ -135,7 +144,7 @@ class Matchers:
         """
         snapshots = Snapshots(url)
         manifest = snapshots.manifest(version)
-        matchers = cls(engine=engine, limits=limits, threads=threads)
+        matchers = cls(engine=engine, limits=limits, threads=threads, call_order=call_order)
         published = open_subscriptions(snapshots, manifest, manifest.event_types, segments)
         matchers._matchers = {
             name: Matcher.of_segments(*each, **matchers._settings) for name, each in published.items()

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from tamis.cli.client_advertisements import advertise, advertisements, withdraw
 from tamis.cli.client_backup import export, import_
 from tamis.cli.client_conditions import explain, match, test
 from tamis.cli.client_deliveries import replay, resume_webhook, webhooks
@@ -93,6 +94,14 @@ def subscribe(
     webhook: Annotated[
         str | None, typer.Option("--webhook", metavar="URL", help="Send notifications to this URL.")
     ] = None,
+    subscriber: Annotated[
+        str | None,
+        typer.Option(
+            "--subscriber",
+            metavar="NAME",
+            help="Who gets one message for all subscriptions that an event matches.",
+        ),
+    ] = None,
     expires: Expires = None,
     dialect: ConditionDialect = None,
     keep: Annotated[
@@ -129,6 +138,7 @@ def subscribe(
         kept = open_tickets(tickets)
         kept.check()
         options: dict[str, Any] = {"label": label, "priority": priority, "dialect": dialect, **validity}
+        options["subscriber"] = subscriber
         made = service.subscribe(condition, id=id, event_type=type, webhook=webhook, **options)
         subscription = made.subscription
         if json:
@@ -136,6 +146,8 @@ def subscribe(
             JsonLines().write({**answer_record(subscription), "ticket": made.ticket, **secret})
         else:
             Screen().say(f"subscribed as {subscription.id!r}, {until_text(subscription)}")
+            for each in made.warnings:
+                Screen().say(f"warning: {each['message']}")
             if not keep:
                 Screen().say(f"renew it before then: tamis client renew {shlex.quote(subscription.id)}")
             if made.secret is not None:
@@ -187,6 +199,9 @@ client.command()(test)
 client.command()(explain)
 client.command()(match)
 client.command()(publish)
+client.command()(advertise)
+client.command()(advertisements)
+client.command()(withdraw)
 
 
 @client.command()

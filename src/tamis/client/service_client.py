@@ -97,6 +97,8 @@ class ServiceClient(ABC, Generic[H, F]):
     replay_many = CallMethod(notification_calls.replay_many)
     webhooks = ListingMethod(notification_calls.webhooks)
     webhook = CallMethod(notification_calls.webhook)
+    deliver_messages = CallMethod(notification_calls.deliver_messages)
+    end_messages = CallMethod(notification_calls.end_messages)
     resume_webhook = CallMethod(notification_calls.resume_webhook)
     dead_letters = ListingMethod(notification_calls.dead_letters)
     replay_dead_letter = CallMethod(notification_calls.replay_dead_letter)

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Literal
 
 from tamis.events.event_type import EventType
-from tamis.operators.discovery import OperatorSettings
 from tamis.service.accounts import DEFAULT_TENANT, Accounts
+from tamis.service.advertising import Advertising
 from tamis.service.backup import Backup
 from tamis.service.feed import FeedReader
 from tamis.service.feed_watcher import FeedWatcher
@@ -87,6 +87,7 @@ class Service:
         store: The subscriptions of record.
         accounts: Tenants, tokens, tickets and advertisements.
         subscriptions: Subscriptions as their owners see them.
+        advertising: What publishers say of their events.
         backup: Reads and restores what people have set up.
         inbox: Published events.
         inbox_commits: Writes the events of many requests to the inbox together.
@@ -110,8 +111,7 @@ class Service:
         """
         self.settings = settings
         settings.folder.mkdir(parents=True, exist_ok=True)
-        if settings.operators:
-            OperatorSettings.of(list(settings.operators)).load()
+        settings.operators.load()
         delivery = DeliveryPolicy(
             attempts=settings.webhook_attempts,
             pause_after=settings.webhook_pause_after,
@@ -133,7 +133,8 @@ class Service:
             raise
         self.webhooks = Webhooks(self.feed.database, gate=Gate(settings.webhook_networks))
         self.subscriptions = TenantSubscriptions(self.store, self.accounts, self.webhooks, settings)
-        self.matching = RequestMatching(self.store, self.subscriptions)
+        self.matching = RequestMatching(self.store, self.subscriptions, settings.call_order)
+        self.advertising = Advertising(self.accounts, self.subscriptions)
         self.backup = Backup(self.store, self.accounts, self.subscriptions, self.webhooks)
         self.inbox_commits: GroupCommit[Arrival, bool] = GroupCommit(self.inbox.append)
         self.deliverer = Deliverer(self.webhooks, self._event_of, delivery)

@@ -1,5 +1,9 @@
 """The tables of the feed: every notification under a growing number, dead letters, and what was committed.
 
+A match is a row. The matches of one event that are one subscriber's have a further row, the message that names
+them all: its `subscription_id` is the address of the subscriber, so whatever reads the rows of a subscription
+reads those of a subscriber as well.
+
 Times are microseconds since 1970, UTC.
 """
 
@@ -30,6 +34,8 @@ feed = Table(
     Column("label", Text),
     Column("attributes", Text),  # a JSON object
     Column("priority", BigInteger, nullable=False, server_default="0"),
+    Column("subscriber", Text),  # the address of whose it is
+    Column("subscriptions", Text),  # of a message of a subscriber, what it names: a JSON array
     sqlite_autoincrement=True,
 )
 Index("tamis_feed_tenant", feed.c.tenant, feed.c.seq)

@@ -68,6 +68,9 @@ class ServiceMetrics:
             buckets=_BUCKETS,
         )
         self._published = Counter("tamis_published", "Events accepted", registry=self._registry)
+        self._unadvertised = Counter(
+            "tamis_unadvertised", "Events that were not as advertised, accepted or not", registry=self._registry
+        )
         self._registry.register(self)
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -76,6 +79,9 @@ class ServiceMetrics:
 
     def count_published(self, count: int) -> None:
         self._published.inc(count)
+
+    def count_unadvertised(self, count: int) -> None:
+        self._unadvertised.inc(count)
 
     def text(self) -> bytes:
         """All metrics, those of the stream included; queries the databases."""

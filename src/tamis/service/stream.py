@@ -72,9 +72,7 @@ def start(
 
     folder = settings.folder / STREAM
     folder.mkdir(parents=True, exist_ok=True)
-    operators = OperatorSettings.of(list(settings.operators)) if settings.operators else None
-    if operators is not None:
-        operators.load()
+    settings.operators.load()
     store = stack.enter_context(Store.open(settings.database("store")))
     places = None
     if settings.site:
@@ -114,7 +112,8 @@ def start(
         routing=Routing(by_tenant=True) if settings.shards > 1 else None,
         backlog=position.backlog,
         name=name,
-        operators=operators,
+        operators=settings.operators,
+        call_order=settings.call_order,
     )
 
 
@@ -217,6 +216,7 @@ def _parse_settings(given: Mapping[str, Any]) -> ServiceSettings:
     values: dict[str, Any] = {
         name: tuple(each) if isinstance(each, list) else each for name, each in given.items()
     }
+    values["operators"] = OperatorSettings.from_dict(given["operators"])
     return ServiceSettings(**values)
 
 

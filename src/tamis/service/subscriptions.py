@@ -21,7 +21,7 @@ from tamis.limits import Limits
 from tamis.service.accounts import Accounts, TenantRights
 from tamis.service.credentials import Sealed, new_secret
 from tamis.service.errors import Conflict, Forbidden, NotFound, QuotaExceeded
-from tamis.service.names import local_name, own_name, qualified_name
+from tamis.service.names import SUBSCRIBER, local_name, own_name, qualified_name, subscriber_address, subscriber_of
 from tamis.service.settings import ServiceSettings
 from tamis.store import ChangeLogEntry, ImportResult, Store, StoredSubscription
 from tamis.store.records import DEFAULT_TYPE, now_us, unknown_field
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from tamis.service.webhooks.records import Webhook
 
 _GIVEN = ("condition", "dialect", "label", "priority", "valid_from", "state")
-_FIELDS = ("id", *_GIVEN, "event_type", "expires", "valid_for", "delivery")
+_FIELDS = ("id", *_GIVEN, "event_type", "expires", "valid_for", "delivery", "subscriber")
 _UNREACHABLE = (".", "..", "export")
 """What addresses of subscriptions have other uses for."""
 _SHOWN_CHARACTERS = 1_000
 """Of a condition that goes with each of its notifications."""
 _NEW_US = 60_000_000
-_CHANGEABLE = ("condition", "dialect", "event_type", "label", "priority", "valid_from", "expires")
+_CHANGEABLE = ("condition", "dialect", "event_type", "label", "priority", "valid_from", "expires", "subscriber")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,6 @@ class TenantSubscriptions:
     ) -> list[StoredSubscription]:
         """Subscriptions in the order of their ids; the arguments are those of `Store.list`."""
         found = self._store.list(
-            owner=tenant,
             prefix=qualified_name(tenant, ""),
             search=search,
             label=label,
@@ -196,7 +195,7 @@ class TenantSubscriptions:
         """How many a tenant has, of an event type and refused by it if so wanted."""
         of_type = None if event_type is None else qualified_name(tenant, event_type)
         with self._store.view() as view:
-            return view.count(owner=tenant, event_type=of_type, refused=refused)
+            return view.count(prefix=qualified_name(tenant, ""), event_type=of_type, refused=refused)
 
     def active(self, tenant: str, event_type: str, *, limit: int) -> list[tuple[str, StoredSubscription]]:
         """The subscriptions that are matched with events of a type, under its qualified name, by their ids.
@@ -205,7 +204,7 @@ class TenantSubscriptions:
             QuotaExceeded: There are more than `limit`.
         """
         with self._store.view() as view:
-            found = view.subscriptions(owner=tenant, event_type=event_type, limit=limit + 1)
+            found = view.subscriptions(event_type=event_type, limit=limit + 1)
             rows = [(local_name(each.id), each) for each in found]
         if len(rows) > limit:
             msg = f"there are more than {limit:,} subscriptions to {local_name(event_type)!r}"
@@ -232,6 +231,14 @@ class TenantSubscriptions:
         """Where it is delivered to, if anywhere."""
         return self._webhooks.get(qualified_name(tenant, id))
 
+    def deliver_to(self, tenant: str, id: str, url: str) -> str:
+        """Deliver the messages of a subscriber, `@` and its name, from now on; gives the secret of the webhook.
+
+        Raises:
+            WebhookError: The receiver may not be called.
+        """
+        return self._add_webhook(qualified_name(tenant, id), url)
+
     def resume_webhook(self, tenant: str, id: str) -> None:
         """Shake hands again with the receiver of a webhook that is paused or refused.
 
@@ -245,7 +252,11 @@ class TenantSubscriptions:
         """The qualified ids of webhooks whose subscriptions have ended."""
         # A webhook is made before its subscription: one that is new may be waiting for it.
         old = now_us() - _NEW_US
-        ids = [each.subscription_id for each in self._webhooks.list() if each.created < old]
+        ids = [
+            each.subscription_id
+            for each in self._webhooks.list()
+            if each.created < old and subscriber_of(each.subscription_id) is None
+        ]
         with self._store.view() as view:
             there = view.rows(ids)
         return [id for id in ids if id not in there or not there[id].living]
@@ -274,6 +285,8 @@ class TenantSubscriptions:
         wanted = dict(fields)
         if "event_type" in wanted:
             wanted["event_type"] = self._type_inside(tenant, wanted["event_type"])
+        if "subscriber" in wanted:
+            wanted["owner"] = _owner(tenant, wanted.pop("subscriber"))
         if wanted.get("valid_from") is not None:
             wanted["valid_from"] = _time(id, "valid_from", wanted["valid_from"])
         if "expires" in wanted:
@@ -394,6 +407,9 @@ class TenantSubscriptions:
         if id in _UNREACHABLE:
             msg = f"id: {id!r} cannot be part of an address"
             raise SubscriptionError(msg)
+        if id is not None and id.startswith(SUBSCRIBER):
+            msg = f"id: expected a text that does not begin with {SUBSCRIBER}, as subscribers do, found {id!r}"
+            raise SubscriptionError(msg)
         id = id or f"s-{uuid4().hex}"
         record = {name: given.get(name) for name in _GIVEN}
         if record["valid_from"] is not None:
@@ -405,7 +421,8 @@ class TenantSubscriptions:
             valid_from=given.get("valid_from"),
         )
         event_type = self._type_inside(tenant, given.get("event_type"), types)
-        record |= {"id": qualified_name(tenant, id), "owner": tenant, "event_type": event_type, "expires": expires}
+        owner = _owner(tenant, given.get("subscriber"))
+        record |= {"id": qualified_name(tenant, id), "owner": owner, "event_type": event_type, "expires": expires}
         return record, _receiver(id, given.get("delivery"))
 
     def _type_inside(self, tenant: str, name: Any, types: dict[str | None, str] | None = None) -> str:
@@ -518,6 +535,16 @@ class TenantSubscriptions:
         return self._limited_store(tenant).add_many(records, replace=replace, alongside=write), new
 
 
+def _owner(tenant: str, subscriber: Any) -> str:
+    """The owner in the store: the address of the subscriber, or else the tenant."""
+    if subscriber is None:
+        return tenant
+    if not isinstance(subscriber, str) or not subscriber or "/" in subscriber or subscriber in _UNREACHABLE:
+        msg = f"subscriber: expected a name without /, found {subscriber!r}"
+        raise SubscriptionError(msg)
+    return subscriber_address(tenant, subscriber)
+
+
 def _cut(condition: str) -> str:
     return condition if len(condition) <= _SHOWN_CHARACTERS else f"{condition[:_SHOWN_CHARACTERS]}…"
 
@@ -588,4 +615,9 @@ def _error_for(tenant: str, error: TamisError) -> TamisError:
 
 
 def _for_tenant(stored: StoredSubscription) -> StoredSubscription:
-    return replace(stored, id=local_name(stored.id), event_type=local_name(stored.event_type), owner=None)
+    return replace(
+        stored,
+        id=local_name(stored.id),
+        event_type=local_name(stored.event_type),
+        owner=subscriber_of(stored.owner),
+    )

@@ -22,6 +22,7 @@ from tamis.routing.shards import Routing
 from tamis.sinks import SINKS, Sink
 from tamis.spark.event_reading import Reading
 from tamis.spark.kafka_security import KafkaSecurity
+from tamis.verification.search import GREEDY
 
 
 class PipelineError(TamisError):
@@ -177,6 +178,7 @@ class Pipeline:
         engine: The engine that matches.
         operators: Where operators come from.
         limits: Of conditions, with the operators that they may call.
+        call_order: Which call of an operator is made next.
     """
 
     file: Path
@@ -196,6 +198,7 @@ class Pipeline:
     operators: OperatorSettings = INSTALLED
     limits: Limits = DEFAULT_LIMITS
     routing: Routing | None = None
+    call_order: str = GREEDY
 
     @property
     def uses_kafka(self) -> bool:

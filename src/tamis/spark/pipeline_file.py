@@ -47,6 +47,7 @@ from tamis.spark.pipeline_operators import read_operators
 from tamis.spark.session import LOOPBACK
 from tamis.spark.stream_query import state_folder
 from tamis.spark.toml_tables import TomlTable, with_lines
+from tamis.verification.search import GREEDY, check_order
 
 _FORMATS = ("json", "parquet", "kafka", "rate", "socket")
 _WITH_TEXTS = ("json", "kafka", "socket")
@@ -100,6 +101,7 @@ def _read_pipeline(top: TomlTable, file: Path) -> Pipeline:
         shards=top.number("shards", 1) or 1,
         routing=_routing(top),
         engine=_engine(top),
+        call_order=_call_order(top),
         operators=operators,
         limits=limits,
     )
@@ -215,6 +217,15 @@ def _engine(top: TomlTable) -> str:
         except EngineError as error:
             top.problems.add(top.at("engine"), str(error))
     return text
+
+
+def _call_order(top: TomlTable) -> str:
+    text = top.text("call_order", GREEDY) or GREEDY
+    try:
+        return check_order(text)
+    except ValueError as error:
+        top.problems.add(top.at("call_order"), str(error))
+        return GREEDY
 
 
 def _event_types(top: TomlTable) -> tuple[EventType, ...]:

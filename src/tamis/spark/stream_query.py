@@ -60,6 +60,7 @@ from tamis.spark.stream_task import (
 from tamis.spark.stream_type import TYPE_FILE, StreamType, living_types
 from tamis.spark.workers import start_workers
 from tamis.urls import absolute, without_secrets
+from tamis.verification.search import GREEDY, check_order
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -94,6 +95,7 @@ def stream(
     backlog: Callable[[int], int | None] | None = None,
     name: str | None = None,
     operators: OperatorSettings | Sequence[str] | None = None,
+    call_order: str = GREEDY,
     on_failure: Callable[[Stage, int, BaseException], None] | None = None,
     history_bytes: int = HISTORY_BYTES,
     change_retention: timedelta | None = None,
@@ -127,6 +129,7 @@ def stream(
         name: Of the query, for Spark's own pages.
         operators: Where the operators come from that conditions call: the names of modules that driver and workers
             can import, or settings. Those of installed packages are found without.
+        call_order: Which call of an operator is made next, as for `tamis.Matcher`.
         on_failure: Called with the stage, the number and the error of a batch that fails; the query then ends.
         history_bytes: How long the file of reports may grow.
         change_retention: For how long the store keeps its log of changes; by default for ever.
@@ -177,6 +180,7 @@ def stream(
         StreamType(place / TYPE_FILE, reading.event_type),
         fresh=fresh,
         on_failure=on_failure,
+        call_order=check_order(call_order),
     )
     writer = events.writeStream.foreachBatch(batches).option("checkpointLocation", absolute(checkpoint))
     if name is not None:
@@ -254,6 +258,7 @@ class MicroBatches:
         query: Spark's query, once it has started.
         fresh: Are changes published before each batch?
         on_failure: Called with the stage, the number and the error of a batch that fails.
+        call_order: Which call of an operator is made next.
     """
 
     live: LiveSubscriptions
@@ -270,6 +275,7 @@ class MicroBatches:
     query: StreamingQuery | None = None
     fresh: bool = False
     on_failure: Callable[[Stage, int, BaseException], None] | None = None
+    call_order: str = GREEDY
     _seen: int = 0
     _stage: Stage = "subscriptions"
     _set_aside: Mapping[str, int] = field(default_factory=dict)
@@ -406,6 +412,7 @@ class MicroBatches:
             manifest.version,
             self.engine,
             operators=self.operators,
+            call_order=self.call_order,
             expired=EXPIRED in manifest.extra,
         )
         return self.sharding.plan(ref, lambda rows: _sample(events, manifest, reading, rows))

@@ -18,7 +18,7 @@ from tamis.client.models.subscriptions import (
     Subscription,
     Tested,
 )
-from tamis.client.models.webhooks import NotificationDelivery, Replayed, WebhookStatus
+from tamis.client.models.webhooks import NotificationDelivery, Replayed, SubscriberWebhook, WebhookStatus
 
 __all__ = [
     "Accepted",
@@ -46,6 +46,7 @@ __all__ = [
     "Restored",
     "Rights",
     "Subscribed",
+    "SubscriberWebhook",
     "Subscription",
     "Tenant",
     "Tested",

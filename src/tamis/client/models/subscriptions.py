@@ -49,6 +49,7 @@ class Subscription:
         refusal: Why its event type refuses the condition now, if it does.
         delivery: How its notifications come.
         dialect: The language of the condition.
+        subscriber: Who gets one message about an event that several of its subscriptions match, if anybody.
     """
 
     id: str
@@ -65,6 +66,7 @@ class Subscription:
     refusal: str | None = None
     delivery: Delivery = field(default_factory=lambda: Delivery("pull"))
     dialect: str = "sql"
+    subscriber: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +77,13 @@ class Subscribed:
         subscription: It.
         ticket: What renewing, changing and cancelling it need.
         secret: What its webhook's calls are signed with.
+        warnings: Findings, as those of lint.
     """
 
     subscription: Subscription
     ticket: str = field(repr=False)
     secret: str | None = field(default=None, repr=False)
+    warnings: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

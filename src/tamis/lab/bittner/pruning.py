@@ -25,11 +25,10 @@ from tamis.events.batch import EventBatch
 from tamis.formulas.formula import Formula
 from tamis.frames import BatchFrame
 from tamis.lab.bittner.measures import MEASURES, Facts, Measure, Rank
-from tamis.lab.bittner.prunings import leaf_counts
 from tamis.lab.bittner.ranking import Estimates, Ranked, Ranking, ReplacingRanking
 from tamis.lab.bittner.replacement import Replacing
 from tamis.lab.bittner.selectivity_table import SelectivityTable
-from tamis.routing.trees import TreeSize, tree_size
+from tamis.routing.trees import TreeSize, leaf_counts, tree_size
 from tamis.statistics import Statistics
 
 Strategy: TypeAlias = Literal["strict", "static", "dynamic"]

@@ -35,7 +35,11 @@ async def lint(given: models.ConditionGiven, caller: Subscriber, service: Curren
         if event_type.attributes is None:
             recent = service.inbox.recent(caller.tenant, limit=_RECENT, event_type=event_type.name)
         lines = [each.value for each in recent]
-        return {"findings": testing.findings(given.condition, event_type, limits, lines, given.dialect)}
+        findings = testing.findings(given.condition, event_type, limits, lines, given.dialect)
+        if all(each["severity"] != "error" for each in findings):
+            more = service.advertising.finding(caller.tenant, event_type, given.condition, given.dialect)
+            findings += [] if more is None else [more]
+        return {"findings": findings}
 
     return await in_thread(work)
 

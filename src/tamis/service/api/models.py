@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, NaiveDatetime
 
+from tamis.service.accounts import Conformity
 from tamis.service.webhooks.records import DeliveryState, WebhookState
 
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^/\u0000]+$")]
@@ -19,6 +20,17 @@ ConditionText = Annotated[
     str, Field(max_length=1_000_000, description="A SQL WHERE clause, or what the dialect says.")
 ]
 DialectName = Annotated[str, Field(min_length=1, max_length=50, description="Of the condition; sql by default.")]
+
+
+SubscriberName = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=200,
+        pattern=r"^[^/\u0000]+$",
+        description="Who gets one message about an event for all its subscriptions; null to stand alone.",
+    ),
+]
 
 
 def _check_time_text(value: object) -> object:
@@ -73,6 +85,7 @@ class NewSubscription(RequestModel):
         Annotated[Seconds, Field(description="Seconds; `validity_seconds` of the service if not given.")] | None
     ) = None
     delivery: DeliveryWanted | None = None
+    subscriber: SubscriberName | None = None
 
 
 class ImportedSubscription(NewSubscription):
@@ -91,6 +104,13 @@ class SubscriptionChange(RequestModel):
     priority: Priority = 0
     valid_from: Moment | None = None
     expires: Moment | None = None
+    subscriber: SubscriberName | None = None
+
+
+class SubscriberWebhook(RequestModel):
+    """Where the messages of a subscriber go."""
+
+    url: Annotated[str, Field(min_length=1, max_length=2_000)]
 
 
 class Renewal(RequestModel):
@@ -169,6 +189,15 @@ class RightsGiven(RequestModel):
     events_per_second: Rate | None = None
     matches_per_minute: Annotated[int, Field(ge=1)] | None = None
     operators: list[str] | None = None
+    conformity: Annotated[
+        Conformity, Field(description="What becomes of events that are not as their publishers advertise.")
+    ] = "off"
+
+
+class AdvertisementGiven(ConditionGiven):
+    """What a publisher says of its events."""
+
+    token: Annotated[Name | None, Field(description="Of the publisher, if it is another's; needs `admin`.")] = None
 
 
 class PeerGiven(RequestModel):
@@ -220,6 +249,7 @@ class SubscriptionAnswer(BaseModel):
     changed: datetime
     refusal: str | None
     dialect: str
+    subscriber: str | None = None
     delivery: DeliveryAnswer
 
 
@@ -239,6 +269,7 @@ class SubscribedAnswer(BaseModel):
     ticket: str
     secret: str | None = None
     renewal: RenewalAnswer
+    warnings: Annotated[list[dict[str, Any]], Field(description="Findings, as those of lint.")] = []
 
 
 class SubscriptionsAnswer(BaseModel):
@@ -318,6 +349,7 @@ class RestoreAnswer(BaseModel):
     token: int
     event_type: int
     advertisement: int
+    subscriber: int
     subscription: int
     refusals: list[RefusalAnswer]
 
@@ -352,6 +384,17 @@ class AcceptedAnswer(BaseModel):
     accepted: int
     repeated: int
     ids: list[str]
+    warnings: Annotated[
+        list[str], Field(description="Which events are not as advertised, where the tenant is only warned.")
+    ] = []
+
+
+class NamedSubscription(BaseModel):
+    """A subscription in a message to its subscriber, as it was when it matched."""
+
+    id: str
+    revision: int
+    label: str | None
 
 
 class NotificationAnswer(BaseModel):
@@ -373,6 +416,12 @@ class NotificationAnswer(BaseModel):
         dict[str, Any] | None,
         Field(description="Of the event, those that `keep_attributes` of the service names."),
     ]
+    subscriber: Annotated[
+        str | None, Field(description="Who gets one message for all of its subscriptions, if anybody.")
+    ] = None
+    subscriptions: Annotated[
+        list[NamedSubscription] | None, Field(description="Of a message to a subscriber, what it names.")
+    ] = None
 
 
 class NotificationDeliveryAnswer(BaseModel):
@@ -459,6 +508,7 @@ class AdvertisementAnswer(BaseModel):
     condition: str
     event_type: str
     created: datetime
+    token: Annotated[str | None, Field(description="The id of the publisher's token; null for all.")] = None
 
 
 class ConformityAnswer(AdvertisementAnswer):
@@ -507,6 +557,12 @@ class WebhookAnswer(BaseModel):
     failures: int
     waiting: int
     failed: int
+
+
+class SubscriberWebhookAnswer(WebhookAnswer):
+    """A new webhook of a subscriber, with the secret that signs its calls."""
+
+    secret: str
 
 
 class WebhooksAnswer(BaseModel):

@@ -24,8 +24,7 @@ _NOTIFICATION = tuple(field.name for field in fields(TenantNotification))
 def subscription(stored: StoredSubscription, webhook: Webhook | None) -> dict[str, Any]:
     """A subscription and how it is delivered."""
     answer = asdict(stored)
-    del answer["owner"]
-    return answer | {"delivery": delivery(webhook)}
+    return answer | {"subscriber": answer.pop("owner"), "delivery": delivery(webhook)}
 
 
 def delivery(webhook: Webhook | None) -> dict[str, Any]:

@@ -43,8 +43,16 @@ async def subscribe(wanted: models.NewSubscription, caller: Subscriber, service:
     service.deliverer.wake([qualified_name(caller.tenant, made.subscription.id)])
     answer = await in_thread(_serialize, service, caller.tenant, made.subscription)
     path = f"{router.prefix}/{quote(made.subscription.id, safe='')}/renew"
+    warnings = await in_thread(_warnings, service, caller.tenant, made.subscription)
     renewal = {"before": made.subscription.expires, "method": "POST", "path": path, "header": TICKET_HEADER}
-    return {"subscription": answer, "ticket": made.ticket, "secret": made.secret, "renewal": renewal}
+    once = {"ticket": made.ticket, "secret": made.secret}
+    return {"subscription": answer, **once, "renewal": renewal, "warnings": warnings}
+
+
+def _warnings(service: Service, tenant: str, made: StoredSubscription) -> list[dict[str, Any]]:
+    event_type = service.subscriptions.event_type(tenant, made.event_type)
+    found = service.advertising.finding(tenant, event_type, made.condition, made.dialect)
+    return [] if found is None else [found]
 
 
 @router.get("", response_model=models.SubscriptionsAnswer)

@@ -7,7 +7,7 @@ import secrets
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tamis.service.names import local_name, tenant_of
+from tamis.service.names import local_name, subscriber_of, tenant_of
 from tamis.service.webhooks.client import CallResult
 from tamis.service.webhooks.records import FeedRow
 
@@ -64,6 +64,9 @@ def public_fields(notification: FeedRow) -> dict[str, Any]:
     row["label"] = row.pop("label")
     kept = row.pop("attributes")
     row["attributes"] = None if kept is None else json.loads(kept)
+    subscriber, named = row.pop("subscriber"), row.pop("subscriptions")
+    if named is not None:
+        row |= {"subscriber": subscriber_of(subscriber), "subscriptions": json.loads(named)}
     return row
 
 

@@ -103,6 +103,8 @@ class FeedRow(NamedTuple):
     batch: int
     label: str | None
     attributes: str | None
+    subscriber: str | None = None
+    subscriptions: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

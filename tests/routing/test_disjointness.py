@@ -9,10 +9,10 @@ import pytest
 from tamis.events import EventBatch, EventType
 from tamis.formulas.predicates.base import Predicate
 from tamis.frames import BatchFrame
-from tamis.lab.bittner.disjointness import DisjointIndex, are_disjoint, domains_of
 from tamis.lab.workloads.overlap import probe_operator
 from tamis.language.condition import normalise
 from tamis.operators import install, uninstall
+from tamis.routing.disjointness import DisjointIndex, are_disjoint, domains_of
 
 BOOK = EventType.from_dict(
     {

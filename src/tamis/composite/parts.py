@@ -213,10 +213,15 @@ def keys_of(batch: EventBatch, paths: Sequence[tuple[str, ...]]) -> list[str | N
     """For each event the values of BY as one text, by which equal keys are equal; None if one is NULL."""
     columns = [batch.column(path).to_list() for path in paths]
     rows = zip(*columns, strict=True) if columns else [()] * batch.rows
-    return [None if None in row else json.dumps([_plain(value) for value in row], sort_keys=True) for row in rows]
+    return [None if None in row else key_text(row) for row in rows]
 
 
-def _plain(value: Any) -> Any:
+def key_text(values: Iterable[Any]) -> str:
+    """A key as JSON: equal values have equal texts."""
+    return json.dumps([plain_value(value) for value in values], sort_keys=True)
+
+
+def plain_value(value: Any) -> Any:
     """A value of JSON; numbers that are equal are written the same."""
     match value:
         case float() if value.is_integer():
@@ -224,9 +229,9 @@ def _plain(value: Any) -> Any:
         case bytes():
             return value.hex()
         case list() | tuple():
-            return [_plain(item) for item in value]
+            return [plain_value(item) for item in value]
         case dict():
-            return {name: _plain(item) for name, item in value.items()}
+            return {name: plain_value(item) for name, item in value.items()}
         case bool() | int() | float() | str() | None:
             return value
         case _:

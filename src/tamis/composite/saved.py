@@ -16,7 +16,7 @@ from typing import Any
 
 from tamis.errors import EventError, SnapshotError, reported_writes
 
-FORMAT, VERSION = "tamis composite state", 1
+FORMAT, VERSION = "tamis composite state", 2
 _READERS: dict[str, Callable[[str], Any]] = {
     "$datetime": datetime.fromisoformat,
     "$date": date.fromisoformat,

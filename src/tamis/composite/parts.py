@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tamis.arrays import I64
 from tamis.composite.syntax import Composite, Part, parse_composite
 from tamis.errors import ConditionError, Problem
 from tamis.events.batch import EventBatch
@@ -209,11 +210,15 @@ def with_earlier(
     return {**event, **named}
 
 
-def keys_of(batch: EventBatch, paths: Sequence[tuple[str, ...]]) -> list[str | None]:
-    """For each event the values of BY as one text, by which equal keys are equal; None if one is NULL."""
-    columns = [batch.column(path).to_list() for path in paths]
-    rows = zip(*columns, strict=True) if columns else [()] * batch.rows
-    return [None if None in row else key_text(row) for row in rows]
+def keys_of(
+    batch: EventBatch, paths: Sequence[tuple[str, ...]], rows: I64 | None = None
+) -> list[str | None]:
+    """For each event, or those in some rows, the values of BY as one text; None if one is NULL."""
+    found = [batch.column(path) for path in paths]
+    columns = [(column if rows is None else column.take(rows)).to_list() for column in found]
+    count = batch.rows if rows is None else len(rows)
+    values = zip(*columns, strict=True) if columns else [()] * count
+    return [None if None in row else key_text(row) for row in values]
 
 
 def key_text(values: Iterable[Any]) -> str:

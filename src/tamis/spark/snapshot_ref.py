@@ -39,6 +39,7 @@ class SnapshotRef:
         segments: The names of the segments; None for all.
         operators: Where operators come from; loaded if a condition calls one.
         expired: With subscriptions that expired lately, for events that were accepted before.
+        parts: With the parts of composite subscriptions.
     """
 
     url: str = field(repr=False)  # it may hold keys
@@ -47,6 +48,7 @@ class SnapshotRef:
     segments: frozenset[str] | None = None
     operators: OperatorSettings = INSTALLED
     expired: bool = False
+    parts: bool = False
 
     def matchers(self) -> Matchers:
         """The matchers of this process, with all the operators that they need.
@@ -57,7 +59,12 @@ class SnapshotRef:
         found = _open_snapshots.pop(self, None)
         if found is None:
             opened = Matchers.open(
-                self.url, self.version, segments=self.segments, engine=self.engine, expired=self.expired
+                self.url,
+                self.version,
+                segments=self.segments,
+                engine=self.engine,
+                expired=self.expired,
+                parts=self.parts,
             )
             found = _OpenSnapshot(opened, frozenset(name for each in opened for name in opened[each].operators()))
         if found.operators:  # each time: a task of another query may have loaded others of the same names

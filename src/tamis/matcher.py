@@ -39,7 +39,7 @@ from tamis.segments.columns import Columns, columns_of, texts_of
 from tamis.segments.files import open_segment, store_segment
 from tamis.segments.live_index import LiveCollection, LiveState
 from tamis.segments.pairs import Pairs
-from tamis.segments.published import EXPIRED, open_subscriptions, publish_subscriptions
+from tamis.segments.published import EXPIRED, PART_MARK, PARTS, open_subscriptions, publish_subscriptions
 from tamis.segments.records import Subscription
 from tamis.segments.segment import LiveSegment
 from tamis.snapshot import Segment, SnapshotPart, Snapshots
@@ -255,6 +255,13 @@ class Matcher:
             with self._collection.lock:  # publishing may put segments in its place meanwhile
                 return self._collection.remove_many(texts_of(ids))
         return self._collection.remove_many(texts_of(ids))
+
+    def part_ids(self) -> pa.Array:
+        """The ids of records that are parts of composite subscriptions."""
+        if isinstance(self._collection, SegmentCollection):
+            return self._collection.ids_with(PART_MARK)
+        ids = [each.id for each in self._collection.subscriptions() if PART_MARK in each.id]
+        return pa.array(ids, pa.large_string())
 
     def subscription(self, id: str) -> Subscription:
         """The subscription of that id; raises SubscriptionError if there is none."""
@@ -529,6 +536,8 @@ class Matcher:
         matcher._published[snapshots.place] = manifest.version
         if manifest.extra.get(EXPIRED):
             matcher.remove_many(manifest.extra[EXPIRED])
+        if manifest.extra.get(PARTS):
+            matcher.remove_many(matcher.part_ids())
         return matcher
 
     @classmethod

@@ -15,7 +15,7 @@ from tamis.errors import SubscriptionError
 from tamis.events.event_type import EventType
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.matcher import Matcher
-from tamis.segments.published import EXPIRED, open_subscriptions, publish_subscriptions
+from tamis.segments.published import EXPIRED, PARTS, open_subscriptions, publish_subscriptions
 from tamis.snapshot import Manifest, Snapshots
 from tamis.verification.search import GREEDY, check_order
 
@@ -126,6 +126,7 @@ class Matchers:
         threads: int = 1,
         call_order: str = GREEDY,
         expired: bool = False,
+        parts: bool = False,
     ) -> Matchers:
         """The matchers that were published as a version of the snapshot at `url`, the newest by default.
 
@@ -138,6 +139,7 @@ class Matchers:
             threads: As for `Matcher`.
             call_order: As for `Matcher`.
             expired: With subscriptions that expired lately, if the version has them; `extra` says when.
+            parts: With the parts of composite subscriptions, for whoever keeps what is open of these.
 
         Raises:
             SnapshotError: There is no such version, or it is damaged, foreign or newer.
@@ -152,6 +154,9 @@ class Matchers:
         if not expired and manifest.extra.get(EXPIRED):
             for matcher in matchers._matchers.values():
                 matcher.remove_many(manifest.extra[EXPIRED])
+        if not parts and manifest.extra.get(PARTS):
+            for matcher in matchers._matchers.values():
+                matcher.remove_many(matcher.part_ids())
         if segments is None:
             matchers._published[snapshots.place] = manifest.version
         matchers.version, matchers.extra = manifest.version, manifest.extra

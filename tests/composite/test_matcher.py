@@ -312,7 +312,7 @@ def test_a_refusal_leaves_nothing_behind() -> None:
 
 
 def test_a_file_that_is_no_state_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "damaged.json").write_text('{"format": "tamis composite state", "version": 1}', "utf-8")
+    (tmp_path / "damaged.json").write_text('{"format": "tamis composite state", "version": 2}', "utf-8")
     with pytest.raises(SnapshotError) as refused:
         SequenceMatcher.open(tmp_path / "damaged.json")
     assert refused.value.kind == "damaged"

@@ -368,7 +368,8 @@ def _batches(warm_up: Sequence[BatchReport], measured: Sequence[BatchReport]) ->
     which = f"The last {_MOST_ROWS:,} micro-batches" if len(reports) > _MOST_ROWS else "All micro-batches"
     return (
         f'<section><h2>Micro-batches</h2><div class="card"><details><summary>{which}</summary>'
-        f'<div class="scroll" tabindex="0" role="group"><table><thead><tr>{"".join(f"<th>{head}</th>" for head in heads)}</tr></thead>'
+        '<div class="scroll" tabindex="0" role="group"><table>'
+        f"<thead><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr></thead>"
         f"<tbody>{rows}</tbody></table></div></details></div></section>"
     )
 

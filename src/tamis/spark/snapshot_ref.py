@@ -41,6 +41,7 @@ class SnapshotRef:
         operators: Where operators come from; loaded if a condition calls one.
         call_order: Which call of an operator is made next.
         expired: With subscriptions that expired lately, for events that were accepted before.
+        parts: With the parts of composite subscriptions.
     """
 
     url: str = field(repr=False)  # it may hold keys
@@ -50,6 +51,7 @@ class SnapshotRef:
     operators: OperatorSettings = INSTALLED
     expired: bool = False
     call_order: str = GREEDY
+    parts: bool = False
 
     def matchers(self) -> Matchers:
         """The matchers of this process, with all the operators that they need.
@@ -66,6 +68,7 @@ class SnapshotRef:
                 engine=self.engine,
                 call_order=self.call_order,
                 expired=self.expired,
+                parts=self.parts,
             )
             found = _OpenSnapshot(opened, frozenset(name for each in opened for name in opened[each].operators()))
         if found.operators:  # each time: a task of another query may have loaded others of the same names

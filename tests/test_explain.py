@@ -172,3 +172,15 @@ def test_the_matcher_explains_what_it_matches(name: str) -> None:
         pairs = matcher.match_batch(events if isinstance(events, list) else event)
         matched = set(pairs.column("subscription_id").to_pylist())
         assert {each.id for each in matcher if matcher.explain(each.id, event).matched} == matched
+
+
+def test_objects_in_an_array_and_a_test_of_absence() -> None:
+    matcher = Matcher()
+    matcher.add("r", '{"a": {"b": [1], "c": [2]}, "d": [{"exists": false}]}', dialect="eventbridge")
+    assert str(matcher.explain("r", {"a": [{"b": 1}, {"c": 2}], "d": 3})).splitlines() == [
+        'The event does not match subscription \'r\' because "b": [1], "c": [2] is false '
+        "(inner_objects(a) is [{'b': 1}, {'c': 2}], a is [{'b': 1}, {'c': 2}]).",
+        "✗ AND",
+        "  ✗ \"b\": [1], \"c\": [2]   [inner_objects(a) = [{'b': 1}, {'c': 2}], a = [{'b': 1}, {'c': 2}]]",
+        '  ✗ "d": [{"exists": false}]   [leaf_values(d) = [3], d = 3]',
+    ]

@@ -218,11 +218,20 @@ class _Explainer:
         verdict = self.value(expression)
         if isinstance(expression, Joint):
             return ExplainedPart(self.text(expression.body), verdict, None, dict(self.values(expression.body)))
+        if self.is_one_test(expression):
+            return ExplainedPart(self.text(expression), verdict, None, dict(self.values(parts(expression)[0])))
         if isinstance(expression, Apply) and expression.function in _CONNECTIVES:
             operands = [one for one in expression.arguments if one.type == BOOLEAN]
             inner = tuple(self.part(one) for one in operands)
             return ExplainedPart(self.text(expression), verdict, expression.function, {}, inner)
         return ExplainedPart(self.text(expression), verdict, None, dict(self.values(expression)))
+
+    def is_one_test(self, expression: Typed) -> bool:
+        """Is it a NOT that another dialect does not write, as of `{"exists": false}`?"""
+        if not isinstance(expression, Apply) or expression.function != "not" or self.condition.dialect == SQL:
+            return False
+        own, inner = (self.sources.get(id(each)) for each in (expression, expression.arguments[0]))
+        return own is not None and inner is not None and own.span == inner.span
 
     def values(self, expression: Typed) -> Iterator[tuple[str, str]]:
         """What the predicate reads: its operands that are not constants, and the attributes inside of them."""
@@ -249,7 +258,16 @@ def _value_text(value: Value, type_: Type, zone: str) -> str:
         return repr(value)
     if type_.name in ("any", "number", "binary"):
         return repr(value)
+    if type_.name == "array" and isinstance(value, list | tuple):
+        return f"[{', '.join(_element_text(each, type_.item, zone) for each in value)}]"
     return value_text(value, type_, zone)
+
+
+def _element_text(value: Value, type_: Type, zone: str) -> str:
+    """As a cast to string writes it, but for objects, of which that makes nothing."""
+    if value is None:
+        return "null"
+    return repr(value) if isinstance(value, dict) else value_text(value, type_, zone)
 
 
 def _because(part: ExplainedPart) -> str:

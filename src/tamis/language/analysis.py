@@ -473,7 +473,9 @@ class _Analyser:
             self.report(f"{name}() is refused: a match must not depend on when or where it is looked for", node)
             return None
         if name in SUBJECTS:
-            hint = f"an operator of the library {SUBJECTS[name]!r}: load it first, in a command with --operators"
+            hint: str | None = (
+                f"an operator of the library {SUBJECTS[name]!r}: load it first, in a command with --operators"
+            )
         else:
             callable_names = [known for known in FUNCTIONS if known.isidentifier() and known not in _INTERNAL]
             close = get_close_matches(name, [*callable_names, *OPERATORS, *SUBJECTS], n=1)

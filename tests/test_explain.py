@@ -184,3 +184,28 @@ def test_objects_in_an_array_and_a_test_of_absence() -> None:
         "  ✗ \"b\": [1], \"c\": [2]   [inner_objects(a) = [{'b': 1}, {'c': 2}], a = [{'b': 1}, {'c': 2}]]",
         '  ✗ "d": [{"exists": false}]   [leaf_values(d) = [3], d = 3]',
     ]
+
+
+def test_a_test_of_another_dialect_is_one_part_however_many_sql_needs() -> None:
+    query = {
+        "bool": {
+            "must": {"match": {"title": {"query": "red bike bell", "minimum_should_match": 2}}},
+            "must_not": {"match": {"title": "old broken"}},
+            "should": [{"term": {"n": 1}}, {"term": {"n": 2}}, {"term": {"n": 3}}],
+            "minimum_should_match": 2,
+        }
+    }
+    matcher = Matcher()
+    matcher.add("q", json.dumps(query), dialect="percolator")
+    title = "field_words(title) = [old, red, bike], title = 'Old red bike'"
+    assert str(matcher.explain("q", {"title": "Old red bike", "n": [1, 3]})).splitlines()[1:] == [
+        "✗ AND",
+        f'  ✓ "title": {{"query": "red bike bell", "minimum_should_match": 2}}   [{title}]',
+        "  ✗ NOT",
+        f'    ✓ "title": "old broken"   [{title}]',
+        "  ✓ AT LEAST",
+        '    ✓ "n": 1   [field_values(n) = [1, 3], n = [1, 3]]',
+        '    ✗ "n": 2   [field_values(n) = [1, 3], n = [1, 3]]',
+        '    ✓ "n": 3   [field_values(n) = [1, 3], n = [1, 3]]',
+    ]
+    assert matcher.explain("q", {}).tree.parts[2].label == "AT LEAST 2 OF"

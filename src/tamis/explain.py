@@ -218,23 +218,31 @@ class _Explainer:
         verdict = self.value(expression)
         if isinstance(expression, Joint):
             return ExplainedPart(self.text(expression.body), verdict, None, dict(self.values(expression.body)))
-        if self.is_one_test(expression):
-            return ExplainedPart(self.text(expression), verdict, None, dict(self.values(parts(expression)[0])))
-        if isinstance(expression, Apply) and expression.function in _CONNECTIVES:
-            operands = [one for one in expression.arguments if one.type == BOOLEAN]
-            inner = tuple(self.part(one) for one in operands)
-            return ExplainedPart(self.text(expression), verdict, expression.function, {}, inner)
+        if (
+            isinstance(expression, Apply)
+            and expression.function in _CONNECTIVES
+            and not self.is_one_test(expression)
+        ):
+            inner = tuple(self.part(one) for one in _conditions(expression))
+            # Its label is made of SQL.
+            text = self.name(expression) if expression.function == "at_least" else self.text(expression)
+            return ExplainedPart(text, verdict, expression.function, {}, inner)
         return ExplainedPart(self.text(expression), verdict, None, dict(self.values(expression)))
 
     def is_one_test(self, expression: Typed) -> bool:
-        """Is it a NOT that another dialect does not write, as of `{"exists": false}`?"""
-        if not isinstance(expression, Apply) or expression.function != "not" or self.condition.dialect == SQL:
+        """Is it one test of another dialect, such as `{"exists": false}`, that SQL says with several parts?"""
+        own = self.sources.get(id(expression))
+        if own is None or self.condition.dialect == SQL or not isinstance(expression, Apply):
             return False
-        own, inner = (self.sources.get(id(each)) for each in (expression, expression.arguments[0]))
-        return own is not None and inner is not None and own.span == inner.span
+        inner = [self.sources.get(id(one)) for one in _conditions(expression)]
+        return all(one is not None and one.span == own.span for one in inner)
 
     def values(self, expression: Typed) -> Iterator[tuple[str, str]]:
         """What the predicate reads: its operands that are not constants, and the attributes inside of them."""
+        if isinstance(expression, Apply) and expression.function in _CONNECTIVES and self.is_one_test(expression):
+            for condition in _conditions(expression):
+                yield from self.values(condition)
+            return
         operands = [self.without_added_casts(one) for one in parts(expression)]
         for one in [*operands, *(part for part in walk(expression) if isinstance(part, (Path, OperatorCall)))]:
             if not isinstance(one, Constant) and not _has_variables(one):
@@ -245,6 +253,11 @@ class _Explainer:
         while id(expression) not in self.sources and isinstance(expression, Apply):
             expression = expression.arguments[0]
         return expression
+
+
+def _conditions(expression: Apply) -> list[Typed]:
+    """What a connective joins."""
+    return [one for one in expression.arguments if one.type == BOOLEAN]
 
 
 def _has_variables(expression: Typed) -> bool:

@@ -184,7 +184,9 @@ class _Explainer:
         self, condition: Condition, sharing: Callable[[OperatorCall], int] | None
     ) -> tuple[ExplainedCall, ...]:
         """The calls on attributes of the event, and whether matching makes them."""
-        calls = [call for call in calls_in(condition.expression) if not _has_variables(call)]
+        # `calls_in` may give an equal call of another condition, of whose text nothing is known here.
+        own = {part: part for part in walk(condition.expression) if isinstance(part, OperatorCall)}
+        calls = [own[call] for call in calls_in(condition.expression) if not _has_variables(call)]
         if not calls:
             return ()
         from tamis.verification.plan import call_cost

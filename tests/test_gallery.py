@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import runpy
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
+import onnx
 import pytest
 
 from scripts.gallery import EXAMPLES, PAGES, PICTURES
@@ -38,3 +40,18 @@ def test_a_page_asks_a_question_shows_its_picture_and_names_its_limits(name: str
     assert "\n## Limits\n" in page
     assert (EXAMPLES / name).is_dir()
     assert f"]({name}.md)" in (PAGES / "index.md").read_text("utf-8")
+
+
+def test_every_example_has_its_page_and_its_picture() -> None:
+    assert set(NAMES) == set(PICTURES) == {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
+
+
+@pytest.mark.slow
+def test_the_model_of_the_fraud_rules_is_what_its_script_makes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(EXAMPLES / "fraud")
+    made = runpy.run_path(str(EXAMPLES / "fraud" / "train.py"))["train"]()
+    shipped = onnx.load(EXAMPLES / "fraud" / "risk.onnx")
+    onnx.checker.check_model(shipped)
+    # Weights depend on the order in which a processor sums up, the layers do not.
+    assert list(made.graph.node) == list(shipped.graph.node)
+    assert [each.dims for each in made.graph.initializer] == [each.dims for each in shipped.graph.initializer]

@@ -74,7 +74,7 @@ def parse_leniently(text: str, limits: Limits = DEFAULT_LIMITS) -> tuple[Express
 def record_of(document: Mapping[str, Any]) -> dict[str, Any] | None:
     """The subscription that a rule is, as `aws events list-rules` prints it, or None if it is none.
 
-    A rule that is disabled is paused in a store. Where its events come from and go to is left out.
+    A rule that is disabled is paused. Where its events come from and go to is left out.
 
     >>> record_of({"Name": "stopped", "EventPattern": '{"source": ["aws.ec2"]}', "State": "DISABLED"})
     {'id': 'stopped', 'condition': '{"source": ["aws.ec2"]}', 'state': 'paused'}

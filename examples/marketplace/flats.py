@@ -40,7 +40,7 @@ def searches(count: int = 10_000, seed: int = 2) -> list[dict[str, str]]:
 
 
 def _flat(rng: random.Random, number: int) -> dict[str, object]:
-    rooms = rng.choice((1, 1.5, 2, 2, 2.5, 3, 3, 3.5, 4, 5))
+    rooms = rng.choice((1.0, 1.5, 2.0, 2.0, 2.5, 3.0, 3.0, 3.5, 4.0, 5.0))
     area = int(rooms * rng.uniform(18, 32)) + 8
     floor = rng.randrange(7)
     extras = [word for word in ("balcony", "garden", "garage", "fireplace") if rng.random() < 0.25]

@@ -29,12 +29,12 @@ def blocks(page: Path) -> list[Block]:
 
 
 def commands(block: Block) -> Iterator[tuple[int, str, str]]:
-    """Line, command and expected output of every `$ tamis` in a console block."""
+    """Line, command and expected output of every `$ tamis` and `$ python` in a console block."""
     parts = re.split(r"^\$ ", block.content, flags=re.MULTILINE)
     line = block.line + parts[0].count("\n")
     for part in parts[1:]:
         command, _, expected = part.replace("\\\n", "").partition("\n")
-        if command.startswith("tamis "):
+        if command.startswith(("tamis ", "python ")):
             yield line, command, expected
         line += part.count("\n")
 

@@ -2,8 +2,9 @@
 
 On every page, a Python example is a session (`>>>`), run as a doctest, or plain code, run in one namespace for
 the page; what plain code prints is compared with the text block that follows it. In a console example, every
-line that starts with `$ tamis` is run and its standard output compared. Both run in a copy of `examples/`, and
-`...` in an expected output stands for anything.
+line that starts with `$ tamis` or `$ python` is run and its standard output compared. Both run in a copy of
+`examples/`, pages of the gallery in the folder of their name there, and `...` in an expected output stands for
+anything.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ import doctest
 import importlib
 import io
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,6 +36,7 @@ from tamis.functions import FUNCTIONS
 from tamis.limits import Limits
 from tamis.syntax.tokens import KEYWORDS
 from tests.command import invoke
+from tests.operators.recording import operators_as_before
 from tests.pages import FENCE, OPTIONS, Block, blocks, check, commands
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -60,12 +64,20 @@ def _pages_with(language: str) -> list[Path]:
 
 
 @pytest.fixture
-def in_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work in a copy of `examples/`, which a page may add to."""
+def in_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: Path) -> Iterator[None]:
+    """Work in a copy of `examples/`, which a page may add to; what it imports and installs is forgotten."""
     copy = tmp_path / "examples"
     shutil.copytree(ROOT / "examples", copy)
-    monkeypatch.chdir(copy)
+    home = copy / page.stem if page.parent.name == "gallery" else copy
+    monkeypatch.chdir(home)
+    monkeypatch.syspath_prepend(home)
     monkeypatch.setenv("NO_COLOR", "1")
+    modules = set(sys.modules)
+    with operators_as_before():
+        yield
+    for name in set(sys.modules) - modules:
+        if (getattr(sys.modules[name], "__file__", None) or "").startswith(str(copy)):
+            del sys.modules[name]
 
 
 def _needs_spark(page: Path) -> bool:
@@ -120,10 +132,18 @@ def test_commands_print_what_the_page_says(page: Path) -> None:
     for block in blocks(page):
         if block.language == "console":
             for line, command, expected in commands(block):
-                result = invoke(*shlex.split(command)[1:])
+                place = f"{_name(page)}:{line}: {command}"
+                program, *arguments = shlex.split(command)
+                if program == "python":
+                    (script,) = arguments
+                    with contextlib.redirect_stdout(io.StringIO()) as printed:
+                        runpy.run_path(script, run_name="__main__")
+                    check(expected, printed.getvalue(), place)
+                    continue
+                result = invoke(*arguments)
                 if result.exception is not None and not isinstance(result.exception, SystemExit):
                     raise result.exception
-                check(expected, result.stdout, f"{_name(page)}:{line}: {command}\n{result.stderr}")
+                check(expected, result.stdout, f"{place}\n{result.stderr}")
 
 
 def _module_name(path: Path) -> str:

@@ -172,3 +172,40 @@ def test_the_matcher_explains_what_it_matches(name: str) -> None:
         pairs = matcher.match_batch(events if isinstance(events, list) else event)
         matched = set(pairs.column("subscription_id").to_pylist())
         assert {each.id for each in matcher if matcher.explain(each.id, event).matched} == matched
+
+
+def test_objects_in_an_array_and_a_test_of_absence() -> None:
+    matcher = Matcher()
+    matcher.add("r", '{"a": {"b": [1], "c": [2]}, "d": [{"exists": false}]}', dialect="eventbridge")
+    assert str(matcher.explain("r", {"a": [{"b": 1}, {"c": 2}], "d": 3})).splitlines() == [
+        'The event does not match subscription \'r\' because "b": [1], "c": [2] is false '
+        "(inner_objects(a) is [{'b': 1}, {'c': 2}], a is [{'b': 1}, {'c': 2}]).",
+        "✗ AND",
+        "  ✗ \"b\": [1], \"c\": [2]   [inner_objects(a) = [{'b': 1}, {'c': 2}], a = [{'b': 1}, {'c': 2}]]",
+        '  ✗ "d": [{"exists": false}]   [leaf_values(d) = [3], d = 3]',
+    ]
+
+
+def test_a_test_of_another_dialect_is_one_part_however_many_sql_needs() -> None:
+    query = {
+        "bool": {
+            "must": {"match": {"title": {"query": "red bike bell", "minimum_should_match": 2}}},
+            "must_not": {"match": {"title": "old broken"}},
+            "should": [{"term": {"n": 1}}, {"term": {"n": 2}}, {"term": {"n": 3}}],
+            "minimum_should_match": 2,
+        }
+    }
+    matcher = Matcher()
+    matcher.add("q", json.dumps(query), dialect="percolator")
+    title = "field_words(title) = [old, red, bike], title = 'Old red bike'"
+    assert str(matcher.explain("q", {"title": "Old red bike", "n": [1, 3]})).splitlines()[1:] == [
+        "✗ AND",
+        f'  ✓ "title": {{"query": "red bike bell", "minimum_should_match": 2}}   [{title}]',
+        "  ✗ NOT",
+        f'    ✓ "title": "old broken"   [{title}]',
+        "  ✓ AT LEAST",
+        '    ✓ "n": 1   [field_values(n) = [1, 3], n = [1, 3]]',
+        '    ✗ "n": 2   [field_values(n) = [1, 3], n = [1, 3]]',
+        '    ✓ "n": 3   [field_values(n) = [1, 3], n = [1, 3]]',
+    ]
+    assert matcher.explain("q", {}).tree.parts[2].label == "AT LEAST 2 OF"

@@ -184,7 +184,9 @@ class _Explainer:
         self, condition: Condition, sharing: Callable[[OperatorCall], int] | None
     ) -> tuple[ExplainedCall, ...]:
         """The calls on attributes of the event, and whether matching makes them."""
-        calls = [call for call in calls_in(condition.expression) if not _has_variables(call)]
+        # `calls_in` may give an equal call of another condition, of whose text nothing is known here.
+        own = {part: part for part in walk(condition.expression) if isinstance(part, OperatorCall)}
+        calls = [own[call] for call in calls_in(condition.expression) if not _has_variables(call)]
         if not calls:
             return ()
         from tamis.verification.plan import call_cost
@@ -218,14 +220,31 @@ class _Explainer:
         verdict = self.value(expression)
         if isinstance(expression, Joint):
             return ExplainedPart(self.text(expression.body), verdict, None, dict(self.values(expression.body)))
-        if isinstance(expression, Apply) and expression.function in _CONNECTIVES:
-            operands = [one for one in expression.arguments if one.type == BOOLEAN]
-            inner = tuple(self.part(one) for one in operands)
-            return ExplainedPart(self.text(expression), verdict, expression.function, {}, inner)
+        if (
+            isinstance(expression, Apply)
+            and expression.function in _CONNECTIVES
+            and not self.is_one_test(expression)
+        ):
+            inner = tuple(self.part(one) for one in _conditions(expression))
+            # Its label is made of SQL.
+            text = self.name(expression) if expression.function == "at_least" else self.text(expression)
+            return ExplainedPart(text, verdict, expression.function, {}, inner)
         return ExplainedPart(self.text(expression), verdict, None, dict(self.values(expression)))
+
+    def is_one_test(self, expression: Typed) -> bool:
+        """Is it one test of another dialect, such as `{"exists": false}`, that SQL says with several parts?"""
+        own = self.sources.get(id(expression))
+        if own is None or self.condition.dialect == SQL or not isinstance(expression, Apply):
+            return False
+        inner = [self.sources.get(id(one)) for one in _conditions(expression)]
+        return all(one is not None and one.span == own.span for one in inner)
 
     def values(self, expression: Typed) -> Iterator[tuple[str, str]]:
         """What the predicate reads: its operands that are not constants, and the attributes inside of them."""
+        if isinstance(expression, Apply) and expression.function in _CONNECTIVES and self.is_one_test(expression):
+            for condition in _conditions(expression):
+                yield from self.values(condition)
+            return
         operands = [self.without_added_casts(one) for one in parts(expression)]
         for one in [*operands, *(part for part in walk(expression) if isinstance(part, (Path, OperatorCall)))]:
             if not isinstance(one, Constant) and not _has_variables(one):
@@ -236,6 +255,11 @@ class _Explainer:
         while id(expression) not in self.sources and isinstance(expression, Apply):
             expression = expression.arguments[0]
         return expression
+
+
+def _conditions(expression: Apply) -> list[Typed]:
+    """What a connective joins."""
+    return [one for one in expression.arguments if one.type == BOOLEAN]
 
 
 def _has_variables(expression: Typed) -> bool:
@@ -249,7 +273,16 @@ def _value_text(value: Value, type_: Type, zone: str) -> str:
         return repr(value)
     if type_.name in ("any", "number", "binary"):
         return repr(value)
+    if type_.name == "array" and isinstance(value, list | tuple):
+        return f"[{', '.join(_element_text(each, type_.item, zone) for each in value)}]"
     return value_text(value, type_, zone)
+
+
+def _element_text(value: Value, type_: Type, zone: str) -> str:
+    """As a cast to string writes it, but for objects, of which that makes nothing."""
+    if value is None:
+        return "null"
+    return repr(value) if isinstance(value, dict) else value_text(value, type_, zone)
 
 
 def _because(part: ExplainedPart) -> str:

@@ -268,3 +268,14 @@ def test_an_unknown_schedule_is_refused(match: Any) -> None:
     outcome = match(CHEAP, EVENTS, "--schedule", "fifo")
     assert "there is no schedule 'fifo'; known are arrival, shortest-first" in outcome.err
     assert outcome.code == 2
+
+
+def test_a_paused_subscription_is_left_out_wherever_it_is(run: Run, write: Write) -> None:
+    on = {"id": "on", "condition": "a = 1"}
+    subscriptions = write("s.jsonl", [on, {**on, "id": "off", "state": "paused"}])
+    events = write("e.jsonl", [{"a": 1}])
+    run("subs", "import", subscriptions, "--store", "s.db")
+    for source in (subscriptions, "s.db"):
+        outcome = run("match", "--subscriptions", source, "--events", events)
+        assert [pair["subscription_id"] for pair in outcome.json] == ["on"]
+        assert "1 subscription, " in outcome.err

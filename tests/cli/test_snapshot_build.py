@@ -113,3 +113,9 @@ def test_a_missing_file_publishes_nothing(run: Run) -> None:
 
 def subscription(id: str, condition: str, **more: Any) -> dict[str, Any]:
     return {"id": id, "condition": condition, **more}
+
+
+def test_build_leaves_out_what_is_paused(run: Run, write: Write) -> None:
+    file = write("s.jsonl", [subscription("a", "x < 1"), subscription("b", "x < 2", state="paused")])
+    outcome = run("snapshot", "build", "s", "--subscriptions", file)
+    assert outcome.out == "version 1: 1 subscription, 1 added, 0 replaced, 0 removed\n"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,21 @@ def test_documents_of_a_percolator_index(tmp_path: Path) -> None:
         ("7", '{"term": {"a": "ü"}}'),
         ("2", lines[1]),
     ]
+
+
+def test_rules_as_eventbridge_lists_them(read: Any) -> None:
+    pattern = '{"source": ["aws.ec2"]}'
+    rules = [
+        {"Name": "a", "EventPattern": pattern, "State": "ENABLED", "EventBusName": "default"},
+        {"Name": "b", "EventPattern": json.loads(pattern), "State": "DISABLED", "Description": "off"},
+        {"Name": "c", "ScheduleExpression": "rate(1 hour)"},
+    ]
+    found = read("rules.jsonl", "".join(json.dumps(rule) + "\n" for rule in rules), dialect="eventbridge")
+    assert [(each.id, each.condition, each.stored) for each in found[:2]] == [
+        ("a", pattern, {}),
+        ("b", pattern, {"label": "off", "state": "paused"}),
+    ]
+    assert [bool(each.problems) for each in found] == [False, False, True]
 
 
 def test_dialects_of_records_and_of_lines(read: Any) -> None:

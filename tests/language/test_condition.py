@@ -54,6 +54,12 @@ def error(text: str, event_type: EventType | None = CAMERA) -> ConditionError:
         ),
         ("brand.x = 1", "brand.x", "a string has no field 'x'", None),
         ("lengt(brand) = 1", "lengt(brand)", "there is no function 'lengt'", "did you mean length?"),
+        (
+            "fuzzy(brand, 'x') > 1",
+            "fuzzy(brand, 'x')",
+            "there is no function 'fuzzy'",
+            "an operator of the library 'text': load it first, in a command with --operators",
+        ),
         # syntax
         ("(price < 300", "", "expected ) to close the one at column 1, found the end of the condition", None),
         ("price < 300)", ")", "expected AND, OR or the end, found ')'", None),

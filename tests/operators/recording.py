@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tamis.operators import OPERATORS, Operator, install, uninstall
-from tamis.operators.meters import reset_meters
+from tamis.operators.meters import meters, reset_meters
 from tamis.values.types import BIGINT, BOOLEAN, INT, STRING
 
 
@@ -68,3 +69,13 @@ def recorded() -> Iterator[Recorded]:
     uninstall(*(each.name for each in made))
     reset_meters(*(each.name for each in made))
     assert not {each.name for each in made} & set(OPERATORS)
+
+
+@contextmanager
+def operators_as_before() -> Iterator[None]:
+    """Begin with nothing measured, and forget what is installed inside."""
+    before = dict(OPERATORS)
+    reset_meters(*meters())
+    yield
+    uninstall(*OPERATORS)
+    install(*before.values())

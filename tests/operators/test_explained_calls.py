@@ -40,3 +40,10 @@ def test_each_call_is_asked_once_for_the_tree(recorded: Recorded) -> None:
     matcher.add("a", "(remainder(n, 10) = 7 OR remainder(n, 10) = 8) AND (remainder(n, 10) = 7 OR m = 1)")
     matcher.explain("a", {"n": 37, "m": 4})
     assert recorded.count("remainder") == 2, "once by matching, once for the explanation"
+
+
+def test_a_call_is_shown_as_it_was_written_however_often_it_is_explained(recorded: Recorded) -> None:
+    matcher = Matcher(TYPE)
+    matcher.add("a", "remainder(m, 10) = 7")
+    for m in (7, 8):
+        assert [call.text for call in matcher.explain("a", {"m": m}).calls] == ["remainder(m, 10)"]

@@ -13,6 +13,7 @@ from tamis.values.types import (
     DATE,
     DOUBLE,
     INT,
+    STRING,
     TIMESTAMP,
     Type,
     array,
@@ -183,6 +184,7 @@ def test_schemaless_values_are_cast_by_their_own_kind() -> None:
     assert [caster(ANY, DATE, "UTC")(value) for value in (1, "1970-01-02", True)] == [None, 1, None]
     assert caster(ANY, DOUBLE, "UTC")(10**400) == math.inf
     assert caster(ANY, array(INT), "UTC")([1, "2", None, {}]) == [1, 2, None, None]
+    assert caster(array(ANY), STRING, "UTC")(["a", None, {"b": 1}]) == "[a, null, null]"
 
 
 @pytest.mark.parametrize("source", ATOMS, ids=str)

@@ -133,7 +133,8 @@ def match(
         report = _MatchReport(JsonLines(sys.stderr.buffer) if json else None, source_name(events))
         named = event_type is not None or is_store(subscriptions)
         name = type_.name if named else None
-        entries = read_subscriptions(subscriptions, event_type=name, dialect=dialect)
+        found = read_subscriptions(subscriptions, event_type=name, dialect=dialect)
+        entries = [entry for entry in found if not entry.is_paused]
         report.refusals(_register(matcher, entries), len(entries))
         names = EventNames.of(event_id, type_)
         with (

@@ -120,7 +120,8 @@ def _read_entries(sources: list[str], event_type: str | None, dialect: str) -> l
     entries: list[SubscriptionEntry] = []
     places: dict[str, str] = {}
     for source in sources:
-        for entry in read_subscriptions(source, event_type=event_type, dialect=dialect):
+        found = read_subscriptions(source, event_type=event_type, dialect=dialect)
+        for entry in (each for each in found if not each.is_paused):
             if not entry.problems and entry.id in places:
                 problem = f"there is already a subscription {entry.id!r}, at {places[entry.id]}"
                 entries.append(replace(entry, problems=(problem,)))

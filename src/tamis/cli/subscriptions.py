@@ -70,6 +70,11 @@ class SubscriptionEntry:
         """File and line, such as `cameras.jsonl:3`."""
         return f"{self.file}:{self.line}"
 
+    @property
+    def is_paused(self) -> bool:
+        """Is it left out of matching?"""
+        return self.stored.get("state") == "paused"
+
 
 def read_subscriptions(
     source: str, *, event_type: str | None = None, dialect: str = SQL
@@ -110,12 +115,14 @@ def read_subscriptions(
 
 def _read_store(source: str, event_type: str | None) -> Iterator[SubscriptionEntry]:
     from tamis.store import Store
+    from tamis.store.tables import PAUSED
 
     with Store.open(source, create=False) as store:
         for number, each in enumerate(store.list(event_type=event_type), 1):
             named = each.event_type, each.priority, each.owner
+            paused = {"state": PAUSED} if each.state == PAUSED else {}
             yield SubscriptionEntry(
-                each.id, each.condition, store.url, number, False, *named, dialect=each.dialect
+                each.id, each.condition, store.url, number, False, *named, paused, dialect=each.dialect
             )
 
 

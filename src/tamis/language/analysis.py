@@ -33,6 +33,7 @@ from tamis.functions.structs import field_type
 from tamis.language.implicit_casts import may_cast
 from tamis.language.spark_rewrites import beyond_bigint, drop_inner_calls
 from tamis.limits import DEFAULT_LIMITS, Limits
+from tamis.operators.library import SUBJECTS
 from tamis.operators.registry import OPERATORS, Operator
 from tamis.syntax import tree as syntax
 from tamis.syntax.cursor import MOST_PROBLEMS
@@ -471,10 +472,15 @@ class _Analyser:
         if name in _CLOCKS:
             self.report(f"{name}() is refused: a match must not depend on when or where it is looked for", node)
             return None
-        callable_names = [known for known in FUNCTIONS if known.isidentifier() and known not in _INTERNAL]
-        callable_names += OPERATORS
-        close = get_close_matches(name, callable_names, n=1)
-        self.report(f"there is no function {_quote(name)}", node, f"did you mean {close[0]}?" if close else None)
+        if name in SUBJECTS:
+            hint: str | None = (
+                f"an operator of the library {SUBJECTS[name]!r}: load it first, in a command with --operators"
+            )
+        else:
+            callable_names = [known for known in FUNCTIONS if known.isidentifier() and known not in _INTERNAL]
+            close = get_close_matches(name, [*callable_names, *OPERATORS, *SUBJECTS], n=1)
+            hint = f"did you mean {close[0]}?" if close else None
+        self.report(f"there is no function {_quote(name)}", node, hint)
         return None
 
     def quantifier(self, node: syntax.FunctionCall) -> Typed | None:

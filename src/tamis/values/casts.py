@@ -383,8 +383,8 @@ def _to_string(source: Type, zone: str) -> Caster:
 
 
 def _element_text(write: Caster, value: Value) -> str:
-    text: str = "null" if value is None else write(value)
-    return text
+    text: str | None = None if value is None else write(value)
+    return "null" if text is None else text
 
 
 # Schemaless values

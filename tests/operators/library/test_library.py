@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tamis.operators import OPERATORS, OperatorError
-from tamis.operators.library import LIBRARY, load
+from tamis.operators.library import LIBRARY, SUBJECTS, load
 from tamis.operators.library.support import raise_problems
 
 
@@ -25,6 +26,18 @@ def test_a_loaded_operator_is_installed_and_may_be_loaded_again() -> None:
     assert OPERATORS["in_network"] is made
     (again,) = load("networks", networks={"office": ["10.0.0.0/8"]})
     assert OPERATORS["in_network"] is again
+
+
+def test_subjects_have_the_operators_that_they_are_said_to_have(tmp_path: Path) -> None:
+    (tmp_path / "facts.ttl").write_text("@prefix : <http://example.org/> . :cat a :Animal .")
+    made = {
+        "networks": load("networks"),
+        "paths": load("paths"),
+        "rules": load("rules", facts=tmp_path / "facts.ttl"),
+        "spatial": load("spatial", regions={"here": "POINT(0 0)"}),
+        "text": load("text"),
+    }
+    assert {each.name: subject for subject, loaded in made.items() for each in loaded} == SUBJECTS
 
 
 def test_an_unknown_subject_is_refused() -> None:

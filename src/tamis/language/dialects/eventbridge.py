@@ -12,12 +12,12 @@ an element of an array on its path: then it is about that element, as event-rule
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from ipaddress import IPv4Network
 from math import isinf
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tamis.errors import Problem
 from tamis.functions.network import network_of
@@ -69,6 +69,21 @@ def parse_leniently(text: str, limits: Limits = DEFAULT_LIMITS) -> tuple[Express
     if reader.problems:
         return Missing((0, len(text))), reader.problems
     return _any_of(found, content.span), []
+
+
+def record_of(document: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The subscription that a rule is, as `aws events list-rules` prints it, or None if it is none.
+
+    A rule that is disabled is paused. Where its events come from and go to is left out.
+
+    >>> record_of({"Name": "stopped", "EventPattern": '{"source": ["aws.ec2"]}', "State": "DISABLED"})
+    {'id': 'stopped', 'condition': '{"source": ["aws.ec2"]}', 'state': 'paused'}
+    """
+    if "Name" not in document or "EventPattern" not in document:
+        return None
+    label = {"label": document["Description"]} if "Description" in document else {}
+    state = {"state": "paused"} if document.get("State") == "DISABLED" else {}
+    return {"id": document["Name"], "condition": document["EventPattern"], **label, **state}
 
 
 class _PatternReader:

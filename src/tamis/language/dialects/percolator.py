@@ -219,7 +219,8 @@ class _Reader:
             least = self.number_of(options["minimum_should_match"], len(should))
         if should and not must and not filter_:
             least = max(least, 1)
-        negated = [FunctionCall("not", (each,), each.span) for each in must_not]
+        # Not the span of the query: an explanation would take the two for one test.
+        negated = [FunctionCall("not", (each,), options["must_not"].span) for each in must_not]
         enough = [] if least == 0 else [_at_least(least, should, node.span)]
         return _junction("and", [*must, *filter_, *negated, *enough], node.span)
 

@@ -13,7 +13,7 @@ from typing import Any
 from tamis.events.schemas import suggestion
 from tamis.operators.registry import Operator, OperatorError, install
 
-__all__ = ["LIBRARY", "load"]
+__all__ = ["LIBRARY", "SUBJECTS", "load"]
 
 LIBRARY: dict[str, str] = {
     "lookup": "tamis.operators.library.lookup",
@@ -25,6 +25,14 @@ LIBRARY: dict[str, str] = {
     "text": "tamis.operators.library.text",
 }
 """The module of each subject."""
+SUBJECTS: dict[str, str] = {
+    **dict.fromkeys(("distance", "intersects", "within"), "spatial"),
+    **dict.fromkeys(("fuzzy", "matches_any"), "text"),
+    **dict.fromkeys(("json_path", "json_paths", "xml_path"), "paths"),
+    **dict.fromkeys(("is_a", "part_of"), "rules"),
+    "in_network": "networks",
+}
+"""The subject of each operator whose name is fixed: a condition that calls one before it is loaded is told so."""
 
 
 def load(name: str, **settings: Any) -> list[Operator]:

@@ -16,12 +16,18 @@ import io
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import typer
 
 import tamis
+import tamis.client
+import tamis.routing
+import tamis.spark
+import tamis.store
 from tamis.cli.app import app
 from tamis.functions import FUNCTIONS
 from tamis.limits import Limits
@@ -218,3 +224,22 @@ def test_every_command_is_documented() -> None:
     assert hasattr(command, "commands")
     missing = [name for name in command.commands if f"`tamis {name}`" not in page]
     assert not missing
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_broken_link(tmp_path: Path) -> None:
+    """With search and the reference of every public name, and of no private one."""
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Matcher" in (tmp_path / "search" / "search_index.json").read_text("utf-8")
+    described = set(re.findall(r'<h\d id="(tamis[^"]*)"', (tmp_path / "api.html").read_text("utf-8")))
+    packages = (tamis, tamis.spark, tamis.store, tamis.routing, tamis.client)
+    public = {f"{package.__name__}.{name}" for package in packages for name in package.__all__}
+    assert public <= described | {"tamis.__version__"}
+    assert not [name for name in described if re.search(r"\._", name)]
+
+
+def test_the_list_for_language_models_is_up_to_date() -> None:
+    command = [sys.executable, "scripts/llms.py", "--check"]
+    assert subprocess.run(command, cwd=ROOT, check=False).returncode == 0

@@ -106,10 +106,11 @@ _PART_ROWS = 512
 class Matcher:
     """Holds subscriptions to one event type and finds those that events satisfy.
 
-    >>> matcher = Matcher()
-    >>> matcher.add("camera-1", "price < 300 and brand in ('Sony', 'Nikon')")
-    >>> matcher.match({"price": 199, "brand": "Sony"})
-    ['camera-1']
+    Examples:
+        >>> matcher = Matcher()
+        >>> matcher.add("camera-1", "price < 300 and brand in ('Sony', 'Nikon')")
+        >>> matcher.match({"price": 199, "brand": "Sony"})
+        ['camera-1']
     """
 
     def __init__(

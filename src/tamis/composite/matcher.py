@@ -65,12 +65,13 @@ class _Held:
 class SequenceMatcher:
     """Holds composite subscriptions to one event type and finds their matches.
 
-    >>> matcher = SequenceMatcher()
-    >>> matcher.add("lost", "kind = 'order' THEN NOT kind = 'payment' WITHIN INTERVAL '1' HOUR BY customer")
-    >>> matcher.feed({"time": 0, "kind": "order", "customer": "ann"})
-    []
-    >>> [match.subscription_id for match in matcher.feed({"time": 3601, "kind": "order", "customer": "bob"})]
-    ['lost']
+    Examples:
+        >>> matcher = SequenceMatcher()
+        >>> matcher.add("lost", "kind = 'order' THEN NOT kind = 'payment' WITHIN INTERVAL '1' HOUR BY customer")
+        >>> matcher.feed({"time": 0, "kind": "order", "customer": "ann"})
+        []
+        >>> [match.subscription_id for match in matcher.feed({"time": 3601, "kind": "order", "customer": "bob"})]
+        ['lost']
     """
 
     def __init__(

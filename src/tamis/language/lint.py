@@ -112,8 +112,9 @@ def lint(
 ) -> list[Finding]:
     """The errors and warnings of a condition.
 
-    >>> [finding.code for finding in lint("a < 3 and a > 5")]
-    ['never-true']
+    Examples:
+        >>> [finding.code for finding in lint("a < 3 and a > 5")]
+        ['never-true']
     """
     return lint_many([(None, text)], event_type, limits=limits, seen=seen, dialect=[dialect])
 

@@ -54,11 +54,11 @@ class Case:
 
 
 CASES = (
-    Case("ranges 0.3", "ranges", {"width": 0.3}, times={"best": 20}, alone=2.5, bytes=150),
-    Case("ranges 0.1-0.5", "ranges", {"width": (0.1, 0.5)}, times={"best": 12}, alone=2.5),
-    Case("ranges 0.6", "ranges", {"width": 0.6}, times={"best": 1}, alone=2.5),
+    Case("ranges 0.3", "ranges", {"width": 0.3}, times={"best": 20}, alone=2.5, bytes=100),
+    Case("ranges 0.1-0.5", "ranges", {"width": (0.1, 0.5)}, times={"best": 10}, alone=2.5),
+    Case("ranges 0.6", "ranges", {"width": 0.6}, times={"best": 2}, alone=2.5),
     Case("ranges double", "ranges", {"width": 0.3, "kind": "double"}, alone=2.5, bytes=250),
-    Case("equality", "equality", times={"best": 20}),
+    Case("equality", "equality", times={"best": 15}),
     Case("sparse", "sparse", times={"postings": 80}, every_batch=True),
     Case("ads", "ads", times={"scan": 20, "postings": 20}),
     Case("strings", "strings", times={"scan": 20}),

@@ -31,6 +31,7 @@ COMMANDS = (
     "warm",
     "client",
     "notifications",
+    "peer",
     "route",
     "snapshot",
     "subs",

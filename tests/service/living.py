@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PATIENCE_SECONDS = 300
-SLOW = "Timed out while waiting for the Python worker to connect back"
+_SLOW = "Timed out while waiting for the Python worker to connect back"
 
 
 def until(is_so: Callable[[], Any], why: Callable[[], Any] = lambda: "it does not happen") -> None:
@@ -79,7 +79,7 @@ class Living:
 
         def is_done() -> bool:
             if not self.query.isActive:  # as the supervisor does: on a busy machine Spark may give its workers up
-                assert SLOW in str(self.query.exception()), self.query.exception()
+                assert _SLOW in str(self.query.exception()), self.query.exception()
                 self._stream.close()
                 self.start()
             return self.inbox.waiting() == 0

@@ -12,11 +12,13 @@ import httpx2
 
 from tamis.service.stream import start
 from tests.service.api.running import Running, running
-from tests.service.living import SLOW, until
+from tests.service.living import until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+SLOW = "connect back"
+"""What Spark says if its Python workers take too long to start."""
 TOKEN = "link-token-of-the-tests"
 
 
@@ -34,9 +36,15 @@ class LinkedSite:
         self._query: Any = None
 
     def start(self) -> None:
-        """Start the stream."""
+        """Start the stream, and wait until it looks for events: several at once may be too much for a machine."""
         assert self._spark is not None
         self._query = start(self.service.settings, self._spark, self._stream, name=f"tamis {self.name}")
+
+        def is_looking() -> bool:
+            self.revive()
+            return not self._query.status["message"].startswith("Initializing")
+
+        until(is_looking)
 
     def stop(self) -> None:
         """Stop the stream."""
@@ -50,7 +58,8 @@ class LinkedSite:
             assert SLOW in str(self._query.exception()), self._query.exception()
             self._stream.close()
             self._stream = ExitStack()
-            self.start()
+            assert self._spark is not None
+            self._query = start(self.service.settings, self._spark, self._stream, name=f"tamis {self.name}")
 
     def subscribe(self, id: str, condition: str, **fields: Any) -> None:
         answer = self.client.post("/v1/subscriptions", json={"id": id, "condition": condition, **fields})

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import combinations
 from typing import NamedTuple
 
 from tamis.events.batch import EventBatch
@@ -33,6 +34,10 @@ from tamis.values.types import BOOLEAN
 EVERYTHING = "TRUE"
 """The entry that every event satisfies."""
 _TRUE = syntax.Literal(BOOLEAN, True)
+_MOST_COVERED = 100_000
+"""Of more conditions, none is looked for among the others."""
+_MOST_OPERANDS = 6
+"""Of more, not all subsets are looked for."""
 _LEAST = 1e-9
 """Of a selectivity: nothing is impossible."""
 
@@ -121,10 +126,26 @@ def entries_for(
         texts = exact[name]
         if budget and total > budget:
             texts = _generalised(by_type[name], types[name], budget * _size(texts) // total, samples(name))
-        found += [Entry(name, text) for text in dict.fromkeys(texts)]
+        found += [Entry(name, text) for text in _without_covered(texts)]
     size = sum(len(each.condition.encode()) for each in found)
     counted = sum(map(len, by_type.values()))
     return EntrySet({each.key: each for each in found}, counted, size, bool(budget) and size > budget)
+
+
+def _without_covered(texts: Iterable[str]) -> list[str]:
+    """The distinct texts, without those that another one covers: an AND of some of their operands."""
+    distinct = [*dict.fromkeys(texts)]
+    if len(distinct) > _MOST_COVERED:
+        return distinct
+    operands = [frozenset(_operands(text, SQL)) for text in distinct]
+    there = {*operands}
+
+    def is_covered(own: frozenset[str]) -> bool:
+        if len(own) > _MOST_OPERANDS:
+            return any(frozenset({each}) in there or own - {each} in there for each in own)
+        return any(frozenset(some) in there for size in range(1, len(own)) for some in combinations(own, size))
+
+    return [text for text, own in zip(distinct, operands, strict=True) if not is_covered(own)]
 
 
 def _size(texts: Iterable[str]) -> int:
@@ -259,7 +280,7 @@ def _operands(condition: str, dialect: str) -> tuple[str, ...]:
     tree = _parsed(condition, dialect)
     is_and = isinstance(tree, syntax.FunctionCall) and tree.function == "and"
     if not is_and or any(isinstance(node, syntax.Free) for node in syntax.walk(tree)):
-        return (_as_sql(condition, dialect),)
+        return (_in_parentheses(tree),)
     return tuple(_in_parentheses(each) for each in syntax.children(tree))
 
 

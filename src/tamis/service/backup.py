@@ -22,6 +22,7 @@ from tamis.events.event_type import EventType
 from tamis.matcher import Refusal
 from tamis.service.accounts import Accounts, StoredToken, TenantRights
 from tamis.service.credentials import Sealed
+from tamis.service.names import link_of
 from tamis.service.subscriptions import TenantSubscriptions
 from tamis.service.webhooks.queue import Webhooks
 from tamis.store import Store, StoredSubscription
@@ -78,7 +79,7 @@ class Backup:
                 for each in self._accounts.advertisements(name):
                     record = {"id": each.id, "condition": each.condition, "event_type": each.event_type}
                     yield {"advertisement": {"tenant": name, **record}}
-            stored = iter(view.subscriptions())
+            stored = (each for each in view.subscriptions() if link_of(each.id) is None)
             while some := [*islice(stored, _TOGETHER)]:
                 yield from self._subscription_records(some)
 

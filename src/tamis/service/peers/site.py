@@ -25,7 +25,7 @@ from tamis.service.inbox import Arrival
 from tamis.service.names import link_owner, local_name, tenant_of
 from tamis.service.peers import protocol
 from tamis.service.peers.entries import Entry, EntrySet, digest_of, entries_for, read_sources
-from tamis.service.peers.links import CUT, LINKED, REFUSED, Link, LinkError, Links
+from tamis.service.peers.links import CUT, DOWN, LINKED, REFUSED, Link, LinkError, Links
 from tamis.service.peers.outbox import IN_VAIN, UNKNOWN, USEFUL, LinkTotals, Outbox
 from tamis.store.records import now_us
 
@@ -92,8 +92,13 @@ class Site:
             digest=digest,
         )
 
-    def agree(self, link: str, said: protocol.Hello) -> None:
+    def agree(self, link: str, said: protocol.Hello, *, has_answered: bool = False) -> None:
         """Take what a neighbour says of itself, or cut the link to it.
+
+        Args:
+            link: To the neighbour.
+            said: When it called, or when it was called.
+            has_answered: Was it called?
 
         Raises:
             LinkError: The two sites do not fit, or the link would close a cycle.
@@ -106,7 +111,8 @@ class Site:
                 self.cut(link, error, REFUSED)
                 raise
             self.links.reach(link, said.reach)
-            self.links.note(link, LINKED)
+            if has_answered or self.links.get(link).state != DOWN:  # who can call us need not be reached
+                self.links.note(link, LINKED)
 
     def cut(self, link: str, error: LinkError, state: str = CUT) -> None:
         """Hear a neighbour no more until the next handshake, and forget what it wanted if there is a cycle."""

@@ -186,6 +186,12 @@ def _spark(given: argparse.Namespace) -> Report:
     return spark.run(size_of(given), given.size, given.events, sweep=given.sweep)
 
 
+def _federation(given: argparse.Namespace) -> Report:
+    from benchmarks import federation
+
+    return federation.run(size_of(given))
+
+
 def _service(given: argparse.Namespace) -> Report:
     from benchmarks import service
 
@@ -236,6 +242,7 @@ COMMANDS: dict[str, Command] = {
     "spark": Command("Spark against the engine alone and against plain Spark", _spark_arguments, _spark),
     "stream": Command("notifications written by workers and by the driver", _parse_arguments, _stream),
     "service": Command("the service under load: rate, latency, nothing lost", _service_arguments, _service),
+    "federation": Command("three linked services: deliveries, forwards, hops", _parse_arguments, _federation),
     "start": Command("from nothing to the first answer", _parse_arguments, _start),
     "compare": Command("two revisions against each other", _compare_arguments, _compare),
 }

@@ -99,10 +99,16 @@ class Site:
             self.stop_stream()
             self._query = start(self.settings, self._spark, self._stream, name=f"campaign {self.name}")
 
+    def revive(self) -> None:
+        """Start the stream again if it has failed, as the supervisor does."""
+        if self._query is not None and not self._query.isActive:
+            self.restart_stream()
+
     def stop_stream(self) -> None:
         if self._query is not None:
             self._query.stop()
         self._stream.close()
+        self._stream = ExitStack()
 
     def close(self) -> None:
         self.stop_stream()
@@ -111,6 +117,7 @@ class Site:
 
     def pending(self) -> int:
         """Events that wait for the stream or for a link."""
+        self.revive()
         inbox, reader = Inbox(self.settings.database("inbox")), FeedReader(self.settings.database("feed"))
         try:
             return inbox.waiting() + sum(each.backlog for each in Outbox(reader.database).totals().values())

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, MetaData, event
 
 from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, dead_letter_ids, id_keys, notification_ids
 from tamis.service.feed import FeedReader, FeedSink, TenantNotification, message_id
+from tamis.service.peers.outbox import Outbox
 from tamis.sinks.base import Committed, Delivery, commit_as_one_part
 from tamis.sql.database import Database
 
@@ -415,3 +416,27 @@ def test_a_feed_of_an_earlier_version_gets_the_columns_of_messages(tmp_path: Pat
     finally:
         sink.close()
         feed.close()
+
+
+def test_what_satisfies_entries_of_neighbours_is_in_their_outboxes_with_the_batch(
+    url: str, feed: FeedReader
+) -> None:
+    places = {"t/1": (1, ()), "t/2": (2, ("north",))}
+    sink = FeedSink(url=url, places=lambda ids: {id: places[id] for id in ids})
+    given = delivery(
+        0, [("t/1", "t/mine"), ("t/1", "~link/north/k"), ("t/2", "~link/north/k"), ("t/2", "~link/x/k")]
+    )
+    try:
+        assert sink.task_writer(given.key) is None
+        assert sink.commit(given) == Committed(1, 0)
+        assert sink.commit(given) == Committed(1, 0, again=True)
+    finally:
+        sink.close()
+    outbox = Outbox(feed.database)
+    assert (outbox.pending("north", 9), outbox.pending("x", 9)) == ([1], [2])
+    assert [each.subscription_id for each in feed.after("t", 0, limit=9)] == ["mine"]
+    outbox.acknowledge("north", [1])
+    outbox.decide("north", {1: "useful"})
+    assert outbox.totals()["north"].useful == outbox.totals()["x"].backlog == 1
+    assert outbox.useful_events(["t/1", "t/2", "t/3"]) == {"t/1", "t/2"}
+    assert outbox.first_unsent() == 2 and outbox.forget(0, ["north"]) == 1

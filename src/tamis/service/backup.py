@@ -22,7 +22,7 @@ from tamis.events.event_type import EventType
 from tamis.matcher import Refusal
 from tamis.service.accounts import Accounts, StoredToken, TenantRights
 from tamis.service.credentials import Sealed
-from tamis.service.names import subscriber_of, tenant_of
+from tamis.service.names import link_of, subscriber_of, tenant_of
 from tamis.service.subscriptions import TenantSubscriptions
 from tamis.service.webhooks.queue import Webhooks
 from tamis.service.webhooks.records import Webhook
@@ -83,7 +83,7 @@ class Backup:
             for hook in self._webhooks.list():
                 if subscriber_of(hook.subscription_id) is not None:
                     yield {"subscriber": {"address": hook.subscription_id, **_webhook_record(hook)}}
-            stored = iter(view.subscriptions())
+            stored = (each for each in view.subscriptions() if link_of(each.id) is None)
             while some := [*islice(stored, _TOGETHER)]:
                 yield from self._subscription_records(some)
 

@@ -96,7 +96,9 @@ class ServiceMetrics:
         service = self._service
         yield GaugeMetricFamily("tamis_waiting_events", "Events that wait", service.inbox.waiting())
         yield GaugeMetricFamily("tamis_waiting_seconds", "Age of the oldest", service.inbox.waiting_seconds())
-        yield GaugeMetricFamily("tamis_subscriptions", "Subscriptions that have not ended", len(service.store))
+        yield GaugeMetricFamily(
+            "tamis_subscriptions", "Subscriptions that have not ended", service.subscriptions.total()
+        )
         yield GaugeMetricFamily("tamis_feed_seq", "Number of the newest notification", service.feed_watcher.seq)
         counts = service.webhooks.counts()
         for name, help in _DELIVERIES.items():

@@ -21,7 +21,15 @@ from tamis.limits import Limits
 from tamis.service.accounts import Accounts, TenantRights
 from tamis.service.credentials import Sealed, new_secret
 from tamis.service.errors import Conflict, Forbidden, NotFound, QuotaExceeded
-from tamis.service.names import SUBSCRIBER, local_name, own_name, qualified_name, subscriber_address, subscriber_of
+from tamis.service.names import (
+    SUBSCRIBER,
+    link_of,
+    local_name,
+    own_name,
+    qualified_name,
+    subscriber_address,
+    subscriber_of,
+)
 from tamis.service.settings import ServiceSettings
 from tamis.store import ChangeLogEntry, ImportResult, Store, StoredSubscription
 from tamis.store.records import DEFAULT_TYPE, now_us, unknown_field
@@ -197,6 +205,11 @@ class TenantSubscriptions:
         with self._store.view() as view:
             return view.count(prefix=qualified_name(tenant, ""), event_type=of_type, refused=refused)
 
+    def total(self) -> int:
+        """How many all tenants have; entries of neighbours are nobody's."""
+        with self._store.view() as view:
+            return sum(view.count(prefix=qualified_name(tenant, "")) for tenant in self._accounts.tenants())
+
     def active(self, tenant: str, event_type: str, *, limit: int) -> list[tuple[str, StoredSubscription]]:
         """The subscriptions that are matched with events of a type, under its qualified name, by their ids.
 
@@ -359,7 +372,7 @@ class TenantSubscriptions:
         with self._store.view() as view:
             rows = view.of_type(named.name)
         for row in rows:
-            if not dry_run and row.refusal is None:
+            if (not dry_run and row.refusal is None) or link_of(row.id) is not None:
                 continue
             try:
                 compile_condition(row.condition, named, self._store.limits, row.dialect)

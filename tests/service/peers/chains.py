@@ -17,6 +17,8 @@ from tests.service.living import until
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+SLOW = "connect back"
+"""What Spark says if its Python workers take too long to start."""
 TOKEN = "link-token-of-the-tests"
 
 
@@ -34,9 +36,15 @@ class LinkedSite:
         self._query: Any = None
 
     def start(self) -> None:
-        """Start the stream."""
+        """Start the stream, and wait until it looks for events: several at once may be too much for a machine."""
         assert self._spark is not None
         self._query = start(self.service.settings, self._spark, self._stream, name=f"tamis {self.name}")
+
+        def is_looking() -> bool:
+            self.revive()
+            return not self._query.status["message"].startswith("Initializing")
+
+        until(is_looking)
 
     def stop(self) -> None:
         """Stop the stream."""
@@ -44,14 +52,14 @@ class LinkedSite:
             self._query.stop()
         self._stream.close()
 
-    def settle(self) -> None:
-        """Wait until the stream has done with all events."""
-
-        def is_done() -> bool:
-            assert self._query.isActive, self._query.exception()
-            return self.service.inbox.waiting() == 0
-
-        until(is_done)
+    def revive(self) -> None:
+        """Start the stream again if Spark has given its workers up, as the supervisor does."""
+        if not self._query.isActive:
+            assert SLOW in str(self._query.exception()), self._query.exception()
+            self._stream.close()
+            self._stream = ExitStack()
+            assert self._spark is not None
+            self._query = start(self.service.settings, self._spark, self._stream, name=f"tamis {self.name}")
 
     def subscribe(self, id: str, condition: str, **fields: Any) -> None:
         answer = self.client.post("/v1/subscriptions", json={"id": id, "condition": condition, **fields})
@@ -110,12 +118,12 @@ def settled(*sites: LinkedSite) -> None:
     """Wait until no event waits anywhere, neither for a stream nor for a link."""
 
     def is_quiet() -> bool:
+        for each in sites:
+            each.revive()
         return not any(each.service.inbox.waiting() for each in sites) and not any(
             total.backlog for each in sites for total in each.site.outbox.totals().values()
         )
 
-    for each in sites:
-        each.settle()
     until(lambda: is_quiet() and is_quiet())
 
 

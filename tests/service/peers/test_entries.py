@@ -36,6 +36,15 @@ def test_equal_conditions_are_one_entry_and_what_came_over_a_link_does_not_go_ba
     assert texts(dict(entries_for("south", here, TYPES, 0).entries)) == {"a = 1", "b = 2", "c = 3"}
 
 
+def test_a_condition_with_more_operands_is_covered_by_one_with_fewer() -> None:
+    here = sources(
+        "a = 1 AND b < 2 AND c", "b < 2 AND a = 1", "b < 2 AND d", "a = 1 OR d", "(a = 1 OR d) AND e = 3"
+    )
+    found = entries_for("n", here, TYPES, 0)
+    assert texts(dict(found.entries)) == {"b < 2 AND a = 1", "b < 2 AND d", "a = 1 OR d"}
+    assert found.sources == 5
+
+
 def test_keys_are_those_of_content_and_a_digest_of_the_set() -> None:
     one, other = Entry("t/event", "a = 1"), Entry("t/other", "a = 1")
     assert one.key == Entry("t/event", "a = 1").key != other.key

@@ -171,3 +171,15 @@ def test_the_sender_learns_what_was_in_vain(tmp_path: Path) -> None:
         b.service.inbox.finish_upto(2)
         until(lambda: a.peer("b")["useful"] + a.peer("b")["in_vain"] == 2)
         assert (a.peer("b")["useful"], a.peer("b")["in_vain"]) == (1, 1)
+
+
+def test_entries_are_pruned_by_what_recent_events_are_like(tmp_path: Path) -> None:
+    with sites_in(tmp_path, "a", "b", link_bytes=30) as (a, b):
+        events = [{"id": f"e{n}", "common": 1, "seldom": n} for n in range(50)]
+        b.publish(*events)
+        b.subscribe("s", "common = 1 AND seldom = 7 AND common < 100")
+        a.link_to(b)
+        until(lambda: a.peer("b")["entries_in"] == 1)
+        [entry] = b.site.wanted_entries("a", set())[1].entries.values()
+        assert entry.condition in ("seldom = 7", "seldom = 7 AND common < 100", "common = 1 AND seldom = 7")
+        assert a.peer("b")["entries_in_bytes"] <= 30

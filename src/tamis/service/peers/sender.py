@@ -121,7 +121,7 @@ class Conversation:
     async def _hello(self) -> None:
         said = await asyncio.to_thread(self._site.introduction, self._name, digest_of(self._there))
         answer = protocol.HelloAnswer.model_validate(await self._post(protocol.HELLO, said.model_dump()))
-        await asyncio.to_thread(self._site.agree, self._name, answer)
+        await asyncio.to_thread(self._site.agree, self._name, answer, has_answered=True)
         if answer.entries is not None:
             self._there = {*answer.entries}
         self._reach = said.reach

@@ -9,18 +9,23 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from tamis._version import __version__
+from tamis.events.batch import EventBatch
 from tamis.events.event_type import EventType
+from tamis.events.json_values import read_json_values
 from tamis.service.inbox import Arrival
 from tamis.service.names import link_owner, local_name, tenant_of
 from tamis.service.peers import protocol
 from tamis.service.peers.entries import Entry, EntrySet, digest_of, entries_for, read_sources
-from tamis.service.peers.links import CUT, LINKED, REFUSED, Link, LinkError, Links
+from tamis.service.peers.links import CUT, DOWN, LINKED, REFUSED, Link, LinkError, Links
 from tamis.service.peers.outbox import IN_VAIN, UNKNOWN, USEFUL, LinkTotals, Outbox
 from tamis.store.records import now_us
 
@@ -28,6 +33,9 @@ if TYPE_CHECKING:
     from tamis.service.core import Service
 
 _log = logging.getLogger(__name__)
+
+_SAMPLE_EVENTS = 1_000
+_SAMPLE_SECONDS = 600.0
 
 
 class Site:
@@ -53,6 +61,7 @@ class Site:
         self._lock = threading.RLock()
         self._accepted: set[str] = set()
         self._sources: tuple[int, list[Any]] = (-1, [])
+        self._samples: dict[str, tuple[float, EventType, EventBatch | None]] = {}
         self._held: dict[str, tuple[int, int, int]] = {}
         if self.name:
             self.links.adopt(service.settings.peers)
@@ -83,8 +92,13 @@ class Site:
             digest=digest,
         )
 
-    def agree(self, link: str, said: protocol.Hello) -> None:
+    def agree(self, link: str, said: protocol.Hello, *, has_answered: bool = False) -> None:
         """Take what a neighbour says of itself, or cut the link to it.
+
+        Args:
+            link: To the neighbour.
+            said: When it called, or when it was called.
+            has_answered: Was it called?
 
         Raises:
             LinkError: The two sites do not fit, or the link would close a cycle.
@@ -97,7 +111,8 @@ class Site:
                 self.cut(link, error, REFUSED)
                 raise
             self.links.reach(link, said.reach)
-            self.links.note(link, LINKED)
+            if has_answered or self.links.get(link).state != DOWN:  # who can call us need not be reached
+                self.links.note(link, LINKED)
 
     def cut(self, link: str, error: LinkError, state: str = CUT) -> None:
         """Hear a neighbour no more until the next handshake, and forget what it wanted if there is a cycle."""
@@ -206,8 +221,19 @@ class Site:
             if self._sources[0] != version:
                 self._sources = read_sources(self._store)
             version, sources = self._sources
-        budget = self._service.settings.link_bytes
-        return version, entries_for(link, sources, self._store.event_types(), budget, widened)
+        budget, types = self._service.settings.link_bytes, self._store.event_types()
+        return version, entries_for(link, sources, types, budget, widened, lambda name: self._sample(types[name]))
+
+    def _sample(self, event_type: EventType) -> EventBatch | None:
+        """Some of the last events of a type here; the same for a while, so that entries change seldom."""
+        known = self._samples.get(event_type.name)
+        if known is None or time.monotonic() - known[0] > _SAMPLE_SECONDS or known[1] != event_type:
+            tenant = tenant_of(event_type.name)
+            recent = self._service.inbox.recent(tenant, limit=_SAMPLE_EVENTS, event_type=event_type.name)
+            read = read_json_values(pa.array([each.value for each in recent], pa.binary()), event_type)
+            known = time.monotonic(), event_type, next(iter(read.batches), None)
+            self._samples[event_type.name] = known
+        return known[2]
 
     def described_types(self, names: set[str]) -> dict[str, dict[str, Any]]:
         """Event types as a neighbour may declare them."""

@@ -52,7 +52,7 @@ def set_up(service: Service) -> dict[str, tuple[str, str]]:
         sale = EventType.of({"name": "sale", "attributes": {"price": "decimal(8,2)"}})
         service.subscriptions.declare(tenant, sale, dry_run=False)
         service.accounts.advertise(tenant, f"{tenant}/all", "price > 0", f"{tenant}/sale", "a-token")
-        service.subscriptions.deliver_to(tenant, "@ann", HOOK["url"])
+        service.subscriptions.deliver_to(tenant, "@ann", HOOK["url"], 60.0)
         for given in (
             {"id": "on", "condition": "price < 3", "event_type": "sale", "priority": -3, "expires": LATER},
             {"id": "off", "condition": "name = 'Zoë\n\u2028'", "label": "ü", "subscriber": "ann"},
@@ -78,7 +78,10 @@ def everything(service: Service) -> Any:
             for name in tenants
         },
         [replace(each, **anew) for each in service.store.list()],
-        {each.subscription_id: (each.url, each.secret, each.state) for each in service.webhooks.list()},
+        {
+            each.subscription_id: (each.url, each.secret, each.state, each.digest_seconds)
+            for each in service.webhooks.list()
+        },
     )
 
 

@@ -94,6 +94,14 @@ def subscribe(
     webhook: Annotated[
         str | None, typer.Option("--webhook", metavar="URL", help="Send notifications to this URL.")
     ] = None,
+    digest: Annotated[
+        str | None,
+        typer.Option(
+            "--digest",
+            metavar="DURATION",
+            help="With --webhook: gather notifications for so long into one message.",
+        ),
+    ] = None,
     subscriber: Annotated[
         str | None,
         typer.Option(
@@ -130,15 +138,19 @@ def subscribe(
     the ticket cannot be written; then no request is sent.
     """
     from tamis.cli.output import JsonLines, Screen, fail
+    from tamis.cli.times import read_time
 
     validity = _validity(expires)
     if keep and "expires" in validity:
         fail("--keep: expected a duration for --expires, as 10m, found a time")
+    gather = None if digest is None else read_time(digest, "--digest")
+    if gather is not None and (webhook is None or not isinstance(gather, timedelta)):
+        fail("--digest: expected a duration, as 10m, with --webhook")
     with open_client(url, token, as_json=json, condition=condition) as service:
         kept = open_tickets(tickets)
         kept.check()
         options: dict[str, Any] = {"label": label, "priority": priority, "dialect": dialect, **validity}
-        options["subscriber"] = subscriber
+        options |= {"subscriber": subscriber, "digest": gather}
         made = service.subscribe(condition, id=id, event_type=type, webhook=webhook, **options)
         subscription = made.subscription
         if json:

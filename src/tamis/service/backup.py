@@ -155,7 +155,7 @@ class Backup:
         if subscriber_of(value["address"]) is None or self._accounts.rights(tenant_of(value["address"])) is None:
             msg = f"subscriber: expected the address of one of a tenant, found {value['address']!r}"
             raise BackupError(msg)
-        self._webhooks.add(value["address"], value["url"], secret=value["secret"], state=value["state"])
+        self._webhooks.add(value["address"], **_webhook_fields(value))
 
     def _restore_subscriptions(self, values: list[Mapping[str, Any]], *, replace: bool) -> list[Refusal]:
         """Write subscriptions with their tickets in one change, then their webhooks; gives the refused ones."""
@@ -169,7 +169,7 @@ class Backup:
                 if "ticket" in value:
                     tickets[id] = _sealed(value["ticket"])
                 if "webhook" in value:
-                    hooks[id] = {name: str(value["webhook"][name]) for name in ("url", "secret", "state")}
+                    hooks[id] = _webhook_fields(value["webhook"])
             except BackupError as error:
                 refusals.append(Refusal(id, error))
             except (KeyError, TypeError, ValueError) as error:
@@ -209,7 +209,15 @@ def _subscription_row(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _webhook_record(hook: Webhook) -> dict[str, Any]:
-    return {"url": hook.url, "secret": hook.secret, "state": hook.state}
+    record = {"url": hook.url, "secret": hook.secret, "state": hook.state}
+    return record | ({} if hook.digest_seconds is None else {"digest_seconds": hook.digest_seconds})
+
+
+def _webhook_fields(value: Mapping[str, Any]) -> dict[str, Any]:
+    """What `Webhooks.add` takes."""
+    seconds = value.get("digest_seconds")
+    fields: dict[str, Any] = {name: str(value[name]) for name in ("url", "secret", "state")}
+    return fields | {"digest_seconds": None if seconds is None else float(seconds)}
 
 
 def _texts(sealed: Sealed) -> dict[str, str]:

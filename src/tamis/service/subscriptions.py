@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 from sqlalchemy import Connection
@@ -108,7 +109,7 @@ class TenantSubscriptions:
             WebhookError: The receiver may not be called.
             QuotaExceeded: The tenant has as many as it may.
         """
-        record, url = self._record(tenant, given)
+        record, receiver = self._record(tenant, given)
         ticket, sealed = new_secret()
         # One at a time: no other request takes the id between the check and the insert.
         with self._one_at_a_time:
@@ -116,11 +117,11 @@ class TenantSubscriptions:
                 msg = f"there is already a subscription {local_name(record['id'])!r}"
                 raise Conflict(msg)
             # The webhook first, so that it gets the very first match.
-            secret = None if url is None else self._add_webhook(record["id"], url)
+            secret = None if receiver is None else self._add_webhook(record["id"], receiver)
             try:
                 self._add(tenant, [record], {record["id"]: sealed}, replace=False)
             except BaseException:
-                if url is not None:
+                if receiver is not None:
                     self._webhooks.remove(record["id"])
                 raise
         return SubscriptionReceipt(self.get(tenant, local_name(record["id"])), ticket, secret)
@@ -130,22 +131,22 @@ class TenantSubscriptions:
         from tamis.matcher import Refusal
 
         records, refusals = [], []
-        receivers: dict[str, str | None] = {}
+        receivers: dict[str, Receiver | None] = {}
         types: dict[str | None, str] = {}
         for each in given:
             try:
-                record, url = self._record(tenant, each, types)
+                record, receiver = self._record(tenant, each, types)
             except TamisError as error:
                 refusals.append(Refusal(str(each.get("id") or ""), error))
                 continue
             records.append(record)
             if each.get("delivery") is not None:
-                receivers[record["id"]] = url
+                receivers[record["id"]] = receiver
         made = {record["id"]: new_secret() for record in records}
         sealed = {id: each for id, (_, each) in made.items()}
         with self._one_at_a_time:
             there = self._living(receivers)
-            new_receivers = {id: url for id, url in receivers.items() if url is not None and id not in there}
+            new_receivers = {id: each for id, each in receivers.items() if each is not None and id not in there}
             with self._webhooks_of_import(new_receivers, refusals) as secrets:
                 refused = new_receivers.keys() - secrets.keys()
                 wanted = [record for record in records if record["id"] not in refused]
@@ -244,13 +245,13 @@ class TenantSubscriptions:
         """Where it is delivered to, if anywhere."""
         return self._webhooks.get(qualified_name(tenant, id))
 
-    def deliver_to(self, tenant: str, id: str, url: str) -> str:
+    def deliver_to(self, tenant: str, id: str, url: str, digest_seconds: float | None = None) -> str:
         """Deliver the messages of a subscriber, `@` and its name, from now on; gives the secret of the webhook.
 
         Raises:
             WebhookError: The receiver may not be called.
         """
-        return self._add_webhook(qualified_name(tenant, id), url)
+        return self._add_webhook(qualified_name(tenant, id), Receiver(url, digest_seconds))
 
     def resume_webhook(self, tenant: str, id: str) -> None:
         """Shake hands again with the receiver of a webhook that is paused or refused.
@@ -408,7 +409,7 @@ class TenantSubscriptions:
 
     def _record(
         self, tenant: str, given: Mapping[str, Any], types: dict[str | None, str] | None = None
-    ) -> tuple[dict[str, Any], str | None]:
+    ) -> tuple[dict[str, Any], Receiver | None]:
         """What the store takes, and the receiver of the webhook, if there is one; `types`: those seen before."""
         for name in given:
             if name not in _FIELDS:
@@ -473,9 +474,9 @@ class TenantSubscriptions:
             raise SubscriptionError(msg, id=id)
         return until
 
-    def _add_webhook(self, id: str, url: str) -> str:
+    def _add_webhook(self, id: str, receiver: Receiver) -> str:
         with _webhook_errors():
-            return self._webhooks.add(id, url)
+            return self._webhooks.add(id, receiver.url, digest_seconds=receiver.digest_seconds)
 
     def _living(self, ids: Iterable[str]) -> set[str]:
         """Those of the qualified ids under which there is a subscription."""
@@ -484,36 +485,38 @@ class TenantSubscriptions:
 
     @contextmanager
     def _webhooks_of_import(
-        self, receivers: Mapping[str, str], refusals: list[Refusal]
+        self, receivers: Mapping[str, Receiver], refusals: list[Refusal]
     ) -> Iterator[dict[str, str]]:
         """Make webhooks before their subscriptions, and remove them if these are not made; gives the secrets."""
         secrets: dict[str, str] = {}
         try:
-            for id, url in receivers.items():
-                self._add_imported_webhook(id, url, secrets, refusals)
+            for id, receiver in receivers.items():
+                self._add_imported_webhook(id, receiver, secrets, refusals)
             yield secrets
         except BaseException:
             for id in secrets:
                 self._webhooks.remove(id)
             raise
 
-    def _redirect(self, receivers: Mapping[str, str | None], refusals: list[Refusal]) -> dict[str, str]:
+    def _redirect(self, receivers: Mapping[str, Receiver | None], refusals: list[Refusal]) -> dict[str, str]:
         """Let subscriptions that are there be delivered as wanted; gives the secrets of new webhooks."""
         secrets: dict[str, str] = {}
         have = self._webhooks.get_many([*receivers])
-        for id, url in receivers.items():
-            if url is None:
+        for id, receiver in receivers.items():
+            if receiver is None:
                 self._webhooks.remove(id)
-            elif id not in have or have[id].url != url:
-                self._add_imported_webhook(id, url, secrets, refusals)
+            elif id not in have or Receiver(have[id].url, have[id].digest_seconds) != receiver:
+                self._add_imported_webhook(id, receiver, secrets, refusals)
         return secrets
 
-    def _add_imported_webhook(self, id: str, url: str, secrets: dict[str, str], refusals: list[Refusal]) -> None:
+    def _add_imported_webhook(
+        self, id: str, receiver: Receiver, secrets: dict[str, str], refusals: list[Refusal]
+    ) -> None:
         from tamis.matcher import Refusal
         from tamis.service.webhooks.records import WebhookError
 
         try:
-            secrets[id] = self._add_webhook(id, url)
+            secrets[id] = self._add_webhook(id, receiver)
         except WebhookError as error:
             refusals.append(Refusal(local_name(id), error))
 
@@ -562,8 +565,15 @@ def _cut(condition: str) -> str:
     return condition if len(condition) <= _SHOWN_CHARACTERS else f"{condition[:_SHOWN_CHARACTERS]}…"
 
 
-def _receiver(id: str, delivery: Any) -> str | None:
-    """The URL of a webhook, None for what is pulled."""
+class Receiver(NamedTuple):
+    """Where a webhook sends, and for how long it gathers notifications into one message, if it does."""
+
+    url: str
+    digest_seconds: float | None = None
+
+
+def _receiver(id: str, delivery: Any) -> Receiver | None:
+    """The receiver of a webhook, None for what is pulled."""
     if delivery is None:
         return None
     if not isinstance(delivery, Mapping) or delivery.get("kind") not in ("pull", "webhook"):
@@ -575,7 +585,13 @@ def _receiver(id: str, delivery: Any) -> str | None:
     if not isinstance(url, str) or not url:
         msg = f"delivery.url: expected the URL of the receiver, found {url!r}"
         raise SubscriptionError(msg, id=id)
-    return url
+    seconds = delivery.get("digest_seconds")
+    if seconds is not None and (
+        isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf
+    ):
+        msg = f"delivery.digest_seconds: expected a number of seconds above 0, found {seconds!r}"
+        raise SubscriptionError(msg, id=id)
+    return Receiver(url, seconds)
 
 
 def _time(id: str, key: str, value: Any) -> datetime:

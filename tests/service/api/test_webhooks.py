@@ -197,3 +197,23 @@ def test_the_webhook_of_a_subscriber_outlives_its_subscriptions(calling: Running
     with calling.service.feed.database.writing() as connection:
         connection.execute(long_ago)
     assert hook.subscription_id not in calling.service.subscriptions.ended_webhooks()
+
+
+def test_a_digest_is_wanted_with_the_delivery(calling: Running, receiver: Receiver) -> None:
+    tenant = calling.tenant()
+    hook = {"kind": "webhook", "url": receiver.url("/"), "digest_seconds": 3600}
+    made = subscribe(tenant.subscribe, id="s", delivery=hook)
+    assert made["subscription"]["delivery"]["digest_seconds"] == 3600
+    until(lambda: is_confirmed(tenant, "s"))
+    ids = calling.match(tenant.name, "s", "a", "b", "c")
+    until(lambda: len(receiver.notified("/")) == 1)
+    [call] = receiver.notified("/")
+    assert (call.message["data"]["digest"]["count"], call.id in ids) == (3, True)
+    exported = tenant.subscribe.get("/v1/subscriptions/export").text
+    again = tenant.admin.post("/v1/subscriptions/import", params={"replace": True}, content=exported)
+    assert (again.json()["secrets"], again.json()["refusals"]) == ({}, []), "it is the same receiver"
+    problem(
+        tenant.subscribe.put("/v1/webhooks/@ann", json={"url": hook["url"], "digest_seconds": 0}), 422, "invalid"
+    )
+    made = tenant.subscribe.put("/v1/webhooks/@ann", json={"url": hook["url"], "digest_seconds": 60}).json()
+    assert made["digest_seconds"] == 60

@@ -24,6 +24,7 @@ def subscribe(
     label: str | None = None,
     priority: int | None = None,
     webhook: str | None = None,
+    digest: timedelta | None = None,
     valid_for: timedelta | None = None,
     valid_from: datetime | None = None,
     expires: datetime | None = None,
@@ -42,6 +43,7 @@ def subscribe(
         label: What people call it.
         priority: Higher ones are reported first.
         webhook: Where to send notifications; without it, they are asked for.
+        digest: Gather what the webhook sends for so long into one message; by default each is sent.
         valid_for: How long, from now; by default what the service says; a day, unless its settings say otherwise.
         valid_from: When it starts, by default at once.
         expires: When it ends, in place of `valid_for`.
@@ -54,7 +56,8 @@ def subscribe(
     Raises:
         ClientError: "condition" with its problems, "conflict" if the id is taken, "quota".
     """
-    delivery = None if webhook is None else {"kind": "webhook", "url": webhook}
+    gather = {} if digest is None else {"digest_seconds": digest.total_seconds()}
+    delivery = None if webhook is None else {"kind": "webhook", "url": webhook, **gather}
     more = without_none(id=id, event_type=event_type, label=label, priority=priority, delivery=delivery)
     more |= without_none(dialect=dialect, subscriber=subscriber)
     times = _validity(valid_for, expires) | without_none(valid_from=valid_from)

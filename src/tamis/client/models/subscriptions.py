@@ -21,6 +21,7 @@ class Delivery:
             "paused" after too many failed deliveries in a row.
         reason: Of a webhook: why it is refused or paused.
         since: Of a webhook: when it came into its state.
+        digest_seconds: Of a webhook: for how long it gathers notifications into one message, if it does.
     """
 
     kind: str
@@ -28,6 +29,7 @@ class Delivery:
     state: str | None = None
     reason: str | None = None
     since: datetime | None = None
+    digest_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,11 @@ Moment = Annotated[AwareDatetime | NaiveDatetime, BeforeValidator(_check_time_te
 """A time; in UTC if it has no zone."""
 
 
+DigestSeconds = Annotated[
+    Seconds, Field(description="Of a webhook: at most one message in so many seconds, with counts and the first.")
+]
+
+
 class RequestModel(BaseModel):
     """The body of a request; unknown fields are refused."""
 
@@ -59,6 +64,7 @@ class DeliveryWanted(RequestModel):
 
     kind: Literal["pull", "webhook"] = "pull"
     url: Annotated[str, Field(min_length=1, max_length=2_000)] | None = None
+    digest_seconds: DigestSeconds | None = None
 
 
 class NewSubscription(RequestModel):
@@ -111,6 +117,7 @@ class SubscriberWebhook(RequestModel):
     """Where the messages of a subscriber go."""
 
     url: Annotated[str, Field(min_length=1, max_length=2_000)]
+    digest_seconds: DigestSeconds | None = None
 
 
 class Renewal(RequestModel):
@@ -231,6 +238,7 @@ class DeliveryAnswer(BaseModel):
     state: WebhookState | None = None
     reason: str | None = None
     since: datetime | None = None
+    digest_seconds: float | None = None
 
 
 class SubscriptionAnswer(BaseModel):
@@ -554,6 +562,7 @@ class WebhookAnswer(BaseModel):
     state: WebhookState
     reason: str | None
     since: datetime | None
+    digest_seconds: float | None = None
     failures: int
     waiting: int
     failed: int

@@ -31,7 +31,8 @@ def delivery(webhook: Webhook | None) -> dict[str, Any]:
     if webhook is None:
         return {"kind": "pull"}
     state = {"state": webhook.state, "reason": webhook.reason, "since": moment(webhook.since)}
-    return {"kind": "webhook", "url": webhook.url, **state}
+    digest = {} if webhook.digest_seconds is None else {"digest_seconds": webhook.digest_seconds}
+    return {"kind": "webhook", "url": webhook.url, **state, **digest}
 
 
 def webhook_status(of: WebhookStatus) -> dict[str, Any]:

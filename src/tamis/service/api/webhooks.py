@@ -45,7 +45,8 @@ async def get(id: Id, caller: Subscriber, service: CurrentService) -> Any:
 @router.put("/{id}", status_code=201, response_model=models.SubscriberWebhookAnswer)
 async def put(id: Id, wanted: models.SubscriberWebhook, caller: Subscriber, service: CurrentService) -> Any:
     """Deliver the messages of a subscriber, `@` and its name, from now on; the answer shows the secret once."""
-    secret = await in_thread(service.subscriptions.deliver_to, caller.tenant, _subscriber(id), wanted.url)
+    receiver = (wanted.url, wanted.digest_seconds)
+    secret = await in_thread(service.subscriptions.deliver_to, caller.tenant, _subscriber(id), *receiver)
     service.deliverer.wake([qualified_name(caller.tenant, id)])
     return {**await in_thread(_status, service, caller.tenant, id), "secret": secret}
 

@@ -70,8 +70,7 @@ def _condition(rng: random.Random) -> str:
         (0.4, f"area >= {rooms * 20 + rng.randrange(0, 20, 5)}"),
         (0.3, "text LIKE '%balcony%'"),
         (0.2, "(floor <= 2 OR lift)"),
-        (0.2, "pets"),
-        (0.1, "pets IS NOT FALSE"),
+        (0.3, rng.choice(("pets", "pets", "pets IS NOT FALSE"))),
         (0.2, f"free_from <= DATE '2027-{rng.randrange(2, 6):02}-15'"),
     )
     return " AND ".join(wishes + [wish for chance, wish in more if rng.random() < chance])

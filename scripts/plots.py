@@ -1,8 +1,9 @@
 """The plots and tables of `docs/benchmarks`, made from the same figures: `docs/benchmarks/data/*.json`.
 
 `python scripts/plots.py` draws `docs/benchmarks/NAME.svg` for every `data/NAME.json` that has a plot, and writes
-the table between `<!-- table: NAME -->` and `<!-- end of table -->` in every page that asks for it. `--check`
-writes nothing and fails if a plot or table is out of date.
+the table between `<!-- table: NAME -->` and `<!-- end of table -->` in every page that asks for it;
+`<!-- table: NAME plotted -->` leaves out the columns that the plot does not draw. `--check` writes nothing and
+fails if a plot or table is out of date.
 
 A cell of the data is the text that the table shows. The plot takes the number that the text begins with, and a
 note such as "at 200,000" behind it; any other cell ("not built", "20.8; 103") is not drawn.
@@ -36,7 +37,9 @@ _STYLE = (
     ".end{text-anchor:end}.middle{text-anchor:middle}.grid{stroke:var(--line);fill:none}"
     ".curve{stroke-width:2;fill:none;stroke-linejoin:round}"
 )
-_TABLE = re.compile(r"(<!-- table: ([\w-]+) -->\n)(?:(?!<!-- table:).)*?(<!-- end of table -->)", re.DOTALL)
+_TABLE = re.compile(
+    r"(<!-- table: ([\w-]+)( plotted)? -->\n)(?:(?!<!-- table:).)*?(<!-- end of table -->)", re.DOTALL
+)
 _CELL = re.compile(r"\**(\d[\d,]*(?:\.\d+)?)\**(?: \([^)]*\))?( at \S+)?")
 
 
@@ -66,9 +69,11 @@ class Figures:
     rows: list[list[str]]
     plot: dict[str, Any] | None
 
-    def table(self) -> str:
-        """The table in Markdown, between blank lines."""
-        lines = [self.columns, ["---"] * len(self.columns), *self.rows]
+    def table(self, *, plotted: bool = False) -> str:
+        """The table in Markdown, between blank lines; all columns, or those that the plot draws."""
+        drawn = self.plot["columns"] if plotted and self.plot else self.columns
+        kept = [place for place, name in enumerate(self.columns) if place == 0 or name in drawn]
+        lines = [[row[place] for place in kept] for row in (self.columns, ["---"] * len(self.columns), *self.rows)]
         return "\n".join(["", *("|" + "|".join(_padded(line)) + "|" for line in lines), "\n"])
 
     def svg(self) -> str:
@@ -236,7 +241,11 @@ def outputs(pages: Path) -> Iterator[tuple[Path, str]]:
     for page in sorted(pages.glob("*.md")):
         text = page.read_text("utf-8")
         if "<!-- table:" in text:
-            yield page, _TABLE.sub(lambda found: f"{found[1]}{known[found[2]].table()}{found[3]}", text)
+            yield page, _TABLE.sub(lambda found: _filled(found, known), text)
+
+
+def _filled(found: re.Match[str], known: dict[str, Figures]) -> str:
+    return f"{found[1]}{known[found[2]].table(plotted=found[3] is not None)}{found[4]}"
 
 
 def main(arguments: Sequence[str], pages: Path = PAGES) -> int:

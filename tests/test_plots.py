@@ -82,6 +82,12 @@ def test_a_table_is_written_between_its_marks_only(pages: Path) -> None:
     assert (pages / "page.md").read_text("utf-8") == f"before\n{table}between\n{table}after\n"
 
 
+def test_a_table_may_leave_out_what_the_plot_does_not_draw(pages: Path) -> None:
+    (pages / "page.md").write_text("<!-- table: times plotted -->\n<!-- end of table -->\n", "utf-8")
+    plots.main([], pages)
+    assert "\n| workload | ours | theirs |\n|---|---|---|\n| `a` |" in (pages / "page.md").read_text("utf-8")
+
+
 def test_a_plot_shows_the_figures_as_the_table_has_them(pages: Path) -> None:
     plots.main([], pages)
     root = ElementTree.parse(pages / "times.svg").getroot()

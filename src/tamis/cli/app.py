@@ -12,6 +12,7 @@ from tamis.cli.convert import convert
 from tamis.cli.demo import demo
 from tamis.cli.explain import explain
 from tamis.cli.generate import generate
+from tamis.cli.lab import lab
 from tamis.cli.lint import lint
 from tamis.cli.match import match
 from tamis.cli.notifications import notifications
@@ -57,6 +58,7 @@ def _tamis(
 for _command in (match, lint, show, convert, explain, test, operators, generate, run, serve, config, demo, warm):
     app.command()(_command)
 app.add_typer(client, name="client")
+app.add_typer(lab, name="lab")
 app.add_typer(notifications, name="notifications")
 app.add_typer(route, name="route")
 app.add_typer(snapshot, name="snapshot")

@@ -13,6 +13,7 @@ from tamis.cli.convert import convert
 from tamis.cli.demo import demo
 from tamis.cli.explain import explain
 from tamis.cli.generate import generate
+from tamis.cli.lab import lab
 from tamis.cli.lint import lint
 from tamis.cli.match import match
 from tamis.cli.notifications import notifications
@@ -53,6 +54,7 @@ GROUPS: tuple[tuple[str, str, dict[str, Callable[..., Any] | typer.Typer]], ...]
         {"serve": serve, "config": config, "client": client, "peer": peer},
     ),
     ("Prepare this machine", "tamis warm", {"warm": warm}),
+    ("Study the papers", "tamis lab claims --paper jewel", {"lab": lab}),
 )
 
 

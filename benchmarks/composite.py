@@ -13,7 +13,6 @@ import tracemalloc
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 import numpy as np
 import pyarrow as pa

@@ -139,7 +139,15 @@ class BatchReport:
         # Older reports lack the fields for operators, routing, the quotas of groups, kinds of dead letters, what
         # is set aside, and misfits.
         older: dict[str, Any] = {"operators": [], "shards": 1, "visits": 0, "useful_visits": 0, "set_aside": 0}
-        values = {**older, "overflow_by_group": [], "dead_by_kind": [], "misfits": 0, "late": 0, "composite": [], **values}
+        values = {
+            **older,
+            "overflow_by_group": [],
+            "dead_by_kind": [],
+            "misfits": 0,
+            "late": 0,
+            "composite": [],
+            **values,
+        }
         read = {field.name: _field(values, field.name, str(field.type)) for field in fields(cls)}
         try:
             return cls(**read)

@@ -1,4 +1,4 @@
-"""Composite subscriptions in a store and in its snapshot: they are one subscription, and their parts are records."""
+"""Composite subscriptions in a store and in its snapshot: each is one subscription, and its parts are records."""
 
 from __future__ import annotations
 
@@ -38,7 +38,11 @@ def test_parts_are_published_with_it_and_leave_with_it(store: Store, tmp_path: P
     first = Publisher(store, url).sync()
     assert (first.subscriptions, first.added, first.refusals) == (2, 2, [])
     manifest = Snapshots(url).manifest()
-    assert (manifest.extra[PARTS], manifest.extra["subscriptions"], manifest.extra["store"]["refused"]) == (2, 2, 0)
+    assert (manifest.extra[PARTS], manifest.extra["subscriptions"], manifest.extra["store"]["refused"]) == (
+        2,
+        2,
+        0,
+    )
     opened = Matchers.open(url, parts=True).only
     assert sorted(opened.match({"kind": "a"})) == ["plain", "walk\0" + "0"]
 

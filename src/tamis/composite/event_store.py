@@ -55,7 +55,8 @@ class EventStore:
         for place, some in wanted.items():
             segment = self._segments[place]
             rows = _rows(segment.events, np.searchsorted(segment.numbers, some))
-            found |= zip(some, rows.to_pylist() if isinstance(rows, pa.Table) else rows, strict=True)
+            listed: list[Any] = rows.to_pylist() if isinstance(rows, pa.Table) else [*rows]
+            found |= zip(some, listed, strict=True)
         return found
 
     def forget_unused(self, in_use: Iterable[I64]) -> None:

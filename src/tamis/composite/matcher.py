@@ -2,8 +2,8 @@
 
 Matching comes first: the parts of all composite subscriptions are ordinary subscriptions of one inner `Matcher`,
 equal parts one subscription. What is new comes after it: for each subscription and key, the events that may still
-take part (`open_matches.py`). Results depend on the order of time, never on how events are cut into batches, unless
-a bound of a subscription or group is reached. One thread uses it at a time.
+take part (`open_matches.py`). Results depend on the order of time, never on how events are cut into batches, if no
+bound of a subscription or group is reached. One thread uses it at a time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from tamis.arrays import I64, Bools
-from tamis.composite.event_store import EventStore, Events
+from tamis.composite.event_store import Events, EventStore
 from tamis.composite.explain import EPOCH, CompositeExplanation, moment_of
 from tamis.composite.key_numbers import KeyNumbers
 from tamis.composite.key_state import KeyState
@@ -413,7 +413,7 @@ class SequenceMatcher:
                 key[some] = self._keys.of_rows(batch, paths, distinct)[place]
         known = np.flatnonzero(key >= 0)
         row, code, bits = row[known], slot[known] << KEY_BITS | key[known], bits[known]
-        used = np.flatnonzero(self._open.is_used(code, bits, times[row] <= self._watermark_us))
+        used = np.flatnonzero(self._open.is_used(code, bits, times[row] <= (self._watermark_us or 0)))
         row = row[used]
         distinct = np.unique(row)
         self._events.add(numbers[distinct], events, distinct)

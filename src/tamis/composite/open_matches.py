@@ -1,8 +1,8 @@
 """What is open of many composite subscriptions, as columns: events that may still take part, and matches in wait.
 
-A batch of events touches most keys in a way that only adds a row: a first part comes, and nothing that could follow
-it. Those keys never leave the columns. Only a key that gets an event which can end something, or that is full, is
-made a `KeyState` and goes through its events one by one. Keys do not depend on each other, so it makes no
+A batch of events touches most keys in a way that only adds a row: a first part comes, and nothing that could
+follow it. Those keys never leave the columns. Only a key that gets an event which can end something, or that is
+full, is made a `KeyState` and goes through its events one by one. Keys do not depend on each other, so it makes no
 difference in which order they are looked at; matches are sorted afterwards. Bounds of all keys of a subscription
 or group are the exception: they are applied to what a batch leaves.
 
@@ -70,7 +70,8 @@ class Rows:
         """The rows of all."""
         if len(several) == 1:
             return several[0]
-        return cls(*(np.concatenate([getattr(each, name) for each in several]) for name in _COLUMNS))
+        columns: Any = (np.concatenate([getattr(each, name) for each in several]) for name in _COLUMNS)
+        return cls(*columns)
 
     @classmethod
     def arrived(cls, code: I64, time_us: I64, number: I64, parts: I64) -> Rows:
@@ -84,13 +85,13 @@ class Rows:
         if not rows:
             return EMPTY
         columns = list(zip(*rows, strict=True))
-        *numbers, begun = columns
-        return cls(*(np.array(each, np.int64) for each in numbers), np.array(begun, np.bool_))
+        kinds = [np.int64] * (len(_COLUMNS) - 1) + [np.bool_]
+        made: Any = (np.array(each, kind) for each, kind in zip(columns, kinds, strict=True))
+        return cls(*made)
 
 
 _COLUMNS = tuple(each.name for each in fields(Rows))
-_NO_NUMBERS: I64 = np.empty(0, np.int64)
-EMPTY = Rows(*[_NO_NUMBERS] * 6, np.empty(0, np.bool_))
+EMPTY = Rows.arrived(*[np.empty(0, np.int64)] * 4)
 
 
 class Completed(NamedTuple):
@@ -123,7 +124,7 @@ class _Rules(NamedTuple):
 
     within_us: I64
     form: I64
-    count: I64
+    wanted: I64
     last: I64
     absent: I64
     serial: I64
@@ -170,9 +171,7 @@ class OpenMatches:
         del self._composites[slot]
         self._free.append(slot)
         self._rules = None
-        self.held, self.early = (
-            rows.take(rows.code >> KEY_BITS != slot) for rows in (self.held, self.early)
-        )
+        self.held, self.early = (rows.take(rows.code >> KEY_BITS != slot) for rows in (self.held, self.early))
         self._ended = deque((each for each in self._ended if each[0] >> KEY_BITS != slot), self._ended.maxlen)
         self._over = deque(rows.take(rows.code >> KEY_BITS != slot) for rows in self._over)
 
@@ -204,8 +203,8 @@ class OpenMatches:
         low, high = np.searchsorted(held.code, code), np.searchsorted(held.code, code, "right")
         was_open, total = high > low, high - low + sizes
         parts = np.bitwise_or.reduceat(new.parts, starts)
-        count, is_sequence = rules.count[slot], rules.form[slot] == 0
-        # A sequence needs its first part; what can end something needs as many events as a match has, or one in wait.
+        count, is_sequence = rules.wanted[slot], rules.form[slot] == 0
+        # A sequence needs its first part; what can end something needs the events of a match, or one in wait.
         is_used = ~is_sequence | was_open | (parts & 1 == 1)
         may_end = np.where(is_sequence, parts & rules.last[slot] != 0, True) & (total >= count) & (count > 1)
         may_end |= (parts & rules.absent[slot] != 0) & (total > 1)
@@ -214,7 +213,7 @@ class OpenMatches:
         each = np.repeat(np.arange(len(starts)), sizes)
         slots = slot[each]
         # Kept are events that later ones can follow. One that makes a match of THEN NOT by itself waits.
-        waits = rules.count[slots] == 1
+        waits = rules.wanted[slots] == 1
         can_wait = ~is_sequence[each] | (new.parts & np.where(waits, 1, rules.last[slots] - 1) != 0)
         is_added = (is_used & ~may_end)[each] & can_wait
         new.until_us[:] = new.time_us + rules.within_us[slots]
@@ -320,7 +319,7 @@ class OpenMatches:
         Before an event that is not due another one may come, and begin.
         """
         begins = (self.rules.form[code >> KEY_BITS] != 0) | (parts & 1 == 1)
-        used = begins | ~is_due
+        used: Bools = begins | ~is_due
         rest = np.flatnonzero(~used)
         for others in (self.held.code, np.sort(self.early.code), np.unique(code[begins])):
             if len(others):

@@ -210,9 +210,7 @@ def with_earlier(
     return {**event, **named}
 
 
-def keys_of(
-    batch: EventBatch, paths: Sequence[tuple[str, ...]], rows: I64 | None = None
-) -> list[str | None]:
+def keys_of(batch: EventBatch, paths: Sequence[tuple[str, ...]], rows: I64 | None = None) -> list[str | None]:
     """For each event, or those in some rows, the values of BY as one text; None if one is NULL."""
     found = [batch.column(path) for path in paths]
     columns = [(column if rows is None else column.take(rows)).to_list() for column in found]

@@ -140,10 +140,10 @@ class _CaseRun:
 
     def results(self, case: Case) -> Iterator[_CaseResult]:
         if isinstance(case.expected, frozenset):
-            if self.composite:  # the events of a case are one stream to them, and each event alone to the others
-                yield self._compare_composite(case, case.expected & self.composite)
             for event in case.events:
                 yield self._compare_matches(event, case.expected - self.composite)
+            if self.composite:  # to which the events of a case are one stream
+                yield self._compare_composite(case, case.expected & self.composite)
             return
         from tamis.language.dialects import COMPOSITE
 
@@ -217,7 +217,7 @@ def _failure_tree(title: str, case: Case, results: list[_CaseResult]) -> Tree:
     for place, result in enumerate(results):
         if result.passed:
             continue
-        which = f"event {place}: " if len(results) > 1 else ""
+        which = f"event {place}: " if len(results) > 1 and place < len(case.events) else ""
         if result.problem is not None:
             tree.add(Text(visible(which + result.problem)))
         if result.problem is None or result.explanations:

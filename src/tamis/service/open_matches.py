@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from tamis.composite.parts import compile_composite
@@ -11,12 +12,13 @@ from tamis.service.names import local_name, qualified_name
 from tamis.service.stream import STREAM
 from tamis.store import StoredSubscription
 
+_NEVER = datetime.max.replace(tzinfo=UTC)
 _ATTEMPTS = 3
 """How often a state is read that the stream removes meanwhile."""
 
 
 def read_open(service: Service, tenant: str, stored: StoredSubscription, most: int = 100) -> list[dict[str, Any]]:
-    """The matches of a subscription that have begun, by key; nothing of one that is not composite."""
+    """The matches of a subscription that have begun, by key, what ends first first; none of an ordinary one."""
     from tamis.spark.composite_states import newest_files
     from tamis.spark.composite_task import explain_open
 
@@ -35,6 +37,7 @@ def read_open(service: Service, tenant: str, stored: StoredSubscription, most: i
         except FileNotFoundError:
             if attempt == _ATTEMPTS:
                 raise
+    found.sort(key=lambda each: min((one.until for one in each[1].open), default=_NEVER))
     return [
         {
             "key": key,

@@ -3,9 +3,10 @@
 A row for each event and composite subscription comes by the hash of subscription and key (`composite_events.py`)
 to one of a fixed number of partitions. A `StateTask` reads what its partition has open after the batch before,
 lets the events come in the order of their times, and writes what is open then to a new file, which nobody reads
-before the driver names it. So the state is a function of the events, the pinned version and the state before, and a batch
-that is done again gives the same. Events of equal time have the order of their ids, since nobody knows in which
-order they arrived. What belongs to no subscription of the pinned version, or to another revision, is forgotten.
+before the driver names it. So the state is a function of the events, the pinned version and the state before,
+and a batch that is done again gives the same. Events of equal time have the order of their ids, since nobody
+knows in which order they arrived. What belongs to no subscription of the pinned version, or to another revision,
+is forgotten.
 
 The watermark is the same in all partitions: each task that matches tells each of them its greatest time.
 """

@@ -383,8 +383,8 @@ class SequenceMatcher:
         while self._seen and self._seen[0][0] < self._watermark_us:
             self._seen_ids.discard(heapq.heappop(self._seen))
         complete = self._open.apply(arrived, self._watermark_us)
-        events = self._events.get_many(event.number for each in complete for event in each.events)
-        matches = [self._match(each, [events[event.number] for event in each.events]) for each in complete]
+        events = self._events.get_many(number for each in complete for number in each.numbers)
+        matches = [self._match(each, [events[number] for number in each.numbers]) for each in complete]
         self._keys.forget_unused(codes & _KEY for codes in self._open.codes())
         self._events.forget_unused(self._open.numbers())
         return matches

@@ -17,15 +17,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tamis.arrays import I64, Bools, Mask
 from tamis.composite.explain import CompositeExplanation, Ending, explain_state, first_places
+from tamis.composite.greedy import ALIVE, EXPIRED, Groups, step_greedily
 from tamis.composite.key_state import KeyState
 from tamis.composite.parts import CompiledComposite
 from tamis.composite.search import EventOf, KeptEvent, Search
+from tamis.composite.syntax import MOST_PARTS
 
 KEPT = -1
 """In the column `match`: the event is in no match yet."""
@@ -33,6 +36,8 @@ KEY_BITS = 40
 """A code is the slot of a subscription, then a number of these bits for the key."""
 _MOST_ENDED = 10_000
 """Events of matches that were not completed, for explanations."""
+LEAST_FOR_KERNEL = 32
+"""Fewer keys go through `KeyState`, without a kernel that would have to be compiled or loaded first."""
 _FORMS = {"sequence": 0, "all": 1, "at_least": 2}
 
 
@@ -95,11 +100,11 @@ EMPTY = Rows.arrived(*[np.empty(0, np.int64)] * 4)
 
 
 class Completed(NamedTuple):
-    """A completed match: of which code, when, its events, and its place among those of the same time."""
+    """A completed match: of which code, when, the numbers of its events, and its place among those of the time."""
 
     code: int
     time_us: int
-    events: Sequence[KeptEvent]
+    numbers: Sequence[int]
     order: tuple[int, int, int]
 
 
@@ -129,6 +134,10 @@ class _Rules(NamedTuple):
     absent: I64
     serial: I64
     group: I64
+    is_strict: I64
+    is_shared: I64
+    is_greedy: I64
+    parts: I64
 
 
 class OpenMatches:
@@ -154,6 +163,7 @@ class OpenMatches:
         self._serial = 0
         self._groups: dict[str, int] = {}
         self._rules: _Rules | None = None
+        self._gaps: I64 = np.zeros((0, MOST_PARTS), np.int64)
         self._ended: deque[tuple[int, Ending]] = deque(maxlen=_MOST_ENDED // 10)
         self._over: deque[Rows] = deque()
 
@@ -220,17 +230,48 @@ class OpenMatches:
         new.match[:] = np.where(waits, new.number, KEPT)
         added = new.take(is_added)
         added.begun[:] = added.match != KEPT
-        remade: list[tuple[Any, ...]] = []
-        is_kept = np.ones(len(held), np.bool_)
         groups = np.flatnonzero(may_end)
+        is_greedy = self.rules.is_greedy[slot[groups]] != 0
+        if np.count_nonzero(is_greedy) < LEAST_FOR_KERNEL:
+            is_greedy[:] = False
+        some = groups[is_greedy]
+        left = EMPTY
+        if len(some):
+            left = self._step_greedily(held, low[some], high[some], new, starts[some], sizes[some], complete)
+        remade: list[tuple[Any, ...]] = []
+        ends = starts + sizes
+        for at in groups[~is_greedy].tolist():
+            self._step(int(code[at]), held, low[at], high[at], new, starts[at], ends[at], complete, remade)
         if len(groups):
-            ends = starts + sizes
-            for at in groups.tolist():
-                is_kept[low[at] : high[at]] = False
-                self._step(int(code[at]), held, low[at], high[at], new, starts[at], ends[at], complete, remade)
+            is_kept = np.ones(len(held), np.bool_)
+            is_kept[_ranges(low[groups], high[groups] - low[groups])] = False
             held = held.take(is_kept)
-        joined = Rows.join([held, added, Rows.of(remade)])
+        joined = Rows.join([held, added, left, Rows.of(remade)])
         self.held = joined.take(np.argsort(joined.code, kind="stable"))
+
+    def _step_greedily(
+        self, held: Rows, low: I64, high: I64, new: Rows, start: I64, sizes: I64, complete: list[Completed]
+    ) -> Rows:
+        """As `_step` for many codes at once; gives the rows that they keep."""
+        old = high - low
+        group = np.repeat(np.arange(len(low)), old), np.repeat(np.arange(len(low)), sizes)
+        both = Rows.join([held.take(_ranges(low, old)), new.take(_ranges(start, sizes))])
+        both = both.take(np.argsort(np.concatenate(group), kind="stable"))
+        ends = np.cumsum(old + sizes)
+        begins = ends - old - sizes
+        slots, rules = both.code[begins] >> KEY_BITS, self.rules
+        asked = (rules.within_us, rules.parts, rules.wanted, rules.is_strict, rules.is_shared, self._gaps)
+        groups = Groups(begins, begins + old, ends, *(column[slots] for column in asked))
+        steps = step_greedily(both.time_us, both.parts, both.begun, groups, self.bounds.per_key)
+        self.dropped += steps.dropped
+        numbers, starts = both.number[steps.rows].tolist(), [0, *steps.ends.tolist()]
+        last = steps.rows[steps.ends - 1]
+        serials = rules.serial[both.code[last] >> KEY_BITS].tolist()
+        found = zip(both.code[last].tolist(), both.time_us[last].tolist(), serials, pairwise(starts), strict=True)
+        for code, time_us, serial, (first, end) in found:
+            complete.append(Completed(code, time_us, numbers[first:end], (0, numbers[end - 1], serial)))
+        self._keep_over(both.take(steps.status == EXPIRED))
+        return both.take(steps.status == ALIVE)
 
     def _step(
         self,
@@ -256,7 +297,7 @@ class OpenMatches:
             before = state.size
             self._ended.extend((code, ending) for ending in state.cancel(composite, event, search))
             for chosen in state.end_matches(composite, event, search):
-                complete.append(Completed(code, event.time_us, chosen, (0, event.number, serial)))
+                complete.append(Completed(code, event.time_us, _numbers(chosen), (0, event.number, serial)))
             self.abandoned += search.gave_up
             if most < state.size > before:
                 self.dropped += 1
@@ -269,7 +310,7 @@ class OpenMatches:
         within_us = composite.source.within_us
         while state.size and (deadline := state.next_deadline(within_us)) < before_us:
             over, endings = state.expire(composite, deadline)
-            complete += [Completed(code, deadline, each, (1, each[0].number, serial)) for each in over]
+            complete += [Completed(code, deadline, _numbers(each), (1, each[0].number, serial)) for each in over]
             self._ended.extend((code, ending) for ending in endings)
 
     def _pass_deadlines(self, before_us: int, complete: list[Completed]) -> None:
@@ -284,12 +325,18 @@ class OpenMatches:
             rows = rows.take(np.lexsort((rows.number, rows.time_us, rows.match, rows.code)))
             is_first = (rows.code[1:] != rows.code[:-1]) | (rows.match[1:] != rows.match[:-1])
             starts = np.flatnonzero(np.append(True, is_first)).tolist()
-            for start, end in zip(starts, [*starts[1:], len(rows)], strict=True):
-                code, deadline, first = int(rows.code[start]), int(rows.until_us[start]), int(rows.match[start])
-                serial = self._composites[code >> KEY_BITS][1]
-                complete.append(Completed(code, deadline, _events(rows, start, end), (1, first, serial)))
-        if len(waited) < len(over):
-            self._over.append(over.take(over.match == KEPT))
+            numbers = rows.number.tolist()
+            columns = [rows.code, rows.until_us, rows.match, self.rules.serial[rows.code >> KEY_BITS]]
+            begins = zip(*(column[starts].tolist() for column in columns), strict=True)
+            ends = [*starts[1:], len(rows)]
+            for start, end, (code, deadline, first, serial) in zip(starts, ends, begins, strict=True):
+                complete.append(Completed(code, deadline, numbers[start:end], (1, first, serial)))
+        self._keep_over(over.take(over.match == KEPT))
+
+    def _keep_over(self, over: Rows) -> None:
+        """Remember events whose time is over, for explanations."""
+        if len(over):
+            self._over.append(over)
             while sum(map(len, self._over)) > _MOST_ENDED and len(self._over) > 1:
                 self._over.popleft()
 
@@ -344,11 +391,16 @@ class OpenMatches:
         """What the composites in all slots ask for."""
         if self._rules is None:
             columns = np.zeros((len(_Rules._fields), max(self._composites, default=-1) + 1), np.int64)
+            self._gaps = np.zeros((columns.shape[1], MOST_PARTS), np.int64)
             for slot, (composite, serial, group) in self._composites.items():
                 source, count = composite.source, len(composite.parts)
                 absent = 0 if composite.absent is None else 1 << count
                 form = _FORMS[source.form]
-                columns[:, slot] = source.within_us, form, source.count, 1 << count - 1, absent, serial, group
+                is_greedy = composite.is_greedy and not absent
+                flags = source.strict, source.shared, is_greedy, count if source.form == "sequence" else 0
+                bits = 1 << count - 1, absent
+                columns[:, slot] = source.within_us, form, source.count, *bits, serial, group, *flags
+                self._gaps[slot, :count] = [part.gap_us for part in composite.parts]
             self._rules = _Rules(*columns)
         return self._rules
 
@@ -369,9 +421,19 @@ class OpenMatches:
         return explain_state(composite, state.kept, state.waiting, endings, self.bounds.tries, self._event_of)
 
 
+def _ranges(starts: I64, sizes: I64) -> I64:
+    """The numbers from each start on, so many."""
+    ends = np.cumsum(sizes)
+    return np.repeat(starts - ends + sizes, sizes) + np.arange(ends[-1] if len(ends) else 0)
+
+
 def _events(rows: Rows, start: int = 0, end: int | None = None) -> list[KeptEvent]:
     columns = (rows.time_us, rows.number, rows.parts, rows.begun)
     return [KeptEvent(*each) for each in zip(*(column[start:end].tolist() for column in columns), strict=True)]
+
+
+def _numbers(events: Sequence[KeptEvent]) -> list[int]:
+    return [event.number for event in events]
 
 
 def _state_of(held: Rows, low: int, high: int) -> KeyState:

@@ -338,14 +338,14 @@ class PartitionState:
 
     def _matches(self, complete: list[Completed], keep: tuple[str, ...], shown: Callable[[str], str]) -> pa.Table:
         """Completed matches as pairs: of the subscription and the first event, with all events in `attributes`."""
-        events = self._events.get_many(event.number for each in complete for event in each.events)
+        events = self._events.get_many(number for each in complete for number in each.numbers)
         texts = self._keys.texts()
         types = {slot: name for (name, _, _), slot in self._slots.items() if slot is not None}
         rows = []
         for each in complete:
             slot = each.code >> KEY_BITS
             own = self._known[slot]
-            taking = [events[event.number] for event in each.events]
+            taking = [events[number] for number in each.numbers]
             told = []
             for one in taking:
                 kept = decode_value(json.loads(one["attributes"])) if one["attributes"] else {}

@@ -15,7 +15,8 @@ def test_events_of_dicts_and_tables_are_found_by_number() -> None:
     store.add(np.array([0, 2]), [{"a": 1}, {"a": 2}, {"a": 3}], np.array([0, 2]))
     store.add(np.array([3, 4]), pa.table({"a": [4, 5, 6]}), np.array([1, 2]))
     assert store.get_many([4, 0, 3, 4]) == {0: {"a": 1}, 3: {"a": 5}, 4: {"a": 6}}
-    assert store.get_many([]) == {}
+    assert store.get_many([]) == store.find_many([]) == {}
+    assert {number: each.read() for number, each in store.find_many([4, 0]).items()} == store.get_many([0, 4])
 
 
 def test_what_nobody_keeps_is_forgotten_when_it_is_much(monkeypatch: pytest.MonkeyPatch) -> None:

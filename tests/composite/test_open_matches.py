@@ -12,7 +12,7 @@ SECOND = 1_000_000
 
 
 def opened(*texts: str, bounds: Bounds | None = None) -> OpenMatches:
-    found = OpenMatches(bounds or Bounds(), {}.__getitem__)
+    found = OpenMatches(bounds or Bounds(), lambda numbers: {number: {} for number in numbers})
     for text in texts:
         found.add(compile_composite(f"{text} {WITHIN}"), "group")
     return found

@@ -15,10 +15,10 @@ or group are the exception: they are applied to what a batch leaves.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from tamis.composite.explain import CompositeExplanation, Ending, explain_state,
 from tamis.composite.greedy import ALIVE, EXPIRED, Groups, step_greedily
 from tamis.composite.key_state import KeyState
 from tamis.composite.parts import CompiledComposite
-from tamis.composite.search import EventOf, KeptEvent, Search
+from tamis.composite.search import KeptEvent, Search
 from tamis.composite.syntax import MOST_PARTS
 
 KEPT = -1
@@ -38,6 +38,8 @@ _MOST_ENDED = 10_000
 """Events of matches that were not completed, for explanations."""
 LEAST_FOR_KERNEL = 32
 """Fewer keys go through `KeyState`, without a kernel that would have to be compiled or loaded first."""
+EventsOf: TypeAlias = Callable[[Iterable[int]], dict[int, Any]]
+"""The attributes of events by number."""
 _FORMS = {"sequence": 0, "all": 1, "at_least": 2}
 
 
@@ -138,6 +140,7 @@ class _Rules(NamedTuple):
     is_shared: I64
     is_greedy: I64
     parts: I64
+    is_joint: I64
 
 
 class OpenMatches:
@@ -150,10 +153,11 @@ class OpenMatches:
         abandoned: How many searches took too many tries.
     """
 
-    def __init__(self, bounds: Bounds, event_of: EventOf) -> None:
-        """Nothing is open; `event_of` is asked for the attributes of events that conditions on several look at."""
+    def __init__(self, bounds: Bounds, get_many: EventsOf) -> None:
+        """Nothing is open; `get_many` is asked for the attributes of events that conditions on several look at."""
         self.bounds = bounds
-        self._event_of = event_of
+        self._get_many = get_many
+        self._fetched: dict[int, Mapping[str, Any]] = {}
         self.held = EMPTY
         self.early = EMPTY
         self.dropped = 0
@@ -240,7 +244,12 @@ class OpenMatches:
             left = self._step_greedily(held, low[some], high[some], new, starts[some], sizes[some], complete)
         remade: list[tuple[Any, ...]] = []
         ends = starts + sizes
-        for at in groups[~is_greedy].tolist():
+        others = groups[~is_greedy]
+        joint = others[rules.is_joint[slot[others]] != 0]
+        needed = [held.number[_ranges(low[joint], high[joint] - low[joint])]]
+        needed.append(new.number[_ranges(starts[joint], sizes[joint])])
+        self._fetched = self._get_many(np.concatenate(needed).tolist())
+        for at in others.tolist():
             self._step(int(code[at]), held, low[at], high[at], new, starts[at], ends[at], complete, remade)
         if len(groups):
             is_kept = np.ones(len(held), np.bool_)
@@ -293,7 +302,7 @@ class OpenMatches:
         for values in zip(*(column[start:end].tolist() for column in columns), strict=True):
             event = KeptEvent(*values)
             self._expire(code, state, event.time_us, complete)
-            search = Search(composite, self.bounds.tries, self._event_of)
+            search = Search(composite, self.bounds.tries, self._fetched.__getitem__)
             before = state.size
             self._ended.extend((code, ending) for ending in state.cancel(composite, event, search))
             for chosen in state.end_matches(composite, event, search):
@@ -398,8 +407,9 @@ class OpenMatches:
                 form = _FORMS[source.form]
                 is_greedy = composite.is_greedy and not absent
                 flags = source.strict, source.shared, is_greedy, count if source.form == "sequence" else 0
+                is_joint = any(part.joint for part in composite.all_parts)
                 bits = 1 << count - 1, absent
-                columns[:, slot] = source.within_us, form, source.count, *bits, serial, group, *flags
+                columns[:, slot] = source.within_us, form, source.count, *bits, serial, group, *flags, is_joint
                 self._gaps[slot, :count] = [part.gap_us for part in composite.parts]
             self._rules = _Rules(*columns)
         return self._rules
@@ -418,7 +428,10 @@ class OpenMatches:
         for place in first_places(composite, over):
             end_us = over[place].time_us + composite.source.within_us
             endings.append(Ending([each for each in (*over[place:], *state.kept) if each.time_us <= end_us]))
-        return explain_state(composite, state.kept, state.waiting, endings, self.bounds.tries, self._event_of)
+        ended = [*(event for each in endings for event in each.events), *state.kept]
+        numbers = [event.number for event in (*ended, *(one for each in state.waiting for one in each))]
+        events = self._get_many(numbers)
+        return explain_state(composite, state.kept, state.waiting, endings, self.bounds.tries, events.__getitem__)
 
 
 def _ranges(starts: I64, sizes: I64) -> I64:

@@ -371,11 +371,13 @@ class PartitionState:
         }
         return pa.table([columns[field.name].cast(field.type) for field in PAIRS.schema], schema=PAIRS.schema)
 
-    def _attributes(self, number: int) -> Mapping[str, Any]:
-        """The attributes of an event that conditions on several events look at."""
-        text = self._events.get_many([number])[number]["attributes"]
-        found: dict[str, Any] = decode_value(json.loads(text)) if text else {}
-        return found
+    def _attributes(self, numbers: Iterable[int]) -> dict[int, Mapping[str, Any]]:
+        """The attributes of events that conditions on several events look at."""
+        found = self._events.get_many(numbers)
+        return {
+            number: decode_value(json.loads(each["attributes"])) if each["attributes"] else {}
+            for number, each in found.items()
+        }
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

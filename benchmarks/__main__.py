@@ -158,6 +158,12 @@ def _service(given: argparse.Namespace) -> Report:
     return service.run(size_of(given), given.size, given.rate, given.seconds)
 
 
+def _composite(given: argparse.Namespace) -> Report:
+    from benchmarks import composite
+
+    return composite.run(size_of(given))
+
+
 def _start(given: argparse.Namespace) -> Report:
     from benchmarks import start
 
@@ -201,6 +207,7 @@ COMMANDS: dict[str, Command] = {
     "stream": Command("notifications written by workers and by the driver", _parse_arguments, _stream),
     "service": Command("the service under load: rate, latency, nothing lost", _service_arguments, _service),
     "federation": Command("three linked services: deliveries, forwards, hops", _parse_arguments, _federation),
+    "composite": Command("composite subscriptions beside their parts", _parse_arguments, _composite),
     "start": Command("from nothing to the first answer", _parse_arguments, _start),
     "compare": Command("two revisions against each other", _compare_arguments, _compare),
 }

@@ -13,7 +13,6 @@ import tracemalloc
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -144,7 +143,8 @@ def run(size: Size) -> Report:
     }
     bars: dict[str, Bar] = {}
     _beside_parts(scale, matcher, plain, figures, bars)
-    _day(scale, matcher, figures, bars)
+    del matcher
+    _day(scale, figures, bars)
     return Report("composite", figures, bars, judged=size != "smallest")
 
 
@@ -172,7 +172,7 @@ def _beside_parts(
     bars["composite to plain, ratio of events a second"] = Bar(round(median(ratio), 3), 0.5)
 
 
-def _day(scale: Scale, filled: SequenceMatcher, figures: Figures, bars: dict[str, Bar]) -> None:
+def _day(scale: Scale, figures: Figures, bars: dict[str, Bar]) -> None:
     """A day of the same stream: what is kept in its middle and at its end."""
     matcher = SequenceMatcher(TYPE)
     texts = texts_of(scale.subscriptions)

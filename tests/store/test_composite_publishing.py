@@ -1,4 +1,4 @@
-"""Composite subscriptions in a store and in its snapshot: they are one subscription, and their parts are records."""
+"""Composite subscriptions in a store and in its snapshot: each is one subscription, and its parts are records."""
 
 from __future__ import annotations
 

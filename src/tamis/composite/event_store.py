@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +32,20 @@ class _Segment:
         return _Segment(self.numbers[places], _rows(self.events, places))
 
 
+class StoredEvent(NamedTuple):
+    """An event, as it came with the others of its batch."""
+
+    events: Events
+    place: int
+
+    def read(self) -> dict[str, Any]:
+        """Its attributes."""
+        if isinstance(self.events, pa.Table):
+            found: dict[str, Any] = self.events.slice(self.place, 1).to_pylist()[0]
+            return found
+        return dict(self.events[self.place])
+
+
 class EventStore:
     """Events by number."""
 
@@ -45,6 +59,19 @@ class EventStore:
             self._segments.append(_Segment(numbers, _rows(events, rows)))
             self._size += len(rows)
 
+    def find_many(self, numbers: Sequence[int]) -> dict[int, StoredEvent]:
+        """Where the events of some numbers are; they stay readable when they are forgotten here."""
+        if not numbers:
+            return {}
+        wanted = np.unique(np.array(numbers, np.int64))
+        segments = np.searchsorted([int(each.numbers[0]) for each in self._segments], wanted, "right") - 1
+        found: dict[int, StoredEvent] = {}
+        for segment in np.unique(segments).tolist():
+            some, own = wanted[segments == segment], self._segments[segment]
+            places = np.searchsorted(own.numbers, some).tolist()
+            found |= zip(some.tolist(), [StoredEvent(own.events, place) for place in places], strict=True)
+        return found
+
     def get_many(self, numbers: Iterable[int]) -> dict[int, dict[str, Any]]:
         """The events of some numbers."""
         firsts = [int(each.numbers[0]) for each in self._segments]
@@ -55,7 +82,8 @@ class EventStore:
         for place, some in wanted.items():
             segment = self._segments[place]
             rows = _rows(segment.events, np.searchsorted(segment.numbers, some))
-            found |= zip(some, rows.to_pylist() if isinstance(rows, pa.Table) else rows, strict=True)
+            listed: list[Any] = rows.to_pylist() if isinstance(rows, pa.Table) else [*rows]
+            found |= zip(some, listed, strict=True)
         return found
 
     def forget_unused(self, in_use: Iterable[I64]) -> None:

@@ -1,6 +1,6 @@
 """Numbers for the keys of composite subscriptions: the values of BY in an event as one integer.
 
-Equal values have equal numbers as long as somebody keeps the number. A key of texts and whole numbers, which nearly
+Equal values have equal numbers as long as somebody keeps the number. A key of texts and whole numbers, as nearly
 all are, is looked up as it is; another one by its text.
 """
 

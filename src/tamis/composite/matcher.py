@@ -2,8 +2,8 @@
 
 Matching comes first: the parts of all composite subscriptions are ordinary subscriptions of one inner `Matcher`,
 equal parts one subscription. What is new comes after it: for each subscription and key, the events that may still
-take part (`open_matches.py`). Results depend on the order of time, never on how events are cut into batches, unless
-a bound of a subscription or group is reached. One thread uses it at a time.
+take part (`open_matches.py`). Results depend on the order of time, never on how events are cut into batches, if no
+bound of a subscription or group is reached. One thread uses it at a time.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import reduce
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from tamis.arrays import I64, Bools
-from tamis.composite.event_store import EventStore, Events
+from tamis.composite.event_store import Events, EventStore, StoredEvent
 from tamis.composite.explain import EPOCH, CompositeExplanation, moment_of
 from tamis.composite.key_numbers import KeyNumbers
 from tamis.composite.key_state import KeyState
-from tamis.composite.open_matches import KEY_BITS, Bounds, Completed, OpenMatches, Rows, rows_of_state
+from tamis.composite.open_matches import KEY_BITS, Bounds, OpenMatches, Rows, rows_of_state
 from tamis.composite.parts import CompiledComposite, compile_composite
 from tamis.composite.saved import read_state, write_state
 from tamis.composite.search import KeptEvent
@@ -34,25 +34,45 @@ from tamis.events.event_type import EventType
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.matcher import Matcher
 
+Keys: TypeAlias = tuple[tuple[str, ...], ...]
+"""The paths of BY."""
 _MICROSECOND = timedelta(microseconds=1)
 _KEY = (1 << KEY_BITS) - 1
 
 
-@dataclass(frozen=True, slots=True)
 class CompositeMatch:
     """A completed match.
 
     Attributes:
         subscription_id: Of the composite subscription.
-        key: The values of its BY attributes.
         time: When it was complete: the time of the last event, of THEN NOT the end of WITHIN.
-        events: Those that took part, in the order of time.
     """
 
-    subscription_id: str
-    key: tuple[Any, ...]
-    time: datetime
-    events: tuple[dict[str, Any], ...]
+    __slots__ = ("_events", "_found", "_paths", "subscription_id", "time")
+
+    def __init__(self, subscription_id: str, time: datetime, paths: Keys, found: Sequence[StoredEvent]) -> None:
+        """Events are looked at when somebody asks for them."""
+        self.subscription_id = subscription_id
+        self.time = time
+        self._paths = paths
+        self._found = found
+        self._events: tuple[dict[str, Any], ...] | None = None
+
+    @property
+    def events(self) -> tuple[dict[str, Any], ...]:
+        """Those that took part, in the order of time."""
+        if self._events is None:
+            self._events = tuple(each.read() for each in self._found)
+        return self._events
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """The values of its BY attributes."""
+        first: Any = self.events[0]
+        return tuple(reduce(lambda value, step: value[step], path, first) for path in self._paths)
+
+    def __repr__(self) -> str:
+        return f"CompositeMatch({self.subscription_id!r}, {self.key!r}, {self.time!r}, {self.events!r})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +145,7 @@ class SequenceMatcher:
         self._lateness_us = lateness // _MICROSECOND
         self._matcher = Matcher(self.event_type, limits=limits)
         self._events = EventStore()
-        self._open = OpenMatches(bounds, lambda number: self._events.get_many([number])[number])
+        self._open = OpenMatches(bounds, self._events.get_many)
         self._keys = KeyNumbers()
         self._held: dict[str, _Held] = {}
         self._ids: dict[int, str] = {}
@@ -384,8 +404,12 @@ class SequenceMatcher:
         while self._seen and self._seen[0][0] < self._watermark_us:
             self._seen_ids.discard(heapq.heappop(self._seen))
         complete = self._open.apply(arrived, self._watermark_us)
-        events = self._events.get_many(event.number for each in complete for event in each.events)
-        matches = [self._match(each, [events[event.number] for event in each.events]) for each in complete]
+        found = self._events.find_many([number for each in complete for number in each.numbers])
+        matches = []
+        for each in complete:
+            id = self._ids[each.code >> KEY_BITS]
+            events = [found[number] for number in each.numbers]
+            matches.append(CompositeMatch(id, moment_of(each.time_us), self._held[id].composite.keys, events))
         self._keys.forget_unused(codes & _KEY for codes in self._open.codes())
         self._events.forget_unused(self._open.numbers())
         return matches
@@ -414,18 +438,11 @@ class SequenceMatcher:
                 key[some] = self._keys.of_rows(batch, paths, distinct)[place]
         known = np.flatnonzero(key >= 0)
         row, code, bits = row[known], slot[known] << KEY_BITS | key[known], bits[known]
-        used = np.flatnonzero(self._open.is_used(code, bits, times[row] <= self._watermark_us))
+        used = np.flatnonzero(self._open.is_used(code, bits, times[row] <= (self._watermark_us or 0)))
         row = row[used]
         distinct = np.unique(row)
         self._events.add(numbers[distinct], events, distinct)
         return Rows.arrived(code[used], times[row], numbers[row], bits[used])
-
-    def _match(self, complete: Completed, events: Sequence[dict[str, Any]]) -> CompositeMatch:
-        id = self._ids[complete.code >> KEY_BITS]
-        first: Any = events[0]
-        paths = self._held[id].composite.keys
-        key = tuple(reduce(lambda value, step: value[step], path, first) for path in paths)
-        return CompositeMatch(id, key, moment_of(complete.time_us), tuple(events))
 
 
 def group_of(id: str) -> str:

@@ -1,8 +1,8 @@
 """What is open of many composite subscriptions, as columns: events that may still take part, and matches in wait.
 
-A batch of events touches most keys in a way that only adds a row: a first part comes, and nothing that could follow
-it. Those keys never leave the columns. Only a key that gets an event which can end something, or that is full, is
-made a `KeyState` and goes through its events one by one. Keys do not depend on each other, so it makes no
+A batch of events touches most keys in a way that only adds a row: a first part comes, and nothing that could
+follow it. Those keys never leave the columns. Only a key that gets an event which can end something, or that is
+full, is made a `KeyState` and goes through its events one by one. Keys do not depend on each other, so it makes no
 difference in which order they are looked at; matches are sorted afterwards. Bounds of all keys of a subscription
 or group are the exception: they are applied to what a batch leaves.
 
@@ -15,17 +15,20 @@ or group are the exception: they are applied to what a batch leaves.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from tamis.arrays import I64, Bools, Mask
 from tamis.composite.explain import CompositeExplanation, Ending, explain_state, first_places
+from tamis.composite.greedy import ALIVE, EXPIRED, Groups, step_greedily
 from tamis.composite.key_state import KeyState
 from tamis.composite.parts import CompiledComposite
-from tamis.composite.search import EventOf, KeptEvent, Search
+from tamis.composite.search import KeptEvent, Search
+from tamis.composite.syntax import MOST_PARTS
 
 KEPT = -1
 """In the column `match`: the event is in no match yet."""
@@ -33,6 +36,10 @@ KEY_BITS = 40
 """A code is the slot of a subscription, then a number of these bits for the key."""
 _MOST_ENDED = 10_000
 """Events of matches that were not completed, for explanations."""
+LEAST_FOR_KERNEL = 32
+"""Fewer keys go through `KeyState`, without a kernel that would have to be compiled or loaded first."""
+EventsOf: TypeAlias = Callable[[Iterable[int]], dict[int, Any]]
+"""The attributes of events by number."""
 _FORMS = {"sequence": 0, "all": 1, "at_least": 2}
 
 
@@ -70,7 +77,8 @@ class Rows:
         """The rows of all."""
         if len(several) == 1:
             return several[0]
-        return cls(*(np.concatenate([getattr(each, name) for each in several]) for name in _COLUMNS))
+        columns: Any = (np.concatenate([getattr(each, name) for each in several]) for name in _COLUMNS)
+        return cls(*columns)
 
     @classmethod
     def arrived(cls, code: I64, time_us: I64, number: I64, parts: I64) -> Rows:
@@ -84,21 +92,21 @@ class Rows:
         if not rows:
             return EMPTY
         columns = list(zip(*rows, strict=True))
-        *numbers, begun = columns
-        return cls(*(np.array(each, np.int64) for each in numbers), np.array(begun, np.bool_))
+        kinds = [np.int64] * (len(_COLUMNS) - 1) + [np.bool_]
+        made: Any = (np.array(each, kind) for each, kind in zip(columns, kinds, strict=True))
+        return cls(*made)
 
 
 _COLUMNS = tuple(each.name for each in fields(Rows))
-_NO_NUMBERS: I64 = np.empty(0, np.int64)
-EMPTY = Rows(*[_NO_NUMBERS] * 6, np.empty(0, np.bool_))
+EMPTY = Rows.arrived(*[np.empty(0, np.int64)] * 4)
 
 
 class Completed(NamedTuple):
-    """A completed match: of which code, when, its events, and its place among those of the same time."""
+    """A completed match: of which code, when, the numbers of its events, and its place among those of the time."""
 
     code: int
     time_us: int
-    events: Sequence[KeptEvent]
+    numbers: Sequence[int]
     order: tuple[int, int, int]
 
 
@@ -123,11 +131,16 @@ class _Rules(NamedTuple):
 
     within_us: I64
     form: I64
-    count: I64
+    wanted: I64
     last: I64
     absent: I64
     serial: I64
     group: I64
+    is_strict: I64
+    is_shared: I64
+    is_greedy: I64
+    parts: I64
+    is_joint: I64
 
 
 class OpenMatches:
@@ -140,10 +153,11 @@ class OpenMatches:
         abandoned: How many searches took too many tries.
     """
 
-    def __init__(self, bounds: Bounds, event_of: EventOf) -> None:
-        """Nothing is open; `event_of` is asked for the attributes of events that conditions on several look at."""
+    def __init__(self, bounds: Bounds, get_many: EventsOf) -> None:
+        """Nothing is open; `get_many` is asked for the attributes of events that conditions on several look at."""
         self.bounds = bounds
-        self._event_of = event_of
+        self._get_many = get_many
+        self._fetched: dict[int, Mapping[str, Any]] = {}
         self.held = EMPTY
         self.early = EMPTY
         self.dropped = 0
@@ -153,6 +167,7 @@ class OpenMatches:
         self._serial = 0
         self._groups: dict[str, int] = {}
         self._rules: _Rules | None = None
+        self._gaps: I64 = np.zeros((0, MOST_PARTS), np.int64)
         self._ended: deque[tuple[int, Ending]] = deque(maxlen=_MOST_ENDED // 10)
         self._over: deque[Rows] = deque()
 
@@ -202,8 +217,8 @@ class OpenMatches:
         low, high = np.searchsorted(held.code, code), np.searchsorted(held.code, code, "right")
         was_open, total = high > low, high - low + sizes
         parts = np.bitwise_or.reduceat(new.parts, starts)
-        count, is_sequence = rules.count[slot], rules.form[slot] == 0
-        # A sequence needs its first part; what can end something needs as many events as a match has, or one in wait.
+        count, is_sequence = rules.wanted[slot], rules.form[slot] == 0
+        # A sequence needs its first part; what can end something needs the events of a match, or one in wait.
         is_used = ~is_sequence | was_open | (parts & 1 == 1)
         may_end = np.where(is_sequence, parts & rules.last[slot] != 0, True) & (total >= count) & (count > 1)
         may_end |= (parts & rules.absent[slot] != 0) & (total > 1)
@@ -212,24 +227,60 @@ class OpenMatches:
         each = np.repeat(np.arange(len(starts)), sizes)
         slots = slot[each]
         # Kept are events that later ones can follow. One that makes a match of THEN NOT by itself waits.
-        waits = rules.count[slots] == 1
+        waits = rules.wanted[slots] == 1
         can_wait = ~is_sequence[each] | (new.parts & np.where(waits, 1, rules.last[slots] - 1) != 0)
         is_added = (is_used & ~may_end)[each] & can_wait
         new.until_us[:] = new.time_us + rules.within_us[slots]
         new.match[:] = np.where(waits, new.number, KEPT)
         added = new.take(is_added)
         added.begun[:] = added.match != KEPT
-        remade: list[tuple[Any, ...]] = []
-        is_kept = np.ones(len(held), np.bool_)
         groups = np.flatnonzero(may_end)
+        is_greedy = self.rules.is_greedy[slot[groups]] != 0
+        if np.count_nonzero(is_greedy) < LEAST_FOR_KERNEL:
+            is_greedy[:] = False
+        some = groups[is_greedy]
+        left = EMPTY
+        if len(some):
+            left = self._step_greedily(held, low[some], high[some], new, starts[some], sizes[some], complete)
+        remade: list[tuple[Any, ...]] = []
+        ends = starts + sizes
+        others = groups[~is_greedy]
+        joint = others[rules.is_joint[slot[others]] != 0]
+        needed = [held.number[_ranges(low[joint], high[joint] - low[joint])]]
+        needed.append(new.number[_ranges(starts[joint], sizes[joint])])
+        self._fetched = self._get_many(np.concatenate(needed).tolist())
+        for at in others.tolist():
+            self._step(int(code[at]), held, low[at], high[at], new, starts[at], ends[at], complete, remade)
         if len(groups):
-            ends = starts + sizes
-            for at in groups.tolist():
-                is_kept[low[at] : high[at]] = False
-                self._step(int(code[at]), held, low[at], high[at], new, starts[at], ends[at], complete, remade)
+            is_kept = np.ones(len(held), np.bool_)
+            is_kept[_ranges(low[groups], high[groups] - low[groups])] = False
             held = held.take(is_kept)
-        joined = Rows.join([held, added, Rows.of(remade)])
+        joined = Rows.join([held, added, left, Rows.of(remade)])
         self.held = joined.take(np.argsort(joined.code, kind="stable"))
+
+    def _step_greedily(
+        self, held: Rows, low: I64, high: I64, new: Rows, start: I64, sizes: I64, complete: list[Completed]
+    ) -> Rows:
+        """As `_step` for many codes at once; gives the rows that they keep."""
+        old = high - low
+        group = np.repeat(np.arange(len(low)), old), np.repeat(np.arange(len(low)), sizes)
+        both = Rows.join([held.take(_ranges(low, old)), new.take(_ranges(start, sizes))])
+        both = both.take(np.argsort(np.concatenate(group), kind="stable"))
+        ends = np.cumsum(old + sizes)
+        begins = ends - old - sizes
+        slots, rules = both.code[begins] >> KEY_BITS, self.rules
+        asked = (rules.within_us, rules.parts, rules.wanted, rules.is_strict, rules.is_shared, self._gaps)
+        groups = Groups(begins, begins + old, ends, *(column[slots] for column in asked))
+        steps = step_greedily(both.time_us, both.parts, both.begun, groups, self.bounds.per_key)
+        self.dropped += steps.dropped
+        numbers, starts = both.number[steps.rows].tolist(), [0, *steps.ends.tolist()]
+        last = steps.rows[steps.ends - 1]
+        serials = rules.serial[both.code[last] >> KEY_BITS].tolist()
+        found = zip(both.code[last].tolist(), both.time_us[last].tolist(), serials, pairwise(starts), strict=True)
+        for code, time_us, serial, (first, end) in found:
+            complete.append(Completed(code, time_us, numbers[first:end], (0, numbers[end - 1], serial)))
+        self._keep_over(both.take(steps.status == EXPIRED))
+        return both.take(steps.status == ALIVE)
 
     def _step(
         self,
@@ -251,11 +302,11 @@ class OpenMatches:
         for values in zip(*(column[start:end].tolist() for column in columns), strict=True):
             event = KeptEvent(*values)
             self._expire(code, state, event.time_us, complete)
-            search = Search(composite, self.bounds.tries, self._event_of)
+            search = Search(composite, self.bounds.tries, self._fetched.__getitem__)
             before = state.size
             self._ended.extend((code, ending) for ending in state.cancel(composite, event, search))
             for chosen in state.end_matches(composite, event, search):
-                complete.append(Completed(code, event.time_us, chosen, (0, event.number, serial)))
+                complete.append(Completed(code, event.time_us, _numbers(chosen), (0, event.number, serial)))
             self.abandoned += search.gave_up
             if most < state.size > before:
                 self.dropped += 1
@@ -268,7 +319,7 @@ class OpenMatches:
         within_us = composite.source.within_us
         while state.size and (deadline := state.next_deadline(within_us)) < before_us:
             over, endings = state.expire(composite, deadline)
-            complete += [Completed(code, deadline, each, (1, each[0].number, serial)) for each in over]
+            complete += [Completed(code, deadline, _numbers(each), (1, each[0].number, serial)) for each in over]
             self._ended.extend((code, ending) for ending in endings)
 
     def _pass_deadlines(self, before_us: int, complete: list[Completed]) -> None:
@@ -283,12 +334,18 @@ class OpenMatches:
             rows = rows.take(np.lexsort((rows.number, rows.time_us, rows.match, rows.code)))
             is_first = (rows.code[1:] != rows.code[:-1]) | (rows.match[1:] != rows.match[:-1])
             starts = np.flatnonzero(np.append(True, is_first)).tolist()
-            for start, end in zip(starts, [*starts[1:], len(rows)], strict=True):
-                code, deadline, first = int(rows.code[start]), int(rows.until_us[start]), int(rows.match[start])
-                serial = self._composites[code >> KEY_BITS][1]
-                complete.append(Completed(code, deadline, _events(rows, start, end), (1, first, serial)))
-        if len(waited) < len(over):
-            self._over.append(over.take(over.match == KEPT))
+            numbers = rows.number.tolist()
+            columns = [rows.code, rows.until_us, rows.match, self.rules.serial[rows.code >> KEY_BITS]]
+            begins = zip(*(column[starts].tolist() for column in columns), strict=True)
+            ends = [*starts[1:], len(rows)]
+            for start, end, (code, deadline, first, serial) in zip(starts, ends, begins, strict=True):
+                complete.append(Completed(code, deadline, numbers[start:end], (1, first, serial)))
+        self._keep_over(over.take(over.match == KEPT))
+
+    def _keep_over(self, over: Rows) -> None:
+        """Remember events whose time is over, for explanations."""
+        if len(over):
+            self._over.append(over)
             while sum(map(len, self._over)) > _MOST_ENDED and len(self._over) > 1:
                 self._over.popleft()
 
@@ -318,7 +375,7 @@ class OpenMatches:
         Before an event that is not due another one may come, and begin.
         """
         begins = (self.rules.form[code >> KEY_BITS] != 0) | (parts & 1 == 1)
-        used = begins | ~is_due
+        used: Bools = begins | ~is_due
         rest = np.flatnonzero(~used)
         for others in (self.held.code, np.sort(self.early.code), np.unique(code[begins])):
             if len(others):
@@ -343,11 +400,17 @@ class OpenMatches:
         """What the composites in all slots ask for."""
         if self._rules is None:
             columns = np.zeros((len(_Rules._fields), max(self._composites, default=-1) + 1), np.int64)
+            self._gaps = np.zeros((columns.shape[1], MOST_PARTS), np.int64)
             for slot, (composite, serial, group) in self._composites.items():
                 source, count = composite.source, len(composite.parts)
                 absent = 0 if composite.absent is None else 1 << count
                 form = _FORMS[source.form]
-                columns[:, slot] = source.within_us, form, source.count, 1 << count - 1, absent, serial, group
+                is_greedy = composite.is_greedy and not absent
+                flags = source.strict, source.shared, is_greedy, count if source.form == "sequence" else 0
+                is_joint = any(part.joint for part in composite.all_parts)
+                bits = 1 << count - 1, absent
+                columns[:, slot] = source.within_us, form, source.count, *bits, serial, group, *flags, is_joint
+                self._gaps[slot, :count] = [part.gap_us for part in composite.parts]
             self._rules = _Rules(*columns)
         return self._rules
 
@@ -365,12 +428,25 @@ class OpenMatches:
         for place in first_places(composite, over):
             end_us = over[place].time_us + composite.source.within_us
             endings.append(Ending([each for each in (*over[place:], *state.kept) if each.time_us <= end_us]))
-        return explain_state(composite, state.kept, state.waiting, endings, self.bounds.tries, self._event_of)
+        ended = [*(event for each in endings for event in each.events), *state.kept]
+        numbers = [event.number for event in (*ended, *(one for each in state.waiting for one in each))]
+        events = self._get_many(numbers)
+        return explain_state(composite, state.kept, state.waiting, endings, self.bounds.tries, events.__getitem__)
+
+
+def _ranges(starts: I64, sizes: I64) -> I64:
+    """The numbers from each start on, so many."""
+    ends = np.cumsum(sizes)
+    return np.repeat(starts - ends + sizes, sizes) + np.arange(ends[-1] if len(ends) else 0)
 
 
 def _events(rows: Rows, start: int = 0, end: int | None = None) -> list[KeptEvent]:
     columns = (rows.time_us, rows.number, rows.parts, rows.begun)
     return [KeptEvent(*each) for each in zip(*(column[start:end].tolist() for column in columns), strict=True)]
+
+
+def _numbers(events: Sequence[KeptEvent]) -> list[int]:
+    return [event.number for event in events]
 
 
 def _state_of(held: Rows, low: int, high: int) -> KeyState:

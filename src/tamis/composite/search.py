@@ -15,7 +15,6 @@ from tamis.composite.parts import CompiledComposite, CompiledPart, with_earlier
 from tamis.events.batch import EventBatch
 from tamis.frames import BatchFrame
 
-
 EventOf: TypeAlias = Callable[[int], Mapping[str, Any]]
 """The attributes of the event of a number."""
 

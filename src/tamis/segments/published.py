@@ -11,8 +11,8 @@ from tamis.snapshot import Manifest, Segment, SnapshotPart, Snapshots
 from tamis.statistics import Statistics
 
 PARTS = "composite_parts"
-"""Under this name the `extra` of a version has the number of records that are parts of composite subscriptions, and
-no subscriptions themselves: an id, `PART_MARK` and the place of the part. Whoever keeps no state of composite
+"""Under this name the `extra` of a version has the number of records that are parts of composite subscriptions,
+and no subscriptions themselves: an id, `PART_MARK` and the place of the part. Whoever keeps no state of composite
 subscriptions leaves them out."""
 PART_MARK = "\0"
 """It stands in no other id."""

@@ -15,9 +15,8 @@ from uuid import uuid4
 
 from sqlalchemy import Connection
 
-from tamis.errors import ConditionError, SubscriptionError, TamisError
+from tamis.errors import SubscriptionError, TamisError
 from tamis.events.event_type import EventType
-from tamis.language.condition import compile_condition
 from tamis.limits import Limits
 from tamis.service.accounts import Accounts, TenantRights
 from tamis.service.credentials import Sealed, new_secret
@@ -34,6 +33,7 @@ from tamis.service.names import (
 from tamis.service.settings import ServiceSettings
 from tamis.store import ChangeLogEntry, ImportResult, Store, StoredSubscription
 from tamis.store.records import DEFAULT_TYPE, now_us, unknown_field
+from tamis.store.transitions import condition_errors
 
 if TYPE_CHECKING:
     from tamis.matcher import Refusal
@@ -375,10 +375,8 @@ class TenantSubscriptions:
         for row in rows:
             if (not dry_run and row.refusal is None) or link_of(row.id) is not None:
                 continue
-            try:
-                compile_condition(row.condition, named, self._store.limits, row.dialect)
-            except ConditionError as error:
-                found.append(Refusal(local_name(row.id), error))
+            errors = condition_errors([row], named, self._store.limits)
+            found += [Refusal(local_name(row.id), error) for error in errors.values()]
         return found
 
     def drop_event_type(self, tenant: str, name: str) -> None:

@@ -148,7 +148,9 @@ class BatchDelivery:
         """Match a batch, and give its rows to a sink that only the driver can write to."""
         rows = map_in_workers(events, task, FOUND_SQL)
         if task.composite is not None:
-            rows = _with_state(rows, StateTask(task.composite, key, task.reading.keep))
+            rows = _with_state(
+                rows, StateTask(task.composite, key, task.reading.keep, shown=task.reading.shown_type)
+            )
         found = TaskRows(rows.toArrow())
         raise_refused(found.of(REFUSED))
         raise_unwritten(found.of(UNWRITTEN))
@@ -195,7 +197,8 @@ class BatchDelivery:
         rows = map_in_workers(events, WriteTask(task, writer, key, state, matched_at), FOUND_SQL)
         if task.composite is not None:
             keep = task.reading.keep
-            rows = _with_state(rows, StateTask(task.composite, key, keep, writer, state, matched_at))
+            shown = task.reading.shown_type
+            rows = _with_state(rows, StateTask(task.composite, key, keep, writer, state, matched_at, shown))
         if state is not None:
             tasks = events.sparkSession.sparkContext.defaultParallelism
             by_subscription = rows.repartition(tasks, "subscription_id")

@@ -1,7 +1,7 @@
 """Events on their way to the keys of composite subscriptions.
 
-Pairs of events and parts are found as all others. Each event and composite subscription becomes a row, with the key
-and the parts that it satisfies, which is sent by the hash of subscription and key to a partition of the state
+Pairs of events and parts are found as all others. Each event and composite subscription becomes a row, with the
+key and the parts that it satisfies, which is sent by the hash of subscription and key to a partition of the state
 (`composite_task.py`).
 """
 

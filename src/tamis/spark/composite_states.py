@@ -1,8 +1,8 @@
 """The states of composite subscriptions, as the driver knows them: the names of files, never what is in them.
 
-After each batch there is a record of the watermark and of the file of each partition. It is written before the sink
-commits the batch, and under (query, batch). A batch that is done again begins from the record of the batch before
-it, as the first time.
+After each batch there is a record of the watermark and of the file of each partition. It is written before the
+sink commits the batch, and under (query, batch). A batch that is done again begins from the record of the batch
+before it, as the first time.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class CompositeSettings:
 
     def bounds(self, partitions: int) -> Bounds:
         """The bounds of each partition: keys are spread evenly, so each has its share of a subscription's."""
-        shares = (-(-most // partitions) for most in (self.most_per_subscription, self.most_per_group))
-        return Bounds(self.most_per_key, *shares, self.most_tries)
+        own, group = (-(-most // partitions) for most in (self.most_per_subscription, self.most_per_group))
+        return Bounds(self.most_per_key, own, group, self.most_tries)
 
 
 class CompositeStates:
@@ -85,15 +85,15 @@ class CompositeStates:
         self._storage = open_storage(self.url)
 
     def plan(self, query: str, batch: int, manifest: Manifest, ref: SnapshotRef) -> CompositePlan | None:
-        """What the tasks of a batch know; None if its version has no composite subscriptions.
+        """What the tasks of a batch know; None if its version has no composite subscriptions, and nothing is open.
 
         Raises:
             CompositeError: The state of the batch before is not there.
         """
-        if not manifest.extra.get(PARTS):
-            return None
         _, before = self._before(query, batch)
         files = tuple(before["files"])
+        if not manifest.extra.get(PARTS) and not any(files):
+            return None
         return CompositePlan(
             self.url,
             replace(ref, parts=True),
@@ -148,6 +148,16 @@ class CompositeStates:
     def _read(self, query: str, batch: int) -> dict[str, Any]:
         name = f"{batch_name(query, batch)}.json"
         return dict(unseal(self._storage.read(name), _KIND, _FORMAT, self._storage.where(name)))
+
+
+def newest_files(folder: str | os.PathLike[str]) -> list[str]:
+    """The files of the state after the newest batch, for whoever looks at it beside a running query."""
+    storage = open_storage(folder)
+    records = [each for each in storage.listing("") if each.name.endswith(".json")]
+    if not records:
+        return []
+    newest = max(records, key=lambda each: (each.modified, each.name)).name
+    return [*unseal(storage.read(newest), _KIND, _FORMAT, storage.where(newest))["files"]]
 
 
 def by_partition(rows: DataFrame, partitions: int) -> DataFrame:

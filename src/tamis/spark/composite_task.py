@@ -1,11 +1,12 @@
 """What is open of composite subscriptions on Spark: a file for each partition of the state and each batch.
 
-A row for each event and composite subscription comes by the hash of subscription and key (`composite_events.py`) to
-one of a fixed number of partitions. A `StateTask` reads what its partition has open after the batch before, lets
-the events come in the order of their times, and writes what is open then to a new file, which nobody reads before
-the driver names it. So the state is a function of the events, the pinned version and the state before, and a batch
-that is done again gives the same. Events of equal time have the order of their ids, since nobody knows in which
-order they arrived. What belongs to no subscription of the pinned version, or to another revision, is forgotten.
+A row for each event and composite subscription comes by the hash of subscription and key (`composite_events.py`)
+to one of a fixed number of partitions. A `StateTask` reads what its partition has open after the batch before,
+lets the events come in the order of their times, and writes what is open then to a new file, which nobody reads
+before the driver names it. So the state is a function of the events, the pinned version and the state before,
+and a batch that is done again gives the same. Events of equal time have the order of their ids, since nobody
+knows in which order they arrived. What belongs to no subscription of the pinned version, or to another revision,
+is forgotten.
 
 The watermark is the same in all partitions: each task that matches tells each of them its greatest time.
 """
@@ -13,12 +14,10 @@ The watermark is the same in all partitions: each task that matches tells each o
 from __future__ import annotations
 
 import json
-import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,27 +25,22 @@ import pyarrow.compute as pc
 
 from tamis.arrays import I64
 from tamis.composite.event_store import EventStore
+from tamis.composite.explain import CompositeExplanation, explain_state
 from tamis.composite.key_numbers import KeyNumbers
 from tamis.composite.matcher import group_of
-from tamis.composite.open_matches import KEY_BITS, Bounds, Completed, OpenMatches, Rows
-from tamis.composite.parts import CompiledComposite, compile_composite, keys_of
-from tamis.composite.saved import decode_value, encode_value
+from tamis.composite.open_matches import KEPT, KEY_BITS, Completed, OpenMatches, Rows
+from tamis.composite.parts import CompiledComposite
+from tamis.composite.saved import decode_value
+from tamis.composite.search import KeptEvent
 from tamis.errors import SubscriptionError, WriteError
-from tamis.events.batch import EventBatch
-from tamis.events.event_type import EventType
-from tamis.formulas.expression import Path, walk
 from tamis.language.dialects import COMPOSITE
-from tamis.limits import Limits
-from tamis.matcher import Matcher
 from tamis.matchers import Matchers
 from tamis.notifications import json_object
 from tamis.quotas import QuotaState
-from tamis.segments.published import PART_MARK
 from tamis.segments.records import Subscription
 from tamis.sinks.base import BatchKey, TaskWriter
 from tamis.snapshot.storage import open_storage
 from tamis.spark.composite_events import CompositePlan, compiled
-from tamis.spark.snapshot_ref import SnapshotRef
 from tamis.spark.stream_task import (
     COUNTED,
     FOUND,
@@ -66,6 +60,8 @@ _EARLY, _SEEN = -2, -3
 _SHARD = 1 << 33
 """The first number of a shard that is neither one of the subscriptions' nor of a quota's."""
 _KEY = (1 << KEY_BITS) - 1
+_EXPLAINED_TRIES = 10_000
+"""Events that are tried to explain one key."""
 _STATE = pa.schema(
     [
         ("event_type", pa.dictionary(pa.int32(), pa.string())),
@@ -97,6 +93,7 @@ class StateTask:
         writer: The sink's; None to hand matches over.
         quota: Matches of subscriptions with a quota are handed on; None without.
         matched_at: As for `WriteTask`.
+        shown: What a subscriber calls an event; it must pickle.
     """
 
     plan: CompositePlan
@@ -105,6 +102,7 @@ class StateTask:
     writer: TaskWriter | None = None
     quota: QuotaState | None = None
     matched_at: datetime | None = None
+    shown: Callable[[str], str] = str
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """What Spark calls for a partition; rows of other kinds are passed on."""
@@ -131,7 +129,7 @@ class StateTask:
         if not times:
             return
         state = PartitionState(self.plan, partition)
-        matches = state.apply(rows.filter(pc.equal(rows["row_kind"], TAKEN)), max(times), self.keep)
+        matches = state.apply(rows.filter(pc.equal(rows["row_kind"], TAKEN)), max(times), self.keep, self.shown)
         if matches.num_rows:
             yield from self._give(matches, partition)
         file = state.write(attempt_of()[1])
@@ -180,14 +178,16 @@ class PartitionState:
             table = pa.ipc.open_file(open_storage(plan.url).read(file)).read_all()
             self._load(table)
 
-    def apply(self, taken: pa.Table, watermark_us: int, keep: tuple[str, ...]) -> pa.Table:
+    def apply(
+        self, taken: pa.Table, watermark_us: int, keep: tuple[str, ...], shown: Callable[[str], str] = str
+    ) -> pa.Table:
         """Let events come; the matches that are complete, with the columns of pairs."""
         self._watermark_us = watermark_us
         before = len(self._open.held), len(self._open.early)
         complete = self._open.apply(self._arrive(taken), watermark_us)
         self._is_changed |= bool(taken.num_rows or complete)
         self._is_changed |= before != (len(self._open.held), len(self._open.early))
-        return self._matches(complete, keep)
+        return self._matches(complete, keep, shown)
 
     def counts(self) -> dict[str, int]:
         """What is reported of a batch, by name."""
@@ -297,12 +297,12 @@ class PartitionState:
         self._seen |= numbers
         if not kept:
             return Rows.of([])
-        rows, number = (np.array(each, np.int64) for each in zip(*kept, strict=True))
-        distinct, places = np.unique(number, return_index=True)
+        rows, own = (np.array(each, np.int64) for each in zip(*kept, strict=True))
+        distinct = np.unique(own)
         # Of an event that several subscriptions need, each row has its own attributes: all are kept as one.
-        self._events.add(distinct, _joined(taken, rows, number, distinct), np.arange(len(distinct)))
+        self._events.add(distinct, _joined(taken, rows, own, distinct), np.arange(len(distinct)))
         times, parts = (taken[name].to_numpy()[rows] for name in ("time_us", "count"))
-        return Rows.arrived(code[rows], times, number, parts)
+        return Rows.arrived(code[rows], times, own, parts)
 
     def _table(self) -> pa.Table:
         opened = self._open
@@ -321,7 +321,7 @@ class PartitionState:
             "revision": [self._known[slot].revision for slot in slots] + nothing,
             "key": [texts[key] for key in (rows.code & _KEY).tolist()] + none,
             "time_us": rows.time_us.tolist() + [time_us for time_us, _ in seen],
-            "number": rows.number.tolist() + [*seen.values()],
+            "number": [*rows.number.tolist(), *seen.values()],
             "parts": rows.parts.tolist() + nothing,
             "match": match.tolist() + [_SEEN] * len(seen),
             "begun": rows.begun.tolist() + [False] * len(seen),
@@ -336,21 +336,22 @@ class PartitionState:
         ]
         return pa.table(arrays, schema=_STATE).replace_schema_metadata({"number": str(self._number)})
 
-    def _matches(self, complete: list[Completed], keep: tuple[str, ...]) -> pa.Table:
+    def _matches(self, complete: list[Completed], keep: tuple[str, ...], shown: Callable[[str], str]) -> pa.Table:
         """Completed matches as pairs: of the subscription and the first event, with all events in `attributes`."""
-        events = self._events.get_many(event.number for each in complete for event in each.events)
+        events = self._events.get_many(number for each in complete for number in each.numbers)
         texts = self._keys.texts()
         types = {slot: name for (name, _, _), slot in self._slots.items() if slot is not None}
         rows = []
         for each in complete:
             slot = each.code >> KEY_BITS
             own = self._known[slot]
-            taking = [events[event.number] for event in each.events]
+            taking = [events[number] for number in each.numbers]
             told = []
             for one in taking:
                 kept = decode_value(json.loads(one["attributes"])) if one["attributes"] else {}
                 told.append(
-                    {"id": one["event_id"]} | {name: kept[name] for name in keep if kept.get(name) is not None}
+                    {"id": shown(one["event_id"])}
+                    | {name: kept[name] for name in keep if kept.get(name) is not None}
                 )
             rows.append(
                 {
@@ -370,11 +371,13 @@ class PartitionState:
         }
         return pa.table([columns[field.name].cast(field.type) for field in PAIRS.schema], schema=PAIRS.schema)
 
-    def _attributes(self, number: int) -> Mapping[str, Any]:
-        """The attributes of an event that conditions on several events look at."""
-        text = self._events.get_many([number])[number]["attributes"]
-        found: dict[str, Any] = decode_value(json.loads(text)) if text else {}
-        return found
+    def _attributes(self, numbers: Iterable[int]) -> dict[int, Mapping[str, Any]]:
+        """The attributes of events that conditions on several events look at."""
+        found = self._events.get_many(numbers)
+        return {
+            number: decode_value(json.loads(each["attributes"])) if each["attributes"] else {}
+            for number, each in found.items()
+        }
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
@@ -406,3 +409,36 @@ def _subscription(matchers: Matchers, event_type: str, id: str) -> tuple[Subscri
     if found.dialect != COMPOSITE:
         return None
     return found, compiled(found.condition, matcher.event_type, matcher.limits)
+
+
+def explain_open(
+    url: str, files: Iterable[str], id: str, revision: int, composite: CompiledComposite, most: int = 100
+) -> list[tuple[list[Any], CompositeExplanation]]:
+    """What a state has open of one subscription: some of its keys, and the explanation of each."""
+    found: list[tuple[list[Any], CompositeExplanation]] = []
+    for file in filter(None, files):
+        table = pa.ipc.open_file(open_storage(url).read(file)).read_all()
+        own = pc.and_(
+            pc.equal(table["subscription_id"].cast(pa.string()), id), pc.equal(table["revision"], revision)
+        )
+        rows = table.filter(pc.and_(own, pc.greater_equal(table["match"], KEPT))).to_pylist()
+        by_key: dict[str, list[dict[str, Any]]] = {}
+        for row in rows:
+            by_key.setdefault(row["key"], []).append(row)
+        for key, kept in sorted(by_key.items())[: most - len(found)]:
+            found.append((json.loads(key), _explain_rows(composite, kept)))
+    return found
+
+
+def _explain_rows(composite: CompiledComposite, rows: list[dict[str, Any]]) -> CompositeExplanation:
+    """The explanation of what one key keeps; an event is told by its id, with what conditions on several need."""
+    events = {
+        row["number"]: {"id": row["event_id"]} | (decode_value(json.loads(row["attributes"] or "{}")))
+        for row in rows
+    }
+    kept: list[KeptEvent] = []
+    waiting: dict[int, list[KeptEvent]] = {}
+    for row in sorted(rows, key=lambda row: (row["time_us"], row["number"])):
+        event = KeptEvent(row["time_us"], row["number"], row["parts"], row["begun"])
+        (kept if row["match"] == KEPT else waiting.setdefault(row["match"], [])).append(event)
+    return explain_state(composite, kept, waiting.values(), (), _EXPLAINED_TRIES, events.__getitem__)

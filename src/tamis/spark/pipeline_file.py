@@ -28,6 +28,7 @@ from tamis.quotas import Quota, QuotaError
 from tamis.routing.generalisation import known_measures
 from tamis.routing.shards import Routing
 from tamis.sinks import SINKS, SinkError
+from tamis.spark.composite_states import CompositeError, CompositeSettings
 from tamis.spark.event_reading import ACCEPTED_AT, MOST_BYTES, Reading
 from tamis.spark.kafka_security import PROTOCOLS, KafkaSecurity, KafkaSecurityError
 from tamis.spark.pipeline import (
@@ -104,6 +105,7 @@ def _read_pipeline(top: TomlTable, file: Path) -> Pipeline:
         call_order=_call_order(top),
         operators=operators,
         limits=limits,
+        composite=_composite(top),
     )
     top.end()
     return pipeline
@@ -313,6 +315,20 @@ def _quota(top: TomlTable) -> Quota | None:
     try:
         return Quota(matches, per, cool_down)
     except QuotaError:  # noted when it was read
+        return None
+
+
+def _composite(top: TomlTable) -> CompositeSettings | None:
+    table = top.table("composite")
+    if table is None:
+        return None
+    given: dict[str, Any] = {"lateness": table.duration("lateness"), "state": table.place("state")}
+    for name in ("partitions", "most_per_key", "most_per_subscription", "most_per_group", "most_tries"):
+        given[name] = table.number(name)
+    table.end()
+    try:
+        return CompositeSettings(**{name: value for name, value in given.items() if value is not None})
+    except CompositeError:  # noted when it was read
         return None
 
 

@@ -167,6 +167,7 @@ def start_pipeline(
                 views=[first, *views],
                 operators=pipeline.operators,
                 call_order=pipeline.call_order,
+                composite=pipeline.composite,
                 on_failure=lambda *failure: failed.append(failure),
             )
         except PySparkException as error:

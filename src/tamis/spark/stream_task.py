@@ -49,10 +49,10 @@ record for Spark to send (topic in `kind`, key in `event_id`, value in `reason`,
 could not write (the kind of problem in `kind`, path and detail as JSON in `reason`), and, in every task, when the
 first of its events was accepted, in microseconds (in `count`)."""
 TAKEN, REACHED, STATE, COUNTED, LATE = range(17, 22)
-"""Kinds of rows for composite subscriptions: an event and a subscription that it may concern (its key in `kind`, its
-parts in `count`, the partition of the state in `priority`), the greatest time of a task's events (in `count`, in
-microseconds, for the partition in `priority`), the state of a partition (JSON in `reason`), what is reported of it
-(by name in `kind`), and how many events came too late."""
+"""Kinds of rows for composite subscriptions: an event and a subscription that it may concern (its key in `kind`,
+its parts in `count`, the partition of the state in `priority`), the greatest time of a task's events (in `count`,
+in microseconds, for the partition in `priority`), the state of a partition (JSON in `reason`), what is reported of
+it (by name in `kind`), and how many events came too late."""
 _MOST_LEARNED = 256
 """The most attributes with calls whose statistics a task sends, for each event type."""
 
@@ -172,7 +172,7 @@ class StreamTask:
         yield from self.reached_rows(counts)
 
     def reached_rows(self, counts: TaskCounts) -> Iterator[pa.RecordBatch]:
-        """The greatest time of the task's events, for every partition of the state; each has a row, come what may."""
+        """The greatest time of the task's events, for every partition of the state, each of which has a row."""
         reached_us = None if counts.reached_us == _NO_TIME else counts.reached_us
         if self.composite is not None:
             numbers = len(self.composite.files)
@@ -263,7 +263,9 @@ class StreamTask:
             if len(rows):
                 some = ids.take(pa.array(rows)), revisions[rows].astype(np.int64)
                 partitions, keep = len(self.composite.files), self.reading.keep
-                taken.append(taken_table(matcher, batch, at[rows], *some, names, times, partitions, keep))
+                taken.append(
+                    taken_table(matcher, batch, at[rows].astype(np.int64), *some, names, times, partitions, keep)
+                )
             kept &= ~is_part
         if not kept.all():
             at, revisions, priorities = at[kept], revisions[kept], priorities[kept]
@@ -318,16 +320,16 @@ class StreamTask:
         return self.times(batch, rows.tolist()).take(place)
 
     def _all_times(self, batch: EventBatch, good: Mask, accepted: pa.Array | None) -> I64:
-        """When all events happened, or were accepted if they never say so; one that does not say so, long ago."""
+        """When events happened; one that does not say so, when it was accepted, and else long ago."""
         name = self.reading.event_time
+        times = np.full(batch.rows, _NO_TIME) if accepted is None else np.asarray(accepted.fill_null(_NO_TIME))
         if name is None:
-            times = pa.repeat(pa.scalar(_NO_TIME), batch.rows) if accepted is None else accepted
-            return np.asarray(times.fill_null(_NO_TIME))
+            return times
         if batch.event_type.type_at((name,)) == TIMESTAMP:
             column = batch.column((name,))
-            return np.where(column.valid & good, column.values, _NO_TIME)
+            return np.where(column.valid & good, column.values, times)
         found = self.times(batch, np.flatnonzero(good).tolist()).cast(pa.int64())
-        return np.asarray(found.fill_null(_NO_TIME))
+        return np.where(np.asarray(found.is_valid()), np.asarray(found.fill_null(0)), times)
 
     def times(self, batch: EventBatch, rows: Iterable[int]) -> pa.Array:
         """When the events in these rows happened; NULL for the others."""

@@ -169,7 +169,7 @@ def _update(
     valid_since: int | None,
     refusals: list[Refusal],
 ) -> tuple[int, bool]:
-    """Apply the changes since version `held` of the store: how many were removed, and is one that came composite?"""
+    """Apply the changes since version `held` of the store: how many were removed, and is a new one composite?"""
     is_composite, has_parts = False, bool(matchers.extra.get(PARTS))
     types = view.event_types()
     before = {name: len(matchers[name]) for name in matchers}

@@ -9,6 +9,7 @@ from fastapi import APIRouter
 
 from tamis.errors import EventError
 from tamis.events.conversion import clean
+from tamis.language.dialects import COMPOSITE
 from tamis.service import testing
 from tamis.service.api import models
 from tamis.service.api.auth import CurrentService, Subscriber, in_thread
@@ -17,6 +18,8 @@ from tamis.service.core import Service
 from tamis.service.errors import NotFound
 from tamis.service.names import local_name, qualified_name
 
+_TRIED = 10_000
+"""Of the last events, so many are given to a composite subscription that is explained."""
 _RECENT = 1_000
 """Of the last events, so many are looked at for attributes that a condition misspells."""
 
@@ -73,6 +76,16 @@ async def explain(given: models.ExplanationWanted, caller: Subscriber, service: 
         event, event_type = _event(service, caller.tenant, given)
         named = service.subscriptions.event_type(caller.tenant, given.event_type or event_type or of_type)
         limits = service.subscriptions.limits(caller.tenant)
+        if dialect == COMPOSITE:
+            recent = service.inbox.recent(caller.tenant, limit=_TRIED, event_type=named.name)
+            events = [(local_name(each.id), each.value) for each in recent]
+            own = given.event_id or ""
+            if given.event is not None:
+                own = "the event that is given"
+                events.append((own, _line(given.event)))
+            trial = testing.try_events(condition, named, limits, events, own)
+            text = str(trial)
+            return {"verdict": bool(trial.matches), "reason": text, "tree": trial.to_dict(), "text": text}
         found = testing.explain_event(
             condition, named, limits, event, subscription_id=given.subscription, dialect=dialect
         )

@@ -312,6 +312,22 @@ class HistoryAnswer(BaseModel):
     items: list[ChangeAnswer]
 
 
+class OpenMatchAnswer(BaseModel):
+    """A match of a composite subscription that has begun."""
+
+    key: list[Any]
+    found: int
+    until: datetime
+    reason: str
+    first: str
+
+
+class OpenAnswer(BaseModel):
+    """What is open of a composite subscription; of many keys, some."""
+
+    items: list[OpenMatchAnswer]
+
+
 class RefusalAnswer(BaseModel):
     """A subscription that is refused."""
 

@@ -20,6 +20,7 @@ from tamis.service.api.problems import RESPONSES
 from tamis.service.core import Service
 from tamis.service.errors import Forbidden, NotFound
 from tamis.service.names import qualified_name
+from tamis.service.open_matches import read_open
 from tamis.service.subscriptions import TenantSubscriptions
 from tamis.service.webhooks.records import Webhook
 from tamis.store import StoredSubscription
@@ -155,6 +156,14 @@ async def history(id: Id, caller: Subscriber, service: CurrentService) -> Any:
         msg = f"there never was a subscription {id!r}"
         raise NotFound(msg)
     return {"items": [serializers.change(each) for each in changes]}
+
+
+@router.get("/{id}/open", response_model=models.OpenAnswer)
+async def open_matches(id: Id, caller: Subscriber, service: CurrentService) -> Any:
+    """What is open of a composite subscription after the newest batch, key by key: so far, until when, and why."""
+    return await in_thread(
+        lambda: {"items": read_open(service, caller.tenant, service.subscriptions.get(caller.tenant, id))}
+    )
 
 
 @router.patch("/{id}", response_model=models.SubscriptionAnswer)

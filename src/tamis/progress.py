@@ -64,6 +64,8 @@ class BatchReport:
         overflow_by_group: The part of `overflow` of each group of subscriptions that has a quota of its own.
         dead_by_kind: The part of `dead` of each kind, the most first.
         misfits: Events with a value that does not fit their type, matched with NULL in its place.
+        entry_bytes: Of the routing entries, if events are routed.
+        entry_budget: What these should take at most.
     """
 
     query: str
@@ -91,6 +93,8 @@ class BatchReport:
     overflow_by_group: tuple[tuple[str, int], ...] = ()
     dead_by_kind: tuple[tuple[str, int], ...] = ()
     misfits: int = 0
+    entry_bytes: int = 0
+    entry_budget: int = 0
 
     def __post_init__(self) -> None:
         """A time without a zone would mean another moment on another machine."""

@@ -334,6 +334,8 @@ class MicroBatches:
             overflow_by_group=result.overflow_by_group,
             dead_by_kind=result.dead_by_kind,
             misfits=found.total(MISFITS),
+            entry_bytes=plan.entry_bytes,
+            entry_budget=0 if plan.routes is None else self.sharding.entry_budget,
         )
         if self.ledger is not None:
             self.ledger.add(called, learned_in(found.of(LEARNED)))

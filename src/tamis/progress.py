@@ -66,6 +66,8 @@ class BatchReport:
         misfits: Events with a value that does not fit their type, matched with NULL in its place.
         late: Events that came too late for composite subscriptions, or without a time.
         composite: What composite subscriptions keep, and what was dropped, by name.
+        entry_bytes: Of the routing entries, if events are routed.
+        entry_budget: What these should take at most.
     """
 
     query: str
@@ -95,6 +97,8 @@ class BatchReport:
     misfits: int = 0
     late: int = 0
     composite: tuple[tuple[str, int], ...] = ()
+    entry_bytes: int = 0
+    entry_budget: int = 0
 
     def __post_init__(self) -> None:
         """A time without a zone would mean another moment on another machine."""

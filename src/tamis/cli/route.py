@@ -91,7 +91,7 @@ def deal(
         screen.say(
             f"{Snapshots(found.url).url}: version {found.version}, of version {found.of} of {Snapshots(url).url}"
         )
-        screen.say(f"{found.entries} entries, {found.entry_bytes} bytes")
+        screen.say(f"{found.entries} entries, {found.entry_bytes} bytes of a budget of {found.budget}")
         for number, count in enumerate(found.subscriptions):
             screen.say(f"shard {number}: {count} subscriptions")
 

@@ -357,6 +357,8 @@ class MicroBatches:
             misfits=found.total(MISFITS),
             late=found.total(LATE),
             composite=_named_counts(found.of(COUNTED)),
+            entry_bytes=plan.entry_bytes,
+            entry_budget=0 if plan.routes is None else self.sharding.entry_budget,
         )
         if self.ledger is not None:
             self.ledger.add(called, learned_in(found.of(LEARNED)))

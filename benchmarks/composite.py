@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.report import Bar, Figures, Report, Size, spread
-from benchmarks.timing import Times
 from tamis import EventType, Matcher, SequenceMatcher
+from tamis.lab.measuring.timing import Times
 
 TYPE = EventType.of(
     {

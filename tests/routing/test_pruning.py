@@ -14,12 +14,13 @@ from tamis.formulas.formula import Formula, leaf
 from tamis.formulas.predicates.base import Predicate
 from tamis.lab.bittner.measures import MEASURES as TWINS
 from tamis.lab.bittner.measures import Rank
-from tamis.lab.bittner.prunings import leaf_counts, pruning_options
+from tamis.lab.bittner.prunings import pruning_options
 from tamis.lab.bittner.ranking import Ranking
 from tamis.lab.bittner.selectivity_bounds import Selectivity, combine
 from tamis.lab.workloads import generate
 from tamis.language.bulk import compile_conditions
 from tamis.routing.pruning import MEASURES, EntryPruner
+from tamis.routing.trees import leaf_counts
 from tamis.statistics import Statistics
 from tests.routing.drawing import EVENTS, formula_of, misses, random_formula, random_frame
 

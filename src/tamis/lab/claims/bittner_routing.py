@@ -19,7 +19,7 @@ import numpy as np
 from tamis.lab.bittner.measures import MEASURES
 from tamis.lab.bittner.memory import MemoryParameters, memory
 from tamis.lab.bittner.network.topology import line, star
-from tamis.lab.bittner.overlap import ConjunctiveIndex, OverlapIndex
+from tamis.lab.bittner.overlap import ConjunctiveIndex
 from tamis.lab.claims.bench import Bench
 from tamis.lab.claims.bittner import BITTNER
 from tamis.lab.claims.row import (
@@ -40,6 +40,7 @@ from tamis.lab.measuring.timing import timed
 from tamis.lab.workloads import generate
 from tamis.lab.workloads.advertisements import CLASSES
 from tamis.language.bulk import compile_conditions
+from tamis.routing.overlap import OverlapIndex
 
 __all__ = ("BITTNER",)
 

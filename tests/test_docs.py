@@ -178,9 +178,9 @@ def _resolves(page: Path, target: str) -> bool:
 
 
 def _anchors(page: Path) -> set[str]:
-    headings = _HEADING.findall(FENCE.sub("", page.read_text("utf-8")))
-    kept = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
-    return {heading.strip().replace(" ", "-") for heading in kept}
+    text = FENCE.sub("", page.read_text("utf-8"))
+    kept = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in _HEADING.findall(text))
+    return {heading.strip().replace(" ", "-") for heading in kept} | set(re.findall(r'<a id="([\w-]+)">', text))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)

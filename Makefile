@@ -101,6 +101,15 @@ map: $(STAMP) ## The shape of the tree: packages in order, their lines, purpose 
 bench: $(STAMP) ## Run benchmarks: make bench NAME=... ARGS=--quick
 	@$(WITH_JAVA) $(PY) -m benchmarks $(NAME) $(ARGS)
 
+.PHONY: docs
+docs: $(STAMP) ## The documentation as a site with search, in artifacts/site; every link is checked
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
+	@echo "docs: open artifacts/site/index.html"
+
+.PHONY: release-check
+release-check: $(STAMP) ## Build sdist and wheel, install each into a new environment from the index, run tutorial and demo
+	@$(WITH_JAVA) $(PY) scripts/release_check.py $(ARGS)
+
 .PHONY: docs-check
 docs-check: $(STAMP) ## Run the examples of the documentation
 	$(WITH_JAVA) $(PYTEST) tests/test_docs.py $(ARGS)

@@ -59,33 +59,6 @@ def _engines_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--size", type=int, action="append", default=[], metavar="N", help="subscriptions; may be repeated"
     )
-    parser.add_argument("--claims", action="store_true", help="measure what papers claim, instead of the cases")
-    parser.add_argument(
-        "--claim", action="append", default=[], metavar="ID", help="only this claim; may be repeated"
-    )
-
-
-def _buckets_arguments(parser: argparse.ArgumentParser) -> None:
-    _sizes(parser)
-    parser.add_argument("--part", action="append", default=[], metavar="P", help="only this part; may be repeated")
-    parser.add_argument(
-        "--size", type=int, action="append", default=[], metavar="N", help="subscriptions; may be repeated"
-    )
-
-
-def _batchsearch_arguments(parser: argparse.ArgumentParser) -> None:
-    _sizes(parser)
-    parser.add_argument(
-        "--part", action="append", default=[], metavar="P", help="only this experiment; may be repeated"
-    )
-    parser.add_argument("--size", type=int, metavar="N", help="boxes at most; all other sizes in proportion")
-
-
-def _operators_arguments(parser: argparse.ArgumentParser) -> None:
-    _sizes(parser)
-    parser.add_argument(
-        "--part", action="append", default=[], metavar="P", help="only this experiment, or claim; may be repeated"
-    )
 
 
 def _routing_arguments(parser: argparse.ArgumentParser) -> None:
@@ -152,26 +125,13 @@ def _match(given: argparse.Namespace) -> Report:
 def _engines(given: argparse.Namespace) -> Report:
     from benchmarks import engines
 
-    claims = given.claim if given.claims or given.claim else None
-    return engines.run(size_of(given), given.family, given.size, claims)
+    return engines.run(size_of(given), given.family, given.size)
 
 
-def _buckets(given: argparse.Namespace) -> Report:
-    from benchmarks import buckets
+def _schedule(given: argparse.Namespace) -> Report:
+    from benchmarks import schedule
 
-    return buckets.run(size_of(given), given.part, given.size)
-
-
-def _batchsearch(given: argparse.Namespace) -> Report:
-    from benchmarks import batchsearch
-
-    return batchsearch.run(size_of(given), given.part, given.size)
-
-
-def _operators(given: argparse.Namespace) -> Report:
-    from benchmarks import operators
-
-    return operators.run(size_of(given), given.part)
+    return schedule.run(size_of(given))
 
 
 def _routing(given: argparse.Namespace) -> Report:
@@ -186,10 +146,22 @@ def _spark(given: argparse.Namespace) -> Report:
     return spark.run(size_of(given), given.size, given.events, sweep=given.sweep)
 
 
+def _federation(given: argparse.Namespace) -> Report:
+    from benchmarks import federation
+
+    return federation.run(size_of(given))
+
+
 def _service(given: argparse.Namespace) -> Report:
     from benchmarks import service
 
     return service.run(size_of(given), given.size, given.rate, given.seconds)
+
+
+def _composite(given: argparse.Namespace) -> Report:
+    from benchmarks import composite
+
+    return composite.run(size_of(given))
 
 
 def _start(given: argparse.Namespace) -> Report:
@@ -229,13 +201,13 @@ COMMANDS: dict[str, Command] = {
     "read": Command("from JSON to columns", _parse_arguments, _read),
     "match": Command("engines against each other", _match_arguments, _match),
     "engines": Command("engines on the workloads of the papers they come from", _engines_arguments, _engines),
-    "buckets": Command("PUBSUB against BE-Tree and counting, as in its paper", _buckets_arguments, _buckets),
-    "batchsearch": Command("BatchSearch in an R-tree, and schedules", _batchsearch_arguments, _batchsearch),
-    "operators": Command("calls of costly predicates that conditions share", _operators_arguments, _operators),
+    "schedule": Command("cheap events first, against arrival order", _parse_arguments, _schedule),
     "routing": Command("broker networks: pruned, covered, with advertisements", _routing_arguments, _routing),
     "spark": Command("Spark against the engine alone and against plain Spark", _spark_arguments, _spark),
     "stream": Command("notifications written by workers and by the driver", _parse_arguments, _stream),
     "service": Command("the service under load: rate, latency, nothing lost", _service_arguments, _service),
+    "federation": Command("three linked services: deliveries, forwards, hops", _parse_arguments, _federation),
+    "composite": Command("composite subscriptions beside their parts", _parse_arguments, _composite),
     "start": Command("from nothing to the first answer", _parse_arguments, _start),
     "compare": Command("two revisions against each other", _compare_arguments, _compare),
 }

@@ -1,20 +1,22 @@
 """Engines on the workloads of the papers they come from: matching, change and bytes, in one run.
 
-Every engine of the registry takes part in every case at every size that it can bear (`benchmarks.engine_points`),
-with equal pairs checked first. `--claims` measures what the papers claim instead (`benchmarks.engine_claims`).
+Every engine of the registry takes part in every case at every size that it can bear, with equal pairs checked
+first (`tamis.lab.measuring.points`). What the papers claim is measured by `tamis lab claims`.
 """
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Mapping, Sequence
 from statistics import median
 
-from benchmarks.contest import OURS
-from benchmarks.engine_cases import CHANGED, EFFORTS, FILTERS, JUDGED, NESTED, and_or, auction, entries_of
-from benchmarks.engine_claims import CLAIMS, UNMEASURED, measure_claims
-from benchmarks.engine_points import Lab, Point
+from benchmarks.engine_cases import CHANGED, EXTENTS, JUDGED, NESTED, entries_of
 from benchmarks.report import Bar, Figures, Report, Size, number, print_bars, spread
 from tamis.engines import ENGINES
+from tamis.lab.measuring.contest import OURS
+from tamis.lab.measuring.contestants import FILTERS, and_or, auction
+from tamis.lab.measuring.points import Lab, Point
 from tamis.report import charts
 from tamis.report.markup import escape
 
@@ -24,23 +26,15 @@ _HEADS = ("engine", "us/event of CPU", "built/s", "deleted/s", "inserted/s", "by
 _NOT_JUDGED = "not judged: this is not the size that they are set for"
 
 
-def run(
-    size: Size,
-    families: Sequence[str] = (),
-    sizes: Sequence[int] = (),
-    claims: Sequence[str] | None = None,
-) -> Report:
-    """Measure cases, or claims.
+def run(size: Size, families: Sequence[str] = (), sizes: Sequence[int] = ()) -> Report:
+    """Measure cases.
 
     Args:
         size: How much to measure; bars are judged at full size only.
         families: Names of workloads or labels of cases; all by default.
         sizes: Numbers of subscriptions, instead of those that go with the size.
-        claims: Ids of claims to be measured instead of the cases; all if there are none in it.
     """
-    lab = Lab(EFFORTS[size])
-    if claims is not None:
-        return _claims(lab, claims)
+    lab = Lab(EXTENTS[size].effort, progress=_progress)
     figures: Figures = {}
     bars: dict[str, Bar] = {}
     drawings: list[str] = []
@@ -49,7 +43,7 @@ def run(
             continue
         label = entry.case.label
         names = (*ENGINES, *(name for name in entry.also if "dag" in ENGINES))
-        given = sizes or [count for count in lab.effort.sizes if count <= entry.most]
+        given = sizes or [count for count in EXTENTS[size].sizes if count <= entry.most]
         curve: dict[int, dict[str, Point]] = {}
         for count in given:
             points = curve[count] = lab.points(entry.case, count, names)
@@ -65,18 +59,8 @@ def run(
     return report
 
 
-def _claims(lab: Lab, ids: Sequence[str]) -> Report:
-    unknown = [each for each in ids if each not in CLAIMS]
-    if unknown:
-        reasons = "; ".join(f"{each}: {UNMEASURED.get(each, 'there is no such claim')}" for each in unknown)
-        msg = f"cannot be measured: {reasons}"
-        raise SystemExit(msg)
-    figures: Figures = measure_claims(lab, ids or tuple(CLAIMS))
-    figures["left out"] = lab.left_out
-    if not ids:
-        figures["not measured"] = UNMEASURED
-    figures["bars"] = _NOT_JUDGED
-    return Report("engines", figures, judged=False)
+def _progress(what: str) -> None:
+    print(f"[{time.process_time():6.0f} s of CPU] {what}", file=sys.stderr, flush=True)
 
 
 def print_points(title: str, points: Mapping[str, Point], lab: Lab) -> None:

@@ -8,10 +8,11 @@ from statistics import median
 
 import numpy as np
 
-from benchmarks.contest import OURS
-from benchmarks.families import BAR_BATCH, Case, Scale, data_of
-from benchmarks.timing import Times
+from benchmarks.families import BAR_BATCH, Scale
 from tamis.engines import ENGINES
+from tamis.lab.measuring.cases import Case, data_of
+from tamis.lab.measuring.contest import OURS
+from tamis.lab.measuring.timing import Times
 
 CASE = Case("sparse", "sparse")
 BAR_FROM = 100_000

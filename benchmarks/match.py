@@ -15,24 +15,16 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 
 from benchmarks import growth
-from benchmarks.contest import NAMES, OURS, Contestant, Run, compare_pairs, contest, enter
-from benchmarks.families import (
-    BAR_BATCH,
-    CASES,
-    SCALES,
-    Case,
-    Data,
-    Scale,
-    cases_of,
-    data_of,
-)
+from benchmarks.families import BAR_BATCH, CASES, SCALES, MatchCase, Scale, cases_of
 from benchmarks.memory import array_bytes
 from benchmarks.report import Bar, Figures, Report, Size, number, print_bars, spread
-from benchmarks.timing import Times, rates
 from benchmarks.updates import measure_updates
 from tamis import Matcher
 from tamis.engines import ENGINES
 from tamis.engines.forest import forest_of
+from tamis.lab.measuring.cases import Data, data_of
+from tamis.lab.measuring.contest import NAMES, OURS, Contestant, Run, compare_pairs, contest, enter
+from tamis.lab.measuring.timing import Times, rates
 from tamis.language.bulk import compile_conditions
 from tamis.report import charts
 
@@ -92,14 +84,14 @@ def run(
     return report
 
 
-def _warm(case: Case, scale: Scale) -> None:
+def _warm(case: MatchCase, scale: Scale) -> None:
     """Compile the kernels: everything once, on little data."""
     data = data_of(case, _WARM, 2 * max(scale.batches))
     contestants = [enter(name, data, _WARM) for name in NAMES if name != "scan"]
     compare_pairs(contestants, data, scale.batches)
 
 
-def _measure(case: Case, count: int, scale: Scale, outcome: _Outcome) -> None:
+def _measure(case: MatchCase, count: int, scale: Scale, outcome: _Outcome) -> None:
     outcome.progress(f"{case.label}: generating and compiling {count} subscriptions")
     data = data_of(case, count, scale.events)
     contestants: list[Contestant] = []
@@ -121,7 +113,7 @@ def _measure(case: Case, count: int, scale: Scale, outcome: _Outcome) -> None:
     runs: dict[int, list[Run]] = {}
     for batch in scale.batches:
         outcome.progress(f"{case.label}: batches of {batch}")
-        runs[batch] = contest(contestants, data, batch, scale)
+        runs[batch] = contest(contestants, data, batch, scale.rounds, scale.seconds)
     gc.unfreeze()
     _print(case, runs, contestants)
     _record(case, runs, outcome)
@@ -134,7 +126,7 @@ def _measure(case: Case, count: int, scale: Scale, outcome: _Outcome) -> None:
         measure_updates(case.label, data, scale, outcome.figures, outcome.bars)
 
 
-def _print(case: Case, runs: dict[int, list[Run]], contestants: Sequence[Contestant]) -> None:
+def _print(case: MatchCase, runs: dict[int, list[Run]], contestants: Sequence[Contestant]) -> None:
     heads = ("batch", "engine", "us/event of CPU", "us/event on the wall", "us/match", "events timed")
     print("".join(f"{head:{width}} " for head, width in zip(heads, _WIDTHS, strict=True)))
     for batch, several in runs.items():
@@ -158,7 +150,7 @@ def _per_match(each: Run) -> list[float]:
     return [time / pairs for time, pairs in zip(each.microseconds, each.pairs, strict=True) if pairs]
 
 
-def _record(case: Case, runs: dict[int, list[Run]], outcome: _Outcome) -> None:
+def _record(case: MatchCase, runs: dict[int, list[Run]], outcome: _Outcome) -> None:
     figures = outcome.figures
     for batch, several in runs.items():
         for each in several:
@@ -184,7 +176,7 @@ def _ratios(slow: Run, fast: Run) -> list[float]:
     return [one / other for one, other in zip(slow.microseconds, fast.microseconds, strict=False)]
 
 
-def _judge(case: Case, runs: dict[int, list[Run]], outcome: _Outcome) -> None:
+def _judge(case: MatchCase, runs: dict[int, list[Run]], outcome: _Outcome) -> None:
     bars = outcome.bars
     largest = BAR_BATCH if BAR_BATCH in runs else max(runs)
     for name, wanted in case.times.items():
@@ -207,7 +199,7 @@ def _best(others: Sequence[Run]) -> Run:
     return min(others, key=lambda each: each.median)
 
 
-def _bytes(case: Case, data: Data, contestants: Sequence[Contestant], outcome: _Outcome) -> None:
+def _bytes(case: MatchCase, data: Data, contestants: Sequence[Contestant], outcome: _Outcome) -> None:
     figures = outcome.figures
     count = len(data.forest)
     for each in contestants:
@@ -239,7 +231,7 @@ def _by_structure(sizes: dict[str, int]) -> dict[str, int]:
 
 
 def _built(
-    case: Case,
+    case: MatchCase,
     data: Data,
     built: dict[str, Times],
     scale: Scale,

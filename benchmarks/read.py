@@ -16,10 +16,10 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from benchmarks.report import Bar, Figures, Report, Size, print_bars, spread
-from benchmarks.timing import timed
 from tamis.events import EventBatch, EventType
 from tamis.events.json_values import read_json_values
 from tamis.events.misfits import misfit_rows
+from tamis.lab.measuring.timing import timed
 
 _BATCHES = (64, 1_024, 8_192)
 _EVENTS: dict[Size, int] = {"smallest": 8_192, "quick": 65_536, "full": 262_144}

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import html as escaping
 import json
-import statistics
-import subprocess
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from tamis.lab.measuring.numbers import number, spread
+from tamis.lab.measuring.revision import revision
 from tamis.report import charts
+
+__all__ = [
+    "Bar",
+    "Figures",
+    "Report",
+    "Size",
+    "html",
+    "interleaved",
+    "last_line",
+    "number",
+    "print_bars",
+    "revision",
+    "spread",
+    "table",
+]
 
 Size: TypeAlias = Literal["smallest", "quick", "full"]
 Figures: TypeAlias = dict[str, Any]
@@ -67,18 +82,6 @@ def last_line(report: Report) -> str:
     return json.dumps(outcome)
 
 
-def revision() -> str:
-    """The commit that was measured, with a + if files were changed since; "unknown" outside a checkout."""
-    try:
-        commit = subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
-        )
-        changed = subprocess.run(["git", "status", "--porcelain"], capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return commit.stdout.strip() + ("+" if changed.stdout.strip() else "")
-
-
 def interleaved(contestants: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
     """Seconds of each contestant in each round; they take turns, so that a busy moment hits all of them."""
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
@@ -88,20 +91,6 @@ def interleaved(contestants: dict[str, Callable[[], object]], rounds: int) -> di
             run()
             seconds[name].append(time.perf_counter() - start)
     return seconds
-
-
-def number(value: float) -> str:
-    """Three digits that count, or more before the point; no exponent for what people measure."""
-    if value != 0 and not 1e-4 <= abs(value) < 1e15:
-        return f"{value:.3g}"
-    if abs(value) >= 100:
-        return f"{value:.0f}"
-    return f"{value:.3g}"
-
-
-def spread(values: Sequence[float]) -> str:
-    """Median, least and greatest."""
-    return f"{number(statistics.median(values))} ({number(min(values))}-{number(max(values))})"
 
 
 def print_bars(report: Report) -> None:

@@ -17,7 +17,7 @@ from tamis.events.event_type import EventType
 from tamis.formulas.expression import Typed
 from tamis.formulas.formula import Formula
 from tamis.formulas.predicates.within import Within
-from tamis.lab.bittner.disjointness import Domain, domains_of
+from tamis.routing.disjointness import Domain, domains_of
 from tamis.values.ranges import ALL, Key
 
 

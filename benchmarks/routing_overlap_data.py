@@ -18,16 +18,16 @@ from typing import NamedTuple, Protocol, TypeAlias
 import pyarrow as pa
 
 from benchmarks.report import Bar, Figures, Size
-from benchmarks.timing import timed
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import EventType
 from tamis.formulas.formula import Formula
 from tamis.formulas.predicates.base import Predicate
 from tamis.frames import BatchFrame
-from tamis.lab.bittner.overlap import OverlapIndex
 from tamis.lab.bittner.selectivity_table import SelectivityTable
+from tamis.lab.measuring.timing import timed
 from tamis.lab.workloads import generate
 from tamis.language.bulk import compile_conditions
+from tamis.routing.overlap import OverlapIndex
 from tamis.routing.trees import tree_size
 
 Found: TypeAlias = tuple[Figures, dict[str, Bar], list[str]]

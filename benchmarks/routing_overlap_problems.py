@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from benchmarks.claim_tools import bend, exponent
 from benchmarks.report import Figures, Size, number, table
 from benchmarks.routing_overlap_check import check, is_part
 from benchmarks.routing_overlap_data import (
@@ -30,10 +29,12 @@ from benchmarks.routing_overlap_data import (
 )
 from tamis.formulas.formula import Formula
 from tamis.lab.bittner.memory import MemoryParameters, memory
-from tamis.lab.bittner.overlap import ConjunctiveIndex, OverlapIndex
+from tamis.lab.bittner.overlap import ConjunctiveIndex
+from tamis.lab.measuring.curves import bend, exponent
 from tamis.lab.workloads import generate
 from tamis.lab.workloads.advertisements import CLASSES
 from tamis.report import charts
+from tamis.routing.overlap import OverlapIndex
 
 Curves: TypeAlias = dict[str, list[float]]
 """Milliseconds by number of advertisements, of each contestant and problem."""

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchmarks.families import SEED
 from benchmarks.spark_data import Keys
 from tamis import Matcher
 from tamis.arrays import I64
+from tamis.lab.measuring.cases import SEED
 from tamis.lab.workloads import Workload, generate
 from tamis.lab.workloads.files import event_lines
 

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,12 +89,13 @@ class Host:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[Host]:
+def serving(folder: Path, settings: Mapping[str, object] | None = None) -> Iterator[Host]:
     """A service of its own in an empty folder, ready to match; it is gone afterwards, whatever happened."""
     log = folder / "service.log"
     data = folder / "data"
     environment = {**os.environ, "JAVA_HOME": str(java_home.choose(os.environ, install=False))}
     command = [sys.executable, "-m", "tamis", "serve", "--data", str(data), "--port", "0"]
+    command += [f"--set={name}={value}" for name, value in (settings or {}).items()]
     with log.open("wb") as out:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=environment

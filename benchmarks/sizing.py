@@ -22,14 +22,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.families import PAST_EVENTS, SEED
 from benchmarks.memory import pages
 from benchmarks.report import Figures, Size, number, spread
-from benchmarks.timing import Times
 from tamis import EventBatch, Matcher, Statistics
 from tamis.arrays import F64
 from tamis.formulas.expression import Path as Attribute
 from tamis.frames import BatchFrame
+from tamis.lab.measuring.cases import PAST_EVENTS, SEED
+from tamis.lab.measuring.timing import Times
 from tamis.lab.workloads import Workload, generate
 from tamis.report import charts
 

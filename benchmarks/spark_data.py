@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from benchmarks.families import SEED
 from tamis import Matcher
 from tamis.arrays import I64
+from tamis.lab.measuring.cases import SEED
 from tamis.lab.workloads import Workload, generate
 from tamis.lab.workloads.ranges import DOMAIN
 

@@ -12,12 +12,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.families import BAR_BATCH, PAST_EVENTS, Data, Scale
+from benchmarks.families import BAR_BATCH, Scale
 from benchmarks.memory import mapped
 from benchmarks.report import Bar, Figures, number, spread
-from benchmarks.timing import Times, rates
 from tamis import Matcher
 from tamis.events.batch import EventBatch
+from tamis.lab.measuring.cases import PAST_EVENTS, Data
+from tamis.lab.measuring.timing import Times, rates
 from tamis.language.bulk import compile_conditions
 from tamis.language.condition import compile_condition
 from tamis.segments.merge import FANOUT

@@ -17,29 +17,24 @@ import pytest
 
 from benchmarks import compare
 from benchmarks.__main__ import main
-from benchmarks.contest import Contestant, compare_pairs, enter
-from benchmarks.families import CASES, Data, cases_of, data_of
+from benchmarks.engine_cases import entries_of
+from benchmarks.families import CASES, cases_of
 from benchmarks.growth import Point, exponent
 from benchmarks.memory import array_bytes
 from benchmarks.plain_spark import largest
 from benchmarks.process_tree import end, family
-from benchmarks.report import Bar, Report, html, number, spread
+from benchmarks.report import Bar, Report, html
 from benchmarks.service_load import received
 from benchmarks.sizing import Model, fit
 from benchmarks.spark_data import ATTRIBUTES, check, first_of
 from benchmarks.spark_data import Data as SparkData
-from benchmarks.verdict import less_is_better, mann_whitney, value_of, verdict
+from benchmarks.verdict import less_is_better, mann_whitney, verdict
 from tamis import Matcher
-from tamis.engines.base import Index, Matches, Stats
-from tamis.events.batch import EventBatch
-from tamis.formulas.predicates.base import Frame
 from tamis.lab.workloads import generate
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["match", "parse", "read", "engines", "batchsearch", "buckets", "operators", "start"]
-)
+@pytest.mark.parametrize("name", ["match", "parse", "read", "engines", "schedule", "start"])
 def test_runs_at_its_smallest(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     _runs([name, "--smallest"], capsys, tmp_path)
 
@@ -108,66 +103,7 @@ def test_bars_count_only_where_they_are_meant() -> None:
     assert "not judged" in html(replace(missed, judged=False))
 
 
-@pytest.mark.parametrize(
-    ("value", "text"), [(436123.4, "436123"), (7.8123, "7.81"), (0.01234, "0.0123"), (0, "0"), (99.96, "100")]
-)
-def test_numbers_are_written_without_exponents(value: float, text: str) -> None:
-    assert number(value) == text
-
-
-def test_a_spread_begins_with_the_median() -> None:
-    assert spread([3.0, 1.0, 2.0]) == "2 (1-3)"
-    assert value_of(spread([3.0, 1.0, 2.0])) == 2.0
-
-
 # --- match ---------------------------------------------------------------------------------------------------
-
-
-class _Forgetful:
-    """An index that does not tell of the last pair that it finds."""
-
-    def __init__(self, index: Index) -> None:
-        self.index = index
-
-    def match(self, events: EventBatch | Frame) -> Matches:
-        rows, slots = self.index.match(events)
-        return Matches(rows[:-1], slots[:-1])
-
-    def stats(self) -> Stats:
-        return self.index.stats()
-
-
-@pytest.fixture(scope="module")
-def equality() -> Data:
-    return data_of(cases_of(["equality"])[0], 5_000, 64)
-
-
-@pytest.fixture(scope="module")
-def contestants(equality: Data) -> list[Contestant]:
-    return [enter(name, equality, 100) for name in ("bitslice", "bitset", "scan")]
-
-
-def test_contestants_are_compared_before_they_are_timed(contestants: list[Contestant], equality: Data) -> None:
-    compared = compare_pairs(contestants, equality, [1, 8, 64])
-    assert set(compared) == {"bitset", "scan"}
-    assert all(compared.values())
-
-
-@pytest.mark.parametrize("place", [0, 1])
-def test_pairs_that_differ_are_told(contestants: list[Contestant], equality: Data, place: int) -> None:
-    wrong = list(contestants)
-    wrong[place] = replace(wrong[place], index=_Forgetful(wrong[place].index))
-    with pytest.raises(SystemExit, match=r"differ; .* finds, .* does not: event .*the reference says True"):
-        compare_pairs(wrong, equality, [64])
-
-
-def test_scan_gets_some_of_the_subscriptions_and_no_less_of_a_batch_than_it_would_take(
-    contestants: list[Contestant],
-) -> None:
-    scan = contestants[2]
-    assert scan.subscriptions == 100
-    assert scan.rows(1_024, 0.0) == 1_024  # 5,000 subscriptions leave room for more
-    assert replace(scan, most_rows=67).rows(1_024, 0.0) == 67
 
 
 def test_families_are_chosen_by_name_or_label() -> None:
@@ -176,6 +112,12 @@ def test_families_are_chosen_by_name_or_label() -> None:
     assert [case.label for case in cases_of(["ranges 0.6", "ads"])] == ["ranges 0.6", "ads"]
     with pytest.raises(SystemExit, match="there is no family nothing; known are"):
         cases_of(["nothing"])
+
+
+def test_unknown_cases_are_named() -> None:
+    assert {entry.case.family for entry in entries_of(["auction"])} == {"auction"}
+    with pytest.raises(SystemExit, match="nothing"):
+        entries_of(["nothing"])
 
 
 def test_growth_is_the_slope_of_logarithms() -> None:

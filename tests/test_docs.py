@@ -14,35 +14,36 @@ import dataclasses
 import doctest
 import importlib
 import io
-import pkgutil
 import re
 import runpy
 import shlex
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import typer
-from typer.testing import CliRunner
 
 import tamis
+import tamis.client
+import tamis.routing
+import tamis.spark
+import tamis.store
 from tamis.cli.app import app
 from tamis.functions import FUNCTIONS
 from tamis.limits import Limits
 from tamis.syntax.tokens import KEYWORDS
+from tests.command import invoke
 from tests.operators.recording import operators_as_before
 from tests.pages import FENCE, OPTIONS, Block, blocks, check, commands
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
-MODULES = sorted(
-    module.name
-    for module in pkgutil.walk_packages(tamis.__path__, "tamis.")
-    if not module.name.endswith("__main__")
-)
+SOURCE = Path(tamis.__path__[0])
+EXEMPLIFIED = sorted(path for path in SOURCE.rglob("*.py") if ">>> " in path.read_text("utf-8"))
 
 INTERNAL = {"read", "field", "cast", "[]", "case", "binds"}
 """Names that no condition calls: the analyser puts them in, or they have a syntax of their own."""
@@ -139,15 +140,19 @@ def test_commands_print_what_the_page_says(page: Path) -> None:
                         runpy.run_path(script, run_name="__main__")
                     check(expected, printed.getvalue(), place)
                     continue
-                result = CliRunner().invoke(app, arguments, prog_name="tamis")
+                result = invoke(*arguments)
                 if result.exception is not None and not isinstance(result.exception, SystemExit):
                     raise result.exception
                 check(expected, result.stdout, f"{place}\n{result.stderr}")
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_examples_in_docstrings_hold(name: str) -> None:
-    module = importlib.import_module(name)
+def _module_name(path: Path) -> str:
+    return ".".join(("tamis", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
+
+
+@pytest.mark.parametrize("path", EXEMPLIFIED, ids=_module_name)
+def test_examples_in_docstrings_hold(path: Path) -> None:
+    module = importlib.import_module(_module_name(path))
     said: list[str] = []
     for session in doctest.DocTestFinder(exclude_empty=True).find(module):
         doctest.DocTestRunner(optionflags=OPTIONS, verbose=False).run(session, out=said.append)
@@ -239,3 +244,22 @@ def test_every_command_is_documented() -> None:
     assert hasattr(command, "commands")
     missing = [name for name in command.commands if f"`tamis {name}`" not in page]
     assert not missing
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_broken_link(tmp_path: Path) -> None:
+    """With search and the reference of every public name, and of no private one."""
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Matcher" in (tmp_path / "search" / "search_index.json").read_text("utf-8")
+    described = set(re.findall(r'<h\d id="(tamis[^"]*)"', (tmp_path / "api.html").read_text("utf-8")))
+    packages = (tamis, tamis.spark, tamis.store, tamis.routing, tamis.client)
+    public = {f"{package.__name__}.{name}" for package in packages for name in package.__all__}
+    assert public <= described | {"tamis.__version__"}
+    assert not [name for name in described if re.search(r"\._", name)]
+
+
+def test_the_list_for_language_models_is_up_to_date() -> None:
+    command = [sys.executable, "scripts/llms.py", "--check"]
+    assert subprocess.run(command, cwd=ROOT, check=False).returncode == 0

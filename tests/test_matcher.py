@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from tamis import ConditionError, EventError, EventType, Matcher, Subscription, SubscriptionError
+from tamis import ConditionError, EventError, EventType, Matcher, OwnerMatch, Subscription, SubscriptionError
 from tamis.engines import ENGINES
 from tamis.errors import DialectError
 from tamis.limits import Limits
@@ -400,3 +400,40 @@ def test_dialects_in_a_table() -> None:
     matcher = Matcher()
     assert matcher.add_many(table) == []
     assert sorted(matcher.match({"x": 1})) == ["a", "b"]
+
+
+# --- by owner ------------------------------------------------------------------------------------------------
+
+
+def test_an_owner_is_matched_once_with_all_its_subscriptions() -> None:
+    matcher = Matcher()
+    for number in range(10):
+        matcher.add(f"alert-{number}", f"x > {number}", owner="ann", priority=number)
+    matcher.add("bob", "x > 3", owner="bob")
+    matcher.add("alone", "x > 0")
+    matcher.add("apart", "x > 0")
+    found = matcher.match({"x": 5}, by="owner")
+    assert found == [
+        OwnerMatch("ann", ["alert-4", "alert-3", "alert-2", "alert-1", "alert-0"]),
+        OwnerMatch(None, ["alone"]),
+        OwnerMatch(None, ["apart"]),
+        OwnerMatch("bob", ["bob"]),
+    ]
+    assert matcher.match({"x": -1}, by="owner") == []
+
+
+def test_a_batch_by_owner_has_a_row_for_each_event_and_owner() -> None:
+    matcher = Matcher()
+    matcher.add_many([{"id": f"s{n}", "condition": f"x > {n}", "owner": f"o{n % 2}"} for n in range(4)])
+    events = [{"id": "e0", "x": 2}, {"id": "e1", "x": 0}, {"id": "e2", "x": 9}]
+    assert matcher.match_batch(events, event_id="id", by="owner").to_pylist() == [
+        {"event_id": "e0", "owner": "o0", "subscription_id": ["s0"]},
+        {"event_id": "e0", "owner": "o1", "subscription_id": ["s1"]},
+        {"event_id": "e2", "owner": "o0", "subscription_id": ["s0", "s2"]},
+        {"event_id": "e2", "owner": "o1", "subscription_id": ["s1", "s3"]},
+    ]
+
+
+def test_there_is_no_other_grouping() -> None:
+    with pytest.raises(ValueError, match="expected by='owner' or None, found 'label'"):
+        Matcher().match({}, by="label")  # type: ignore[call-overload]

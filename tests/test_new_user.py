@@ -1,7 +1,8 @@
 """The walk of a new user, from a wheel in a new environment: the tutorial, own data on Spark, a webhook.
 
 `TAMIS_NEW_USER=index` fetches the dependencies from the index, as the user's pip does; otherwise they are borrowed
-from the environment of the tests.
+from the environment of the tests. `TAMIS_DISTRIBUTION` names what is installed, a wheel or an sdist; otherwise a
+wheel is built. `make release-check` sets both, for each.
 """
 
 from __future__ import annotations
@@ -119,16 +120,20 @@ class User:
 @pytest.fixture(scope="module")
 def user(tmp_path_factory: pytest.TempPathFactory) -> User:
     folder = tmp_path_factory.mktemp("new-user")
-    wheel = build_wheel(folder / "dist")
+    given = os.environ.get("TAMIS_DISTRIBUTION")
+    wheel = Path(given) if given is not None else build_wheel(folder / "dist")
     extras = "service" if os.environ.get("TAMIS_NEW_USER") == "index" else None
     python = make_environment(folder / "environment", wheel, extras)
     (folder / "home").mkdir()
     user = User(python, folder / "home")
     where = user.run(folder, str(python), "-c", "import tamis; print(tamis.__file__)").stdout
-    assert Path(where.strip()).is_relative_to(folder), "tamis must be the one of the wheel"
+    assert Path(where.strip()).is_relative_to(folder), "tamis must be the installed one"
     return user
 
 
+@pytest.mark.skipif(
+    os.environ.get("TAMIS_DISTRIBUTION", "").endswith(".tar.gz"), reason="an sdist carries no compiled kernels"
+)
 def test_the_wheel_carries_compiled_kernels(user: User, tmp_path: Path) -> None:
     program = "from tamis import kernels, warm; warm.load(); print(kernels.compilations.count, kernels.folder())"
     empty = {"TAMIS_KERNELS": str(tmp_path / "kernels")}
@@ -169,6 +174,14 @@ def test_a_base_install_names_what_is_missing(user: User, tmp_path: Path) -> Non
     done = user.run(tmp_path, "python", "-c", program, "serve", code=2)
     assert "pip install" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.spark
+def test_the_demo(user: User, tmp_path: Path, spark_environment: None) -> None:
+    small = ("--subscriptions", "1000", "--events", "2000", "--folder", "demo", "--json")
+    told = json.loads(user.run(tmp_path, "tamis", "demo", *small).stdout)
+    assert told["events"] == 2000
+    assert (tmp_path / "demo" / "report.html").stat().st_size > 10_000
 
 
 @pytest.mark.spark

@@ -32,8 +32,9 @@ from benchmarks.routing_overlap_pruning import LEAST_REMOVED, Step, at, kept, la
 from tamis.events.event_type import EventType
 from tamis.formulas.formula import Formula
 from tamis.lab.bittner.advertisements import Advertisement, Advertisements
-from tamis.lab.bittner.overlap import ConjunctiveIndex, OverlapIndex
+from tamis.lab.bittner.overlap import ConjunctiveIndex
 from tamis.language.condition import normalise
+from tamis.routing.overlap import OverlapIndex
 from tamis.routing.trees import tree_size
 
 SCALE = SCALES["smallest"]

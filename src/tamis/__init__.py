@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tamis.language.condition import Condition, compile_condition, normalise
     from tamis.language.lint import Finding, lint, lint_many
     from tamis.limits import Limits
-    from tamis.matcher import Matcher, Refusal
+    from tamis.matcher import Matcher, OwnerMatch, Refusal
     from tamis.operators.registry import Operator, OperatorError, operator
     from tamis.segments.records import Subscription
     from tamis.statistics import Statistics
@@ -54,6 +54,7 @@ __all__ = [
     "MisfitError",
     "Operator",
     "OperatorError",
+    "OwnerMatch",
     "Problem",
     "Refusal",
     "SequenceMatcher",
@@ -88,7 +89,7 @@ _HOMES = {
     "tamis.syntax.parser": ("parse",),
     "tamis.syntax.printing": ("to_text",),
     "tamis.limits": ("Limits",),
-    "tamis.matcher": ("Matcher", "Refusal"),
+    "tamis.matcher": ("Matcher", "OwnerMatch", "Refusal"),
     "tamis.operators.registry": ("Operator", "OperatorError", "operator"),
     "tamis.segments.records": ("Subscription",),
     "tamis.statistics": ("Statistics",),

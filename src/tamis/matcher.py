@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args, overload
 
 import numpy as np
 import pyarrow as pa
@@ -39,13 +39,13 @@ from tamis.segments.columns import Columns, columns_of, texts_of
 from tamis.segments.files import open_segment, store_segment
 from tamis.segments.live_index import LiveCollection, LiveState
 from tamis.segments.pairs import Pairs
-from tamis.segments.published import EXPIRED, open_subscriptions, publish_subscriptions
+from tamis.segments.published import EXPIRED, PART_MARK, PARTS, open_subscriptions, publish_subscriptions
 from tamis.segments.records import Subscription
 from tamis.segments.segment import LiveSegment
 from tamis.snapshot import Segment, SnapshotPart, Snapshots
 from tamis.statistics import Statistics
 from tamis.verification.residuals import called_operators
-from tamis.verification.search import GREEDY, known_orders
+from tamis.verification.search import GREEDY, check_order
 from tamis.verification.verifier import CallPolicy
 
 Events: TypeAlias = Any
@@ -90,6 +90,19 @@ class PartialResult:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnerMatch:
+    """The subscriptions of one owner that an event satisfies.
+
+    Attributes:
+        owner: Whose; None for one subscription that has no owner.
+        subscription_ids: Those of higher priority first, then by id.
+    """
+
+    owner: str | None
+    subscription_ids: list[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Refusal:
     """A subscription that was not taken, and why."""
 
@@ -106,10 +119,11 @@ _PART_ROWS = 512
 class Matcher:
     """Holds subscriptions to one event type and finds those that events satisfy.
 
-    >>> matcher = Matcher()
-    >>> matcher.add("camera-1", "price < 300 and brand in ('Sony', 'Nikon')")
-    >>> matcher.match({"price": 199, "brand": "Sony"})
-    ['camera-1']
+    Examples:
+        >>> matcher = Matcher()
+        >>> matcher.add("camera-1", "price < 300 and brand in ('Sony', 'Nikon')")
+        >>> matcher.match({"price": 199, "brand": "Sony"})
+        ['camera-1']
     """
 
     def __init__(
@@ -140,11 +154,8 @@ class Matcher:
         self._engine = engine_of(engine)
         self.limits = limits
         self.statistics = Statistics() if statistics is None else statistics
-        if call_order != GREEDY and call_order not in known_orders():
-            msg = f"there is no order of calls {call_order!r}; known are {', '.join(known_orders())}"
-            raise ValueError(msg)
         self.threads = threads
-        self._call_policy = CallPolicy(self.statistics, call_order)
+        self._call_policy = CallPolicy(self.statistics, check_order(call_order))
         self._pool = ThreadPoolExecutor(threads, "tamis") if threads > 1 else None
         self._collection: SegmentCollection | LiveCollection = self._new_collection()
         self._scheduler = Scheduler()
@@ -245,6 +256,13 @@ class Matcher:
                 return self._collection.remove_many(texts_of(ids))
         return self._collection.remove_many(texts_of(ids))
 
+    def part_ids(self) -> pa.Array:
+        """The ids of records that are parts of composite subscriptions."""
+        if isinstance(self._collection, SegmentCollection):
+            return self._collection.ids_with(PART_MARK)
+        ids = [each.id for each in self._collection.subscriptions() if PART_MARK in each.id]
+        return pa.array(ids, pa.large_string())
+
     def subscription(self, id: str) -> Subscription:
         """The subscription of that id; raises SubscriptionError if there is none."""
         found = self._collection.find(id)
@@ -266,15 +284,32 @@ class Matcher:
 
     # --- events ------------------------------------------------------------------------------------------
 
-    def match(self, event: Mapping[str, Any]) -> list[str]:
-        """The ids of the subscriptions that one event satisfies, those of higher priority first."""
+    @overload
+    def match(self, event: Mapping[str, Any], *, by: None = None) -> list[str]: ...
+
+    @overload
+    def match(self, event: Mapping[str, Any], *, by: Literal["owner"]) -> list[OwnerMatch]: ...
+
+    def match(
+        self, event: Mapping[str, Any], *, by: Literal["owner"] | None = None
+    ) -> list[str] | list[OwnerMatch]:
+        """The ids of the subscriptions that one event satisfies, those of higher priority first.
+
+        With `by="owner"`, once for each owner, with all of its subscriptions; one that has no owner stands alone.
+        """
+        _check_by(by)
         state, frame = self._begin(EventBatch.of(event, self.event_type))
-        return state.match(frame, self._call_policy).by_priority()
+        found = state.match(frame, self._call_policy)
+        if by is None:
+            return found.by_priority()
+        _, owners, ids = found.by_owner()
+        return [OwnerMatch(owner, each) for owner, each in zip(owners.to_pylist(), ids.to_pylist(), strict=True)]
 
     def match_batch(
         self,
         events: Events,
         *,
+        by: Literal["owner"] | None = None,
         event_id: str | None = None,
         sort: Sort | None = "event",
         schedule: Schedule = "arrival",
@@ -284,6 +319,7 @@ class Matcher:
 
         Args:
             events: A list of dicts, a pandas data frame, or anything with the Arrow PyCapsule interface.
+            by: "owner": one row for each event and owner, in the order of the events.
             event_id: The attribute whose value names the event; its row number otherwise.
             sort: By "event", in the order of the events, or by "subscription", all pairs of one together; None
                 for any order, which is quickest.
@@ -292,11 +328,13 @@ class Matcher:
             on_ready: Called with the answer to some events as soon as it is there.
 
         Returns:
-            A table with columns `event_id` and `subscription_id`.
+            A table with columns `event_id` and `subscription_id`; by owner, with `event_id`, `owner`, which is
+            NULL for a subscription that has none, and `subscription_id`, a list.
 
         Raises:
             ValueError: There is no such order or schedule.
         """
+        _check_by(by)
         if sort not in (*get_args(Sort), None):
             msg = f"there is no order {sort!r}; known are {', '.join(get_args(Sort))}, and None for any"
             raise ValueError(msg)
@@ -306,7 +344,11 @@ class Matcher:
             parts.append(part)
             if on_ready is not None:
                 on_ready(PartialResult.of(part, batch.ids))
-        return _join(parts).table(batch.ids, sort)
+        pairs = _join(parts)
+        if by is None:
+            return pairs.table(batch.ids, sort)
+        rows, owners, ids = pairs.by_owner()
+        return pa.table({"event_id": batch.ids.take(pa.array(rows)), "owner": owners, "subscription_id": ids})
 
     def match_parts(
         self,
@@ -468,6 +510,7 @@ class Matcher:
         engine: EngineLike = AUTO,
         limits: Limits = DEFAULT_LIMITS,
         threads: int = 1,
+        call_order: str = GREEDY,
     ) -> Matcher:
         """The matcher that was published as a version of the snapshot at `url`, the newest by default.
 
@@ -489,10 +532,12 @@ class Matcher:
             raise SubscriptionError(msg)
         name = next(iter(manifest.event_types)) if event_type is None else event_type
         published = open_subscriptions(snapshots, manifest, [name])[name]
-        matcher = cls.of_segments(*published, engine=engine, limits=limits, threads=threads)
+        matcher = cls.of_segments(*published, engine=engine, limits=limits, threads=threads, call_order=call_order)
         matcher._published[snapshots.place] = manifest.version
         if manifest.extra.get(EXPIRED):
             matcher.remove_many(manifest.extra[EXPIRED])
+        if manifest.extra.get(PARTS):
+            matcher.remove_many(matcher.part_ids())
         return matcher
 
     @classmethod
@@ -593,6 +638,12 @@ class Matcher:
 def _join(parts: Sequence[Part]) -> Pairs:
     """The pairs of all parts of a batch; a single part is the batch itself, in its own order."""
     return parts[0].pairs if len(parts) == 1 else Pairs.join([(part.rows, part.pairs) for part in parts])
+
+
+def _check_by(by: object) -> None:
+    if by not in (None, "owner"):
+        msg = f"expected by='owner' or None, found {by!r}"
+        raise ValueError(msg)
 
 
 def _not_there(id: str) -> SubscriptionError:

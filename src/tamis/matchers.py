@@ -15,8 +15,9 @@ from tamis.errors import SubscriptionError
 from tamis.events.event_type import EventType
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.matcher import Matcher
-from tamis.segments.published import EXPIRED, open_subscriptions, publish_subscriptions
+from tamis.segments.published import EXPIRED, PARTS, open_subscriptions, publish_subscriptions
 from tamis.snapshot import Manifest, Snapshots
+from tamis.verification.search import GREEDY, check_order
 
 
 class Matchers:
@@ -40,11 +41,17 @@ class Matchers:
         engine: EngineLike = AUTO,
         limits: Limits = DEFAULT_LIMITS,
         threads: int = 1,
+        call_order: str = GREEDY,
     ) -> None:
         """Empty matchers; the arguments are those of `Matcher`."""
         self.version: int | None = None
         self.extra: Mapping[str, Any] = {}
-        self._settings: dict[str, Any] = {"engine": engine, "limits": limits, "threads": threads}
+        self._settings: dict[str, Any] = {
+            "engine": engine,
+            "limits": limits,
+            "threads": threads,
+            "call_order": check_order(call_order),
+        }
         self._matchers: dict[str, Matcher] = {}
         self._published: dict[str, int] = {}
         for event_type in event_types:
@@ -117,7 +124,9 @@ class Matchers:
         engine: EngineLike = AUTO,
         limits: Limits = DEFAULT_LIMITS,
         threads: int = 1,
+        call_order: str = GREEDY,
         expired: bool = False,
+        parts: bool = False,
     ) -> Matchers:
         """The matchers that were published as a version of the snapshot at `url`, the newest by default.
 
@@ -128,14 +137,16 @@ class Matchers:
             engine: As for `Matcher`.
             limits: As for `Matcher`.
             threads: As for `Matcher`.
+            call_order: As for `Matcher`.
             expired: With subscriptions that expired lately, if the version has them; `extra` says when.
+            parts: With the parts of composite subscriptions, for whoever keeps what is open of these.
 
         Raises:
             SnapshotError: There is no such version, or it is damaged, foreign or newer.
         """
         snapshots = Snapshots(url)
         manifest = snapshots.manifest(version)
-        matchers = cls(engine=engine, limits=limits, threads=threads)
+        matchers = cls(engine=engine, limits=limits, threads=threads, call_order=call_order)
         published = open_subscriptions(snapshots, manifest, manifest.event_types, segments)
         matchers._matchers = {
             name: Matcher.of_segments(*each, **matchers._settings) for name, each in published.items()
@@ -143,6 +154,9 @@ class Matchers:
         if not expired and manifest.extra.get(EXPIRED):
             for matcher in matchers._matchers.values():
                 matcher.remove_many(manifest.extra[EXPIRED])
+        if not parts and manifest.extra.get(PARTS):
+            for matcher in matchers._matchers.values():
+                matcher.remove_many(matcher.part_ids())
         if segments is None:
             matchers._published[snapshots.place] = manifest.version
         matchers.version, matchers.extra = manifest.version, manifest.extra

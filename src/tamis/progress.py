@@ -64,6 +64,10 @@ class BatchReport:
         overflow_by_group: The part of `overflow` of each group of subscriptions that has a quota of its own.
         dead_by_kind: The part of `dead` of each kind, the most first.
         misfits: Events with a value that does not fit their type, matched with NULL in its place.
+        late: Events that came too late for composite subscriptions, or without a time.
+        composite: What composite subscriptions keep, and what was dropped, by name.
+        entry_bytes: Of the routing entries, if events are routed.
+        entry_budget: What these should take at most.
     """
 
     query: str
@@ -91,6 +95,10 @@ class BatchReport:
     overflow_by_group: tuple[tuple[str, int], ...] = ()
     dead_by_kind: tuple[tuple[str, int], ...] = ()
     misfits: int = 0
+    late: int = 0
+    composite: tuple[tuple[str, int], ...] = ()
+    entry_bytes: int = 0
+    entry_budget: int = 0
 
     def __post_init__(self) -> None:
         """A time without a zone would mean another moment on another machine."""
@@ -135,7 +143,15 @@ class BatchReport:
         # Older reports lack the fields for operators, routing, the quotas of groups, kinds of dead letters, what
         # is set aside, and misfits.
         older: dict[str, Any] = {"operators": [], "shards": 1, "visits": 0, "useful_visits": 0, "set_aside": 0}
-        values = {**older, "overflow_by_group": [], "dead_by_kind": [], "misfits": 0, **values}
+        values = {
+            **older,
+            "overflow_by_group": [],
+            "dead_by_kind": [],
+            "misfits": 0,
+            "late": 0,
+            "composite": [],
+            **values,
+        }
         read = {field.name: _field(values, field.name, str(field.type)) for field in fields(cls)}
         try:
             return cls(**read)

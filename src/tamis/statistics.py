@@ -64,8 +64,9 @@ class Statistics:
         costs: Seconds that a call of an operator took, by its name.
         learned: The number of operator results that it learned from.
 
-    >>> Statistics()
-    Statistics(of 0 attributes)
+    Examples:
+        >>> Statistics()
+        Statistics(of 0 attributes)
     """
 
     def __init__(self) -> None:

@@ -33,7 +33,7 @@ from tamis.language.condition import compile_condition
 from tamis.matcher import Matcher
 from tamis.operators import operator, uninstall
 from tamis.routing.access_predicates import find_access_predicates
-from tamis.routing.generalisation import generalise_to_budget
+from tamis.routing.generalisation import COMMON, generalise
 
 EVENT_TYPE = {
     "name": "sample",
@@ -253,7 +253,8 @@ def _routing() -> None:
     event_type = EventType.of(EVENT_TYPE)
     forest = forest_of([compile_condition(text, event_type).formula for text in _conditions(60)])
     find_access_predicates(forest)
-    generalise_to_budget(forest, 40)
+    for measure in (COMMON, "occurrence"):
+        generalise(forest, 40, measure)
 
 
 def _large_groups() -> None:

@@ -79,6 +79,20 @@ def _service(outcome: Outcome, given: argparse.Namespace) -> None:
             outcome.figures[name] = {**part.figures, "seconds": round(part.seconds, 1)}
 
 
+def _federation_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--kills", type=int, default=100, help="in all")
+    parser.add_argument("--rate", type=float, default=100.0, help="events published a second at each site")
+    _folder_argument(parser)
+
+
+def _federation(outcome: Outcome, given: argparse.Namespace) -> None:
+    from tests.campaigns import federation
+
+    os.environ.update(spark_variables())
+    with _folder(given) as folder:
+        federation.run(outcome, folder, kills=given.kills, rate=given.rate)
+
+
 def _soak_arguments(parser: argparse.ArgumentParser) -> None:
     from tests.campaigns.service import BACKENDS
 
@@ -115,6 +129,9 @@ COMMANDS = {
         "kills of streams on a changing store; every pair is compared", _streams_arguments, _streams
     ),
     "service": Command("kills of the service under load; every pair is compared", _service_arguments, _service),
+    "federation": Command(
+        "kills of three linked services; every pair is compared", _federation_arguments, _federation
+    ),
     "soak": Command("a service under load for hours; nothing may grow", _soak_arguments, _soak),
     "fuzz": Command("conditions and events that are nearly right, within bounds", _fuzz_arguments, _fuzz),
 }

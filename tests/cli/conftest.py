@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from typer.testing import CliRunner
 
-from tamis.cli.app import app
+from tests.command import invoke
 
 if TYPE_CHECKING:
     from tamis.client import Client
@@ -42,7 +41,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str, input: str | bytes | None = None) -> Outcome:
-        result = CliRunner().invoke(app, list(arguments), input=input, prog_name="tamis")
+        result = invoke(*arguments, input=input)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return Outcome(result.exit_code, result.stdout, result.stderr)

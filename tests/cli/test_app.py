@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,29 +13,11 @@ from pathlib import Path
 import pytest
 
 import tamis
+from tamis.cli.app import GROUPS
 from tests.cli.conftest import EXAMPLES, Run
 
 COMMAND = [sys.executable, "-m", "tamis"]
-COMMANDS = (
-    "match",
-    "lint",
-    "show",
-    "convert",
-    "explain",
-    "test",
-    "operators",
-    "generate",
-    "run",
-    "serve",
-    "config",
-    "demo",
-    "warm",
-    "client",
-    "notifications",
-    "route",
-    "snapshot",
-    "subs",
-)
+COMMANDS = [name for _, _, members in GROUPS for name in members]
 EXPLAIN = ["--subscriptions", "cameras.jsonl", "--events", "events.jsonl", "--event-type", "camera.json"]
 
 
@@ -43,8 +26,25 @@ def test_version(run: Run) -> None:
 
 
 def test_help_lists_the_commands(run: Run) -> None:
-    listed = run("--help").out.partition("Commands:")[2]
-    assert [line.split()[0] for line in listed.strip().splitlines()] == list(COMMANDS)
+    """By what they are for, each group with an example that can be typed."""
+    text = run("--help").out
+    for title, example, members in GROUPS:
+        heading, *listed = text.partition(f"{title}:\n")[2].partition("\n\n")[0].splitlines()
+        assert heading == f"  $ {example}"
+        names = [line.split()[0] for line in listed if not line.startswith("   ")]  # longer texts are indented
+        assert names == list(members)
+        assert run(*shlex.split(example)[1:], "--help").code == 0, "the command and its options exist"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(shell: str) -> None:
+    """What `tamis --show-completion` prints asks the command itself, as the shell would."""
+    words = {"COMP_WORDS": "tamis subs a", "COMP_CWORD": "2", "_TYPER_COMPLETE_ARGS": "tamis subs a"}
+    asked = (
+        os.environ | words | {"_TAMIS_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    )
+    done = subprocess.run(COMMAND, env=os.environ | asked, capture_output=True, text=True, check=False)
+    assert "add" in done.stdout
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -21,8 +21,9 @@ from tests.client.server import STREAM, Fault, Served
 from tests.service.webhooks.receiver import Receiver, receiving, until
 
 COMMANDS = (
-    *("subscribe", "list", "show", "pause", "resume", "test", "explain", "match", "publish", "tail", "renew"),
-    *("unsubscribe", "export", "import", "webhooks", "resume-webhook", "replay"),
+    *("subscribe", "list", "show", "pause", "resume", "test", "explain", "match", "publish", "advertise"),
+    *("advertisements", "withdraw", "tail", "renew", "unsubscribe", "export", "import", "webhooks"),
+    *("resume-webhook", "replay"),
 )
 PATIENCE_SECONDS = 120
 

@@ -8,7 +8,7 @@ import shlex
 import pytest
 import typer.main
 
-from tamis.cli.app import app
+from tamis.cli.app import GROUPS, app
 from tests.cli.conftest import EXAMPLES, Run
 
 TEXT = (EXAMPLES.parent / "docs" / "command-line.md").read_text(encoding="utf-8")
@@ -26,8 +26,8 @@ def options_of(name: str) -> set[str]:
 
 
 def test_every_command_has_a_section_and_a_row() -> None:
-    commands = list(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
-    assert list(SECTIONS) == commands
+    commands = [name for _, _, members in GROUPS for name in members]
+    assert sorted(SECTIONS) == sorted(commands), "sections may come in another order"
     assert re.findall(r"^\| `tamis (\w+)` \|", TEXT, re.MULTILINE) == commands
 
 

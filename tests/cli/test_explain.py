@@ -88,3 +88,23 @@ def test_at_least_says_how_many(run: Run, write: Write) -> None:
     events = write("e.jsonl", EVENTS)
     out = run("explain", "--subscriptions", given, "--id", "1", "--events", events, "--event", "a").out
     assert "✓ AT LEAST 2 OF\n" in out
+
+
+def test_a_composite_subscription_says_what_became_of_the_key(run: Run, write: Write) -> None:
+    text = "kind = 'a' THEN kind = 'b' WITHIN INTERVAL '10' MINUTE BY user"
+    given = write("c.jsonl", [{"id": "walk", "condition": text, "dialect": "composite"}])
+    users = [(0, "ann", "a"), (60, "bob", "a"), (700, "ann", "b"), (90, "bob", "b")]
+    events = [
+        {"id": f"e{at}", "at": at, "user": user, "kind": kind} for at, (time, user, kind) in enumerate(users)
+    ]
+    for event, (time, _, _) in zip(events, users, strict=True):
+        event["at"] = time
+    arguments = ["explain", "--subscriptions", given, "--id", "walk", "--events", write("c2.jsonl", events)]
+    outcome = run(*arguments, "--time", "at", "--event", "e2")
+    said = "ended for ann: 1 found, until 1970-01-01 00:10:00: part 2 of 2 did not come: kind = 'b'\n"
+    assert (outcome.code, outcome.out) == (0, said)
+    assert run(*arguments, "--time", "at", "--event", "1").out == (
+        "complete for bob: 2 found, at 1970-01-01 00:01:30\n"
+    )
+    assert run(*arguments, "--time", "at", "--event", "e9").code == 2
+    assert run(*arguments, "--event", "e1").code == 2

@@ -229,6 +229,7 @@ def test_ids_are_written_as_utf8(match: Any) -> None:
     ("options", "message"),
     [
         (("--engine", "magic"), "there is no engine 'magic'; known are auto"),
+        (("--call-order", "magic"), "there is no order of calls 'magic'; known are greedy"),
         (("--event-type", "none.json"), "none.json"),
         (("--format", "xml"), "unknown format xml"),
         (("--output", "no/such/folder"), "no/such/folder: No such file or directory"),

@@ -52,6 +52,21 @@ def test_what_config_shows_is_a_file_of_settings(run: Run, write: Write) -> None
     assert (values["hosts"], values["trigger_seconds"]) == (["a.example", "b.example"], 2.0)
 
 
+def test_config_shows_settings_of_operators_without_passwords(run: Run, write: Write) -> None:
+    text = """[operators.lookup]
+url = "postgresql://ann:secret@host/db"
+tables.country = {table = "c", key = "id", value = "name"}
+"""
+    outcome = run("config", "--config", write("tamis.toml", text))
+    assert "secret" not in outcome.out
+    assert tomllib.loads(outcome.out)["operators"] == {
+        "lookup": {
+            "url": "postgresql://host/db",
+            "tables": {"country": {"table": "c", "key": "id", "value": "name"}},
+        }
+    }
+
+
 def test_config_says_where_each_setting_comes_from(
     run: Run, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:

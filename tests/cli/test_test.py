@@ -138,3 +138,43 @@ def test_other_files_are_run_all_the_same(run: Run, write: Write) -> None:
     assert outcome.code == 2
     assert "gone.yaml: No such file or directory" in outcome.err
     assert "1 case, 1 passed, 0 failed" in outcome.err
+
+
+COMPOSITE = """
+dialect: composite
+subscriptions:
+  walk: kind = 'a' THEN kind = 'b' WITHIN INTERVAL '10' MINUTE BY user
+  quiet: kind = 'a' THEN NOT kind = 'b' WITHIN INTERVAL '10' MINUTE BY user
+  wrong: kind = 'a' THEN
+cases:
+  - name: in time
+    condition: walk
+    events: [{time: 2026-11-18T09:00:00, user: ann, kind: a}, {time: 2026-11-18T09:05:00, user: ann, kind: b}]
+    expected: true
+  - name: too late
+    condition: walk
+    events: [{time: 0, user: ann, kind: a}, {time: 700, user: ann, kind: b}]
+    expected: true
+  - name: all of them
+    events: [{time: 0, user: ann, kind: a}, {time: 700, user: ann, kind: b}]
+    expected: [quiet]
+  - name: none of them
+    events: [{time: 0, user: ann, kind: a}]
+    expected: [walk]
+"""
+
+
+def test_the_events_of_a_case_are_one_stream_to_composite_subscriptions(check: Any) -> None:
+    outcome = check(COMPOSITE)
+    assert outcome.code == 1
+    assert outcome.err.splitlines()[-1] == "tamis: 4 cases, 2 passed, 2 failed"
+    assert "wrong" in outcome.err
+    assert outcome.out.splitlines() == [
+        "✗ cases.yaml:12: too late",
+        "├── expected true, found false",
+        "└── ended for ann: 1 found, until 1970-01-01 00:10:00: part 2 of 2 did not come: kind = 'b'",
+        "✗ cases.yaml:19: none of them",
+        "└── walk: open for ann: 1 found, until 1970-01-01 00:10:00: part 2 of 2 is to come: kind = 'b'",
+    ]
+    failed = [each for each in check(COMPOSITE, "--json").json if not each["passed"]]
+    assert failed[0]["results"][0]["trial"]["ended"][0]["reason"] == "part 2 of 2 did not come: kind = 'b'"

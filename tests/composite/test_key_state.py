@@ -13,13 +13,13 @@ SECOND = 1_000_000
 
 
 def event(second: int, *parts: int) -> KeptEvent:
-    return KeptEvent(second * SECOND, second, {}, frozenset(parts))
+    return KeptEvent(second * SECOND, second, sum(1 << part for part in parts))
 
 
 def state_after(text: str, *events: KeptEvent) -> tuple[KeyState, list[list[int]]]:
     composite, state, found = compile_composite(f"{text} {WITHIN}"), KeyState(), []
     for each in events:
-        search = Search(composite, 1000)
+        search = Search(composite, 1000, {}.__getitem__)
         state.cancel(composite, each, search)
         found += [[one.number for one in match] for match in state.end_matches(composite, each, search)]
     return state, found
@@ -70,6 +70,6 @@ def test_an_event_without_a_place_is_taken_back() -> None:
     state, _ = state_after("a THEN NOT b", event(0, 0))
     last = event(1, 0)
     composite = compile_composite(f"a THEN NOT b {WITHIN}")
-    state.end_matches(composite, last, Search(composite, 1000))
+    state.end_matches(composite, last, Search(composite, 1000, {}.__getitem__))
     state.drop(last)
     assert [events[0].number for events in state.waiting] == [0]

@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 import tamis
 from tamis import ConditionError, EventError, EventType, SequenceMatcher, SnapshotError, SubscriptionError
+from tamis.composite import open_matches
 from tamis.composite.parts import compile_composite
 from tamis.composite.reference import TimedEvent, find_matches
 
@@ -96,6 +98,7 @@ def expected(
     cuts=st.lists(st.integers(1, 5), max_size=8),
     saved_at=st.integers(0, 4),
     is_typed=st.booleans(),
+    least_for_kernel=st.sampled_from((1, 1000)),
 )
 def test_matches_are_those_of_the_reference(
     texts: list[str],
@@ -104,8 +107,20 @@ def test_matches_are_those_of_the_reference(
     cuts: list[int],
     saved_at: int,
     is_typed: bool,
+    least_for_kernel: int,
 ) -> None:
-    event_type = TYPED if is_typed else None
+    with patch.object(open_matches, "LEAST_FOR_KERNEL", least_for_kernel):
+        _check_matches(texts, events, lateness, cuts, saved_at, TYPED if is_typed else None)
+
+
+def _check_matches(
+    texts: list[str],
+    events: list[dict[str, Any]],
+    lateness: int,
+    cuts: list[int],
+    saved_at: int,
+    event_type: EventType | None,
+) -> None:
     matcher = SequenceMatcher(event_type, lateness=timedelta(seconds=lateness))
     for number, text in enumerate(texts):
         matcher.add(f"s{number}", text)
@@ -312,7 +327,7 @@ def test_a_refusal_leaves_nothing_behind() -> None:
 
 
 def test_a_file_that_is_no_state_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "damaged.json").write_text('{"format": "tamis composite state", "version": 1}', "utf-8")
+    (tmp_path / "damaged.json").write_text('{"format": "tamis composite state", "version": 2}', "utf-8")
     with pytest.raises(SnapshotError) as refused:
         SequenceMatcher.open(tmp_path / "damaged.json")
     assert refused.value.kind == "damaged"

@@ -14,11 +14,11 @@ WITHIN = "WITHIN INTERVAL '1' HOUR"
 
 
 def kept(*parts: set[int]) -> list[KeptEvent]:
-    return [KeptEvent(number, number, {}, frozenset(each)) for number, each in enumerate(parts)]
+    return [KeptEvent(number, number, sum(1 << part for part in each)) for number, each in enumerate(parts)]
 
 
 def places(text: str, events: list[KeptEvent]) -> list[int] | None:
-    search = Search(compile_composite(f"{text} {WITHIN}"), 1000)
+    search = Search(compile_composite(f"{text} {WITHIN}"), 1000, {}.__getitem__)
     found = search.match_from(events[0], events[1:-1], events[-1])
     return None if found is None else [each.number for each in found]
 

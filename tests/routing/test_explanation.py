@@ -13,7 +13,7 @@ def test_visits_with_and_without_matches(tmp_path: Path) -> None:
     matcher = Matcher({"name": "camera", "attributes": {"brand": "string", "price": "int"}})
     for brand in ("Nikon", "Sony"):
         matcher.add_many((f"{brand}-{price}", f"brand = '{brand}' AND price < {price}") for price in range(10, 20))
-    assignments = ShardAssignments(str(tmp_path / "s"), 2, Routing(budget=20))
+    assignments = ShardAssignments(str(tmp_path / "s"), 2, Routing(budget=6_000))
     assignment = assignments.assign(matcher.publish(tmp_path / "s"))
     events = [{"brand": "Sony", "price": 18}, {"brand": "Sony", "price": 99}, {"brand": "Leica", "price": 1}]
     batch = EventBatch.of(events, matcher.event_type)

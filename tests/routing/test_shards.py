@@ -12,10 +12,10 @@ import pytest
 from tamis import EventBatch, EventType, Matcher
 from tamis.engines import ENGINES, MAPPED_ENGINE
 from tamis.errors import SnapshotError, TamisError
-from tamis.lab.bittner.measures import MEASURES
 from tamis.lab.workloads import generate
 from tamis.matchers import Matchers
 from tamis.routing.entries import shards_of
+from tamis.routing.pruning import MEASURES
 from tamis.routing.shards import (
     Routing,
     ShardAssignment,
@@ -24,7 +24,6 @@ from tamis.routing.shards import (
     read_assignment,
     summarise,
 )
-from tamis.routing.trees import LEAF_BYTES
 from tamis.segments.files import open_segment, store_segment
 from tamis.segments.merge import merge_slots
 from tamis.snapshot import SnapshotPart, Snapshots
@@ -32,7 +31,7 @@ from tests.worlds import world
 
 WAYS = {
     "by similarity": Routing(),
-    "small": Routing(budget=2_000),
+    "small": Routing(budget=20_000),
     "smallest": Routing(budget=0),
     "by id": Routing(by_similarity=False),
     "without a sample": Routing(sample=0),
@@ -162,7 +161,7 @@ def test_measures_prune_entries_step_by_step(
     small = Matcher(matcher.event_type)
     small.add_many([(each.id, each.condition) for each in list(matcher)[:150]])
     version = small.publish(tmp_path / "small")
-    assignments = ShardAssignments(str(tmp_path / "small"), 4, Routing(budget=3_000, measure=measure))
+    assignments = ShardAssignments(str(tmp_path / "small"), 4, Routing(budget=30_000, measure=measure))
     assert found(assignments.assign(version), batch)[0] == expected(small, batch)
 
 
@@ -235,7 +234,7 @@ def test_segments_that_are_new_together_share_the_budget(tmp_path: Path) -> None
     batch = EventBatch.of([{"title": f"t{place}", "price": place} for place in range(80)], matcher.event_type)
     one, several = str(tmp_path / "one"), str(tmp_path / "several")
     version = matcher.publish(one)
-    routing = Routing(budget=50 * LEAF_BYTES)  # room for all titles once
+    routing = Routing(budget=20_000)  # room for all titles once
     visits = []
     for url, at in ((one, version), (several, in_segments(one, version, 8, several))):
         assignment = ShardAssignments(url, 5, routing).assign(at)
@@ -243,3 +242,62 @@ def test_segments_that_are_new_together_share_the_budget(tmp_path: Path) -> None
         assert pairs == expected(matcher, batch)
         visits.append(count)
     assert visits == [50, 50]
+
+
+LISTS = {
+    "lists": [
+        f"a IN ({', '.join(str(place * 1_000 + 7 * number) for number in range(100))})" for place in range(60)
+    ],
+    "pure or": [f"a = {place} OR b = {place * 7}" for place in range(300)],
+    "equal entries": [f"title = 'Emma' AND price < {place}" for place in range(300)],
+    "patterns": [f"title LIKE '%{place} word%'" for place in range(60)],
+}
+
+
+@pytest.mark.parametrize("routing", ["by_similarity", "by_id", "by_tenant", "occurrence"])
+@pytest.mark.parametrize("kind", LISTS)
+def test_a_budget_is_kept_in_stored_bytes(kind: str, routing: str, tmp_path: Path) -> None:
+    matcher = Matcher()
+    matcher.add_many(
+        [
+            {"id": f"s{number}", "condition": text, "owner": "abc"[number % 3]}
+            for number, text in enumerate(LISTS[kind])
+        ]
+    )
+    version = matcher.publish(tmp_path / "s")
+    batch = EventBatch.of([{"a": 7 * place, "b": 7 * place, "title": "3 word", "price": 5} for place in range(20)])
+    ways = {
+        "by_similarity": Routing(budget=8_000),
+        "by_id": Routing(budget=8_000, by_similarity=False),
+        "by_tenant": Routing(budget=8_000, by_tenant=True),
+        "occurrence": Routing(budget=8_000, measure="occurrence"),
+    }
+    assignment = ShardAssignments(str(tmp_path / "s"), 3, ways[routing]).assign(version)
+    stored = sum(Snapshots(assignment.url).segment(name).bytes for name in assignment.routes)
+    assert stored == assignment.entry_bytes == summarise(assignment).entry_bytes <= 8_000
+    assert not assignment.is_over_budget
+    assert found(assignment, batch)[0] == expected(matcher, batch)
+
+
+def test_a_budget_that_cannot_be_kept_is_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    matcher = Matcher()
+    matcher.add_many([(f"s{number}", f"a IN ({number}, {number + 9})") for number in range(20)])
+    assignment = ShardAssignments(str(tmp_path / "s"), 3, Routing(budget=10)).assign(
+        matcher.publish(tmp_path / "s")
+    )
+    assert assignment.is_over_budget
+    assert assignment.budget == 10 < assignment.entry_bytes
+    (record,) = [each for each in caplog.records if each.levelname == "WARNING"]
+    assert str(assignment.entry_bytes) in record.getMessage()
+
+
+def test_a_few_subscriptions_more_do_not_become_true(tmp_path: Path) -> None:
+    matcher = Matcher()
+    matcher.add_many([(f"s{number}", f"a = {number} AND b > {number}") for number in range(2_000)])
+    assignments = ShardAssignments(str(tmp_path / "s"), 4, Routing(budget=100_000))
+    before = assignments.assign(matcher.publish(tmp_path / "s"))
+    matcher.add("new", "c = 'rare' AND d = 1")
+    after = assignments.assign(matcher.publish(tmp_path / "s"))
+    assert len(after.routes) > len(before.routes)
+    assert found(after, EventBatch.of([{"c": "often", "d": 1}]))[1] == 0
+    assert after.entry_bytes <= 100_000

@@ -27,3 +27,8 @@ def test_groups_come_with_the_largest_first() -> None:
     owners = pa.array(["a", None, "b", "b", "a", "b", None, None, None], pa.large_string())
     groups = [(name, rows.tolist()) for name, rows in group_by_tenant(owners)]
     assert groups == [(None, [1, 6, 7, 8]), ("b", [2, 3, 5]), ("a", [0, 4])]
+
+
+def test_whoever_is_of_a_tenant_belongs_to_its_group() -> None:
+    owners = pa.array(["a/@ann", "a", "b", "a/@bob/x"], pa.large_string())
+    assert [(name, rows.tolist()) for name, rows in group_by_tenant(owners)] == [("a", [0, 1, 3]), ("b", [2])]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tamis.arrays import I32
 from tamis.engines.base import Matches
 from tamis.formulas.formula import TRUE
 from tamis.segments.memtable import MemtableEntry
-from tamis.segments.pairs import Pairs
+from tamis.segments.pairs import Pairs, group_by_owner
 from tamis.segments.records import Records, Subscription
 
 SEGMENT = Records.of([Subscription("a", "", 1), Subscription("b", "", revision=2), Subscription("c", "", 9)])
@@ -71,3 +73,34 @@ def test_parts_are_joined_by_their_rows_in_the_batch() -> None:
 def test_one_event_reports_higher_priorities_first() -> None:
     whole = Pairs(1, [(SEGMENT, Matches(i32(0, 0, 0), i32(0, 1, 2))), (MEMTABLE, Matches(i32(0), i32(0)))])
     assert whole.by_priority() == ["c", "m", "a", "b"]
+
+
+# --- by owner ------------------------------------------------------------------------------------------------
+
+
+def naive_groups(found: list[tuple[int, str, str | None, int]]) -> list[tuple[int, str | None, list[str]]]:
+    """What `group_by_owner` means: pairs in order, each put with the first of its row that has the same owner."""
+    groups: list[tuple[int, str | None, list[str]]] = []
+    for row, id, owner, _ in sorted(found, key=lambda each: (each[0], -each[3], each[1])):
+        same = [each for each in groups if owner is not None and each[:2] == (row, owner)]
+        if same:
+            same[0][2].append(id)
+        else:
+            groups.append((row, owner, [id]))
+    return groups
+
+
+PAIR = st.tuples(st.integers(0, 4), st.sampled_from(["ann", "bob", "ö", None]), st.integers(-1, 2))
+
+
+@given(st.lists(PAIR, max_size=30))
+def test_grouping_by_owner_equals_its_naive_twin(found: list[tuple[int, str | None, int]]) -> None:
+    rows = [(row, f"s{place * 7 % 31}", owner, priority) for place, (row, owner, priority) in enumerate(found)]
+    groups = group_by_owner(
+        i32(*(row for row, *_ in rows)),
+        pa.array([id for _, id, _, _ in rows], pa.string()),
+        pa.array([owner for _, _, owner, _ in rows], pa.string()),
+        np.array([priority for *_, priority in rows], np.int64),
+    )
+    columns = (groups.rows.tolist(), groups.owners.to_pylist(), groups.ids.to_pylist())
+    assert list(zip(*columns, strict=True)) == naive_groups(rows)

@@ -62,8 +62,8 @@ class Living:
         """Subscribe to the schemaless events of a tenant."""
         if qualified_name(tenant, "event") not in self.store.event_types():
             self.store.set_event_type(EventType(qualified_name(tenant, "event")))
-        options = {"event_type": qualified_name(tenant, "event"), **fields}
-        self.store.add(qualified_name(tenant, id), condition, owner=tenant, **options)
+        options = {"event_type": qualified_name(tenant, "event"), "owner": tenant, **fields}
+        self.store.add(qualified_name(tenant, id), condition, **options)
 
     def publish(self, *arrivals: Arrival) -> list[bool]:
         """Take events together; for each, was it new?"""

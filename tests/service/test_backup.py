@@ -51,10 +51,11 @@ def set_up(service: Service) -> dict[str, tuple[str, str]]:
         _, token = service.accounts.new_token(tenant, ["subscribe", "publish"], f"of {tenant} ü")
         sale = EventType.of({"name": "sale", "attributes": {"price": "decimal(8,2)"}})
         service.subscriptions.declare(tenant, sale, dry_run=False)
-        service.accounts.advertise(tenant, f"{tenant}/all", "price > 0", f"{tenant}/sale")
+        service.accounts.advertise(tenant, f"{tenant}/all", "price > 0", f"{tenant}/sale", "a-token")
+        service.subscriptions.deliver_to(tenant, "@ann", HOOK["url"], 60.0)
         for given in (
             {"id": "on", "condition": "price < 3", "event_type": "sale", "priority": -3, "expires": LATER},
-            {"id": "off", "condition": "name = 'Zoë\n\u2028'", "label": "ü"},
+            {"id": "off", "condition": "name = 'Zoë\n\u2028'", "label": "ü", "subscriber": "ann"},
             {"id": "later", "condition": "x = 1", "valid_from": LATER - timedelta(days=1), "expires": LATER},
             {"id": "hooked", "condition": "x = 1", "delivery": HOOK},
         ):
@@ -77,7 +78,10 @@ def everything(service: Service) -> Any:
             for name in tenants
         },
         [replace(each, **anew) for each in service.store.list()],
-        {each.subscription_id: (each.url, each.secret, each.state) for each in service.webhooks.list()},
+        {
+            each.subscription_id: (each.url, each.secret, each.state, each.digest_seconds)
+            for each in service.webhooks.list()
+        },
     )
 
 
@@ -90,7 +94,8 @@ def test_what_is_restored_is_everything(new_service: Callable[[str], Service], k
     lines = [json.dumps(record) for record in old.backup.records()]
     done = new.backup.restore(map(json.loads, lines))
     assert done.refusals == []
-    assert done.restored == {"tenant": 3, "token": 2, "event_type": 5, "advertisement": 2, "subscription": 8}
+    counts = {"tenant": 3, "token": 2, "event_type": 5, "advertisement": 2, "subscriber": 2, "subscription": 8}
+    assert done.restored == counts
     assert everything(new) == everything(old)
     states = {each.id: each.state for each in new.store.list()}
     assert (states["acme/off"], states["acme/later"], states["acme/on"]) == ("paused", "waiting", "active")

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from sqlalchemy import Connection, event
+from sqlalchemy import Connection, MetaData, event
 
 from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, dead_letter_ids, id_keys, notification_ids
-from tamis.service.feed import FeedReader, FeedSink
-from tamis.sinks.base import Committed, Delivery
+from tamis.service.feed import FeedReader, FeedSink, TenantNotification, message_id
+from tamis.service.peers.outbox import Outbox
+from tamis.sinks.base import Committed, Delivery, commit_as_one_part
 from tamis.sql.database import Database
 
 AT = datetime(2026, 11, 1, 12, tzinfo=UTC)
@@ -331,3 +332,111 @@ def take(sink: FeedSink, given: Delivery) -> Committed:
         part.add_dead(given.dead)
         parts.append(part.finish())
     return sink.publish(given.key, parts)
+
+
+# --- once per subscriber -------------------------------------------------------------------------------------
+
+
+def owned(batch: int, rows: Sequence[tuple[str, str, str, int]]) -> Delivery:
+    """A delivery of events, subscriptions, their owners and priorities."""
+    given = delivery(batch, [(event, subscription) for event, subscription, _, _ in rows])
+    table = given.notifications
+    for name, values in (("owner", [row[2] for row in rows]), ("priority", [row[3] for row in rows])):
+        place = table.column_names.index(name)
+        table = table.set_column(place, name, pa.array(values, NOTIFICATIONS.field(name).type))
+    return replace(given, notifications=table.cast(NOTIFICATIONS))
+
+
+def messages(feed: FeedReader, tenant: str) -> list[tuple[str, str, list[str] | None]]:
+    """Event, subscription or subscriber, and what is named, of each message in the order of the feed."""
+    found = feed.after(tenant, 0, limit=1_000, by="subscriber")
+
+    def named(each: TenantNotification) -> list[str] | None:
+        return None if each.subscriptions is None else [one["id"] for one in each.subscriptions]
+
+    return [(each.event_id, each.subscription_id, named(each)) for each in found]
+
+
+def commit_as_stream(sink: FeedSink, given: Delivery) -> Committed:
+    """Commit as the stream does: tasks load PostgreSQL, the driver writes to SQLite."""
+    return sink.commit(given) if sink.task_writer(given.key) is None else commit_as_one_part(sink, given)
+
+
+ROWS = [
+    ("t/e1", "t/a", "t/@ann", 0),
+    ("t/e1", "t/b", "t/@ann", 5),
+    ("t/e1", "t/c", "t/@ann", 0),
+    ("t/e1", "t/d", "t/@bob", 0),
+    ("t/e1", "t/alone", "t", 0),
+    ("t/e2", "t/a", "t/@ann", 0),
+    ("u/e1", "u/a", "u/@ann", 0),
+]
+
+
+def test_a_subscriber_has_one_message_an_event_that_names_all_its_subscriptions(
+    sink: FeedSink, feed: FeedReader
+) -> None:
+    assert commit_as_stream(sink, owned(0, ROWS)).written == len(ROWS), "matches are counted, not messages"
+    assert sorted(messages(feed, "t")) == [
+        ("e1", "@ann", ["b", "a", "c"]),
+        ("e1", "@bob", ["d"]),
+        ("e1", "alone", None),
+        ("e2", "@ann", ["a"]),
+    ]
+    assert pairs_of(feed, "t") == sorted((e[2:], s[2:]) for e, s, _, _ in ROWS if s.startswith("t/"))
+    ann = feed.after("t", 0, limit=9, subscription="t/@ann")
+    assert {each.id for each in ann} == {message_id("t/e1", "t/@ann"), message_id("t/e2", "t/@ann")}
+    assert {each.subscriber for each in ann} == {"ann"}
+    [first] = [each for each in ann if each.event_id == "e1"]
+    assert (first.subscriptions or [])[0] == {"id": "b", "revision": 1, "label": None}
+
+
+def test_a_message_is_made_once_whatever_is_done_again(sink: FeedSink, feed: FeedReader) -> None:
+    commit_as_stream(sink, owned(0, ROWS))
+    before = feed.after("t", 0, limit=99, by="subscriber")
+    assert commit_as_stream(sink, owned(0, ROWS)).again
+    later = [("t/e1", "t/a", "t/@ann", 0), ("t/e1", "t/new", "t/@ann", 0)]
+    assert commit_as_stream(sink, owned(1, later)).written == 1, "one more match, of an event that came again"
+    assert feed.after("t", 0, limit=99, by="subscriber") == before
+    assert ("e1", "new") in pairs_of(feed, "t")
+
+
+def test_a_feed_of_an_earlier_version_gets_the_columns_of_messages(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'old.db'}"
+    FeedSink(url=url).close()
+    old = Database(url, MetaData())
+    with old.writing() as connection:
+        for name in ("subscriber", "subscriptions"):
+            connection.exec_driver_sql(f"ALTER TABLE tamis_feed DROP COLUMN {name}")
+    old.close()
+    sink, feed = FeedSink(url=url), FeedReader(url)
+    try:
+        sink.commit(owned(0, ROWS))
+        assert ("e2", "@ann", ["a"]) in messages(feed, "t")
+    finally:
+        sink.close()
+        feed.close()
+
+
+def test_what_satisfies_entries_of_neighbours_is_in_their_outboxes_with_the_batch(
+    url: str, feed: FeedReader
+) -> None:
+    places = {"t/1": (1, ()), "t/2": (2, ("north",))}
+    sink = FeedSink(url=url, places=lambda ids: {id: places[id] for id in ids})
+    given = delivery(
+        0, [("t/1", "t/mine"), ("t/1", "~link/north/k"), ("t/2", "~link/north/k"), ("t/2", "~link/x/k")]
+    )
+    try:
+        assert sink.task_writer(given.key) is None
+        assert sink.commit(given) == Committed(1, 0)
+        assert sink.commit(given) == Committed(1, 0, again=True)
+    finally:
+        sink.close()
+    outbox = Outbox(feed.database)
+    assert (outbox.pending("north", 9), outbox.pending("x", 9)) == ([1], [2])
+    assert [each.subscription_id for each in feed.after("t", 0, limit=9)] == ["mine"]
+    outbox.acknowledge("north", [1])
+    outbox.decide("north", {1: "useful"})
+    assert outbox.totals()["north"].useful == outbox.totals()["x"].backlog == 1
+    assert outbox.useful_events(["t/1", "t/2", "t/3"]) == {"t/1", "t/2"}
+    assert outbox.first_unsent() == 2 and outbox.forget(0, ["north"]) == 1

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tamis.operators.discovery import OperatorSettings
 from tamis.service.settings import ServiceSettings, SettingsError, describe_settings, load
+from tamis.service.stream import _parse_settings, serialize_settings
 
 
 def file_of(tmp_path: Path, text: str) -> Path:
@@ -88,6 +92,48 @@ def test_databases_are_files_of_the_folder_unless_told_otherwise(tmp_path: Path)
 def test_settings_of_spark_are_taken_by_name() -> None:
     settings = ServiceSettings(spark=("spark.jars=a.jar,b.jar", "spark.x=a=b"))
     assert settings.spark_settings() == {"spark.jars": "a.jar,b.jar", "spark.x": "a=b"}
+
+
+def test_operators_are_a_table_with_settings_as_in_a_pipeline(tmp_path: Path) -> None:
+    text = """[operators]
+modules = ["alarms"]
+[operators.networks.networks]
+home = "home.txt"
+work = ["10.0.0.0/8"]
+"""
+    found = load(file_of(tmp_path, text), {}).settings.operators
+    assert (found.modules, found.paths) == (("alarms",), (str(tmp_path),))
+    assert found.library == {
+        "networks": {"networks": {"home": str(tmp_path / "home.txt"), "work": ["10.0.0.0/8"]}}
+    }
+
+
+def test_operators_are_also_names_of_modules_and_of_the_library(tmp_path: Path) -> None:
+    named = OperatorSettings(("alarms",), {"networks": {}})
+    assert load(file_of(tmp_path, 'operators = ["networks", "alarms"]'), {}).settings.operators == named
+    assert load(environment={"TAMIS_OPERATORS": "alarms, networks"}).settings.operators == named
+    assert load(options={"operators": named}, environment={}).settings.operators == named
+    assert load(environment={}).settings.operators == OperatorSettings()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[operators.netwroks]", "operators.netwroks: is unknown; did you mean 'networks'?"),
+        ("[operators.spatial]", "operators.spatial.regions: is missing"),
+        ('[operators]\nallowed = ["a"]', "operators.allowed: is unknown; the right `operators` of a tenant"),
+        ("operators = [1]", "operators: expected a list of texts, found [1]"),
+        ('call_order = "fastest"', "call_order: there is no order of calls 'fastest'; known are greedy"),
+    ],
+)
+def test_what_is_wrong_with_operators_is_named(tmp_path: Path, text: str, problem: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(problem)):
+        load(file_of(tmp_path, text), {})
+
+
+def test_settings_of_operators_reach_the_process_of_the_stream() -> None:
+    settings = ServiceSettings(operators=OperatorSettings(("a",), {"networks": {"networks": {"home": ["::/0"]}}}))
+    assert _parse_settings(json.loads(serialize_settings(settings))) == settings
 
 
 def test_every_setting_has_a_help() -> None:

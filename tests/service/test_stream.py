@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tamis.events.event_type import EventType
+from tamis.operators.discovery import OperatorSettings
 from tamis.service.accounts import TenantRights
 from tests.service.living import Living, arrival
 
@@ -40,6 +41,35 @@ def test_what_is_published_and_matches_is_in_the_feed_once(service: Living) -> N
     first, second = service.reports(2)
     assert (first.events, second.events) == (10, 3)
     assert second.backlog == 0  # that of the first is counted after its commit, when more may have come
+
+
+def test_conditions_call_operators_of_the_library_with_their_settings(living: Start) -> None:
+    library = {"networks": {"networks": {"home": ["10.0.0.0/8"]}}}
+    service = living(operators=OperatorSettings((), library), call_order="sub-order")
+    service.settings.operators.load()  # as the service does before it compiles anything
+    service.subscribe("default", "inside", "in_network(address, 'home')")
+    service.publish(*(arrival("default", each, {"address": each}) for each in ("10.1.2.3", "11.1.2.3")))
+    service.start()
+    service.settle()
+    assert service.pairs("default") == [("10.1.2.3", "inside")]
+
+
+def test_a_subscriber_has_one_message_an_event_across_shards_and_restarts(service: Living) -> None:
+    for number in range(10):
+        service.subscribe("default", f"s{number}", f"price > {number}", owner="default/@ann")
+    service.subscribe("default", "alone", "price > 0")
+    service.start()
+    service.publish(*(arrival("default", f"e{number}", {"price": number}) for number in range(1, 5)))
+    service.settle()
+    service.stop()
+    service.publish(*(arrival("default", f"e{number}", {"price": number}) for number in range(3, 8)))
+    service.start()
+    service.settle()
+    found = service.feed.after("default", 0, limit=100, by="subscriber")
+    named = {each.event_id: [one["id"] for one in each.subscriptions] for each in found if each.subscriptions}
+    assert named == {f"e{number}": [f"s{under}" for under in range(number)] for number in range(1, 8)}
+    assert len(found) == 2 * len(named), "and one that stands alone for each"
+    assert len(service.pairs("default")) == sum(number + 1 for number in range(1, 8))
 
 
 def test_a_tenants_events_meet_its_own_subscriptions_only(living: Start) -> None:

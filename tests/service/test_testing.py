@@ -10,7 +10,7 @@ import pytest
 from tamis.errors import ConditionError, EventError
 from tamis.events.event_type import EventType
 from tamis.limits import DEFAULT_LIMITS
-from tamis.service.testing import count_matches, explain_event, findings
+from tamis.service.testing import count_matches, explain_event, findings, try_events
 
 ANY = EventType("t/event")
 SALE = EventType.of({"name": "t/sale", "attributes": {"price": "double"}})
@@ -71,3 +71,19 @@ def test_why_an_event_matches_is_explained() -> None:
 def test_what_is_no_event_is_not_explained() -> None:
     with pytest.raises(EventError, match="expected an event, an object"):
         explain_event("a = 1", ANY, DEFAULT_LIMITS, [1])
+
+
+WALK = "kind = 'a' THEN kind = 'b' WITHIN INTERVAL '1' MINUTE BY user"
+
+
+def test_a_composite_subscription_is_checked_and_tried_on_events() -> None:
+    assert findings(WALK, ANY, DEFAULT_LIMITS, dialect="composite") == []
+    [found] = findings(WALK.replace("BY user", "BY"), ANY, DEFAULT_LIMITS, dialect="composite")
+    assert (found["severity"], found["start"]) == ("error", len(WALK) - 5)
+    given = [
+        {"time": second, "kind": kind, "user": user}
+        for second, kind, user in [(5, "b", "ann"), (0, "a", "ann"), (1, "a", "bob"), (90, "c", "bob")]
+    ]
+    tried = count_matches(WALK, ANY, DEFAULT_LIMITS, events(*given), "composite")
+    assert (tried.events, tried.matched, tried.ids) == (4, 1, ["e0"])
+    assert "ended for bob" in str(try_events(WALK, ANY, DEFAULT_LIMITS, events(*given), "e2"))

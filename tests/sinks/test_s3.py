@@ -6,9 +6,7 @@ import uuid
 
 import pytest
 from deltalake import DeltaTable
-from typer.testing import CliRunner
 
-from tamis.cli.app import app
 from tamis.sinks import (
     BatchKey,
     Committed,
@@ -22,6 +20,7 @@ from tamis.sinks import (
 )
 from tamis.sinks.delta import DeltaTables, _place, compact, is_delta, open_table
 from tamis.sinks.reading import Wanted, follow_notifications
+from tests.command import invoke
 from tests.servers import S3_KEYS
 from tests.sinks.deliveries import RETENTION, delivery, rows
 from tests.sinks.parts import Batch, Task, batch_key, ids_of, run
@@ -141,9 +140,9 @@ def test_options_of_delta_are_enough(s3_address: str, monkeypatch: pytest.Monkey
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("TAMIS_STORAGE_OPTIONS", " ".join(each for each in given if " " not in each))
     for more in (asked, []):
-        answer = CliRunner().invoke(app, ["notifications", "list", folder, "--json", *more])
+        answer = invoke("notifications", "list", folder, "--json", *more)
         assert (answer.exit_code, len(answer.stdout.splitlines())) == (0, 3), answer.output
-    answer = CliRunner().invoke(app, ["notifications", "list", folder, "--storage-option", "secret"])
+    answer = invoke("notifications", "list", folder, "--storage-option", "secret")
     assert (answer.exit_code, "secret" in answer.output, "NAME=VALUE" in answer.output) == (2, False, True)
     assert compact(folder, options)["notifications"][:2] == (3, 1)
     table = open_table(folder, options=options)

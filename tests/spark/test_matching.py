@@ -23,6 +23,7 @@ from tamis.events import EventBatch, EventType
 from tamis.events.reading import read_json_lines
 from tamis.lab.workloads import generate
 from tamis.matchers import Matchers
+from tamis.routing.shards import Routing
 from tamis.snapshot import Snapshots
 from tamis.spark import Reading, match, prepare, stream
 from tamis.spark.shards import assign_segments
@@ -476,3 +477,31 @@ def test_a_map_column_that_no_condition_reads_is_no_matter(spark: SparkSession) 
     assert [row.id for row in found.refused.collect()] == ["tagged"]  # type: ignore[operator]
     with pytest.raises(SubscriptionError, match=r"spark\.createDataFrame\(subscriptions\)"):
         match(events, [("cheap", "price < 9")])
+
+
+@pytest.mark.parametrize("options", [{}, {"shards": 3}, {"shards": 3, "routing": Routing()}])
+def test_an_owner_has_one_row_an_event_that_names_all_its_subscriptions(
+    spark: SparkSession, options: dict[str, Any]
+) -> None:
+    rows = [(f"s{n:02}", f"x >= {n}", ("ann", "bob", None)[n % 3], n % 5) for n in range(30)]
+    events = spark.createDataFrame([(f"e{x}", x) for x in (-1, 0, 7, 29)], "id string, x int")
+    subscriptions = spark.createDataFrame(rows, "id string, condition string, owner string, priority int")
+    found = match(events, subscriptions, by="owner", keep=["x"], **options).toArrow().to_pylist()
+    matcher = Matcher({"attributes": {"x": "int"}})
+    matcher.add_many({"id": id, "condition": text, "owner": owner} for id, text, owner, _ in rows)
+    expected = [
+        {"event_id": f"e{x}", "owner": each.owner, "subscription_id": each.subscription_ids, "x": x}
+        for x in (-1, 0, 7, 29)
+        for each in matcher.match({"x": x}, by="owner")
+    ]
+
+    def by_place(row: dict[str, Any]) -> tuple[str, list[str]]:
+        return row["event_id"], row["subscription_id"]
+
+    assert sorted(found, key=by_place) == sorted(expected, key=by_place)
+
+
+def test_owners_and_grouped_output_exclude_each_other(spark: SparkSession) -> None:
+    events = spark.createDataFrame([(1,)], "id int")
+    with pytest.raises(ValueError, match="expected by='owner' without an output"):
+        match(events, events, by="owner", output="grouped")

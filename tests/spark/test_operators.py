@@ -135,11 +135,13 @@ def only(reports: list[BatchReport], operator: str) -> OperatorReport:
 # --- pairs -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shards", [1, 2])
-def test_match_finds_the_same_pairs(spark: SparkSession, settings: OperatorSettings, shards: int) -> None:
+@pytest.mark.parametrize(("shards", "call_order"), [(1, "greedy"), (2, "sub-order")])
+def test_match_finds_the_same_pairs(
+    spark: SparkSession, settings: OperatorSettings, shards: int, call_order: str
+) -> None:
     wanted, events = conditions(50), readings(30)
     subscriptions = spark.createDataFrame(list(wanted.items()), "id string, condition string")
-    found = match(frame(spark, events), subscriptions, operators=settings, shards=shards)
+    found = match(frame(spark, events), subscriptions, operators=settings, shards=shards, call_order=call_order)
     assert found.refused.collect() == []  # type: ignore[operator]
     expected = pairs_here(settings, wanted, events)
     assert {tuple(row) for row in found.collect()} == expected

@@ -56,14 +56,14 @@ def test_the_smallest_file_has_defaults_for_the_rest(tmp_path: Path) -> None:
     assert pipeline.state.snapshot == str(tmp_path / "checkpoint" / "tamis" / "snapshot")
     assert (pipeline.spark.master, pipeline.spark.app_name) == ("local[*]", "tamis pipeline.toml")
     assert (pipeline.quota, pipeline.trigger, pipeline.metrics, pipeline.event_types) == (None, None, None, ())
-    assert (pipeline.shards, pipeline.engine) == (1, "auto")
+    assert (pipeline.shards, pipeline.engine, pipeline.call_order) == (1, "auto", "greedy")
 
 
 def test_everything_can_be_said(tmp_path: Path) -> None:
     pipeline = load(
         written(
             tmp_path,
-            'shards = 3\nengine = "scan"',
+            'shards = 3\nengine = "scan"\ncall_order = "sequential"',
             events='format = "parquet"\npath = "s3://b/in"\nid = "order"\ntype_attribute = "kind"\ntime = "at"\n'
             "max_files_per_trigger = 4",
             subscriptions='snapshot = "hdfs://c/subs"\npoll = "30s"',
@@ -83,7 +83,8 @@ def test_everything_can_be_said(tmp_path: Path) -> None:
     assert pipeline.state.history_bytes == 100_000
     assert pipeline.spark.conf == {"spark.x": "true", "spark.jars.packages": "a:b:1"}
     assert pipeline.trigger == {"processingTime": "1000 milliseconds"}
-    assert (pipeline.shards, pipeline.engine, pipeline.uses_kafka) == (3, "scan", False)
+    assert (pipeline.shards, pipeline.engine, pipeline.call_order) == (3, "scan", "sequential")
+    assert not pipeline.uses_kafka
     assert pipeline.routing == Routing(5_000, "accuracy")
 
 

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.spark
 
 DATA = generate("auction", subscriptions=600, events=400, seed=11)
 EVENTS = DATA.events.append_column("key", pa.array([f"e{number}" for number in range(400)]))
-WAYS = {"similar": Routing(), "small": Routing(budget=1_000), "by id": Routing(by_similarity=False)}
+WAYS = {"similar": Routing(), "small": Routing(budget=6_000), "by id": Routing(by_similarity=False)}
 
 
 @pytest.fixture(scope="module")

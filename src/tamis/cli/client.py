@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from tamis.cli.client_advertisements import advertise, advertisements, withdraw
 from tamis.cli.client_backup import export, import_
 from tamis.cli.client_conditions import explain, match, test
 from tamis.cli.client_deliveries import replay, resume_webhook, webhooks
@@ -93,6 +94,22 @@ def subscribe(
     webhook: Annotated[
         str | None, typer.Option("--webhook", metavar="URL", help="Send notifications to this URL.")
     ] = None,
+    digest: Annotated[
+        str | None,
+        typer.Option(
+            "--digest",
+            metavar="DURATION",
+            help="With --webhook: gather notifications for so long into one message.",
+        ),
+    ] = None,
+    subscriber: Annotated[
+        str | None,
+        typer.Option(
+            "--subscriber",
+            metavar="NAME",
+            help="Who gets one message for all subscriptions that an event matches.",
+        ),
+    ] = None,
     expires: Expires = None,
     dialect: ConditionDialect = None,
     keep: Annotated[
@@ -121,14 +138,19 @@ def subscribe(
     the ticket cannot be written; then no request is sent.
     """
     from tamis.cli.output import JsonLines, Screen, fail
+    from tamis.cli.times import read_time
 
     validity = _validity(expires)
     if keep and "expires" in validity:
         fail("--keep: expected a duration for --expires, as 10m, found a time")
+    gather = None if digest is None else read_time(digest, "--digest")
+    if gather is not None and (webhook is None or not isinstance(gather, timedelta)):
+        fail("--digest: expected a duration, as 10m, with --webhook")
     with open_client(url, token, as_json=json, condition=condition) as service:
         kept = open_tickets(tickets)
         kept.check()
         options: dict[str, Any] = {"label": label, "priority": priority, "dialect": dialect, **validity}
+        options |= {"subscriber": subscriber, "digest": gather}
         made = service.subscribe(condition, id=id, event_type=type, webhook=webhook, **options)
         subscription = made.subscription
         if json:
@@ -136,6 +158,8 @@ def subscribe(
             JsonLines().write({**answer_record(subscription), "ticket": made.ticket, **secret})
         else:
             Screen().say(f"subscribed as {subscription.id!r}, {until_text(subscription)}")
+            for each in made.warnings:
+                Screen().say(f"warning: {each['message']}")
             if not keep:
                 Screen().say(f"renew it before then: tamis client renew {shlex.quote(subscription.id)}")
             if made.secret is not None:
@@ -187,6 +211,9 @@ client.command()(test)
 client.command()(explain)
 client.command()(match)
 client.command()(publish)
+client.command()(advertise)
+client.command()(advertisements)
+client.command()(withdraw)
 
 
 @client.command()

@@ -42,9 +42,10 @@ def publish(
     Exit code 1 if the service refuses events, 2 if a file or the service cannot be reached. Events sent before
     that stay published.
     """
-    from tamis.cli.output import JsonLines, Screen, count_text, fail, steps
+    from tamis.cli.output import JsonLines, Screen, count_text, fail, note, steps
 
     counts = {"accepted": 0, "repeated": 0}
+    warnings: list[str] = []
     reading = _LineReader(files)
     with open_client(url, token, as_json=json) as service:
         from tamis.client.errors import INVALID, ClientError
@@ -54,6 +55,7 @@ def publish(
                 for answer in service.publish_chunks(reading, type=type, chunk=chunk):
                     counts["accepted"] += answer.accepted
                     counts["repeated"] += answer.repeated
+                    warnings += answer.warnings
                     show(f"{sum(counts.values()):,} events published")
         except ClientError as error:
             before = f"{count_text(sum(counts.values()), 'event')} before it published"
@@ -66,10 +68,12 @@ def publish(
         except OSError as error:
             fail(f"{error.filename or reading.place}: {error.strerror or error}")
     if json:
-        JsonLines().write(counts)
+        JsonLines().write(counts | ({"warnings": warnings} if warnings else {}))
     elif not quiet:
         again = f", {counts['repeated']:,} repeated" if counts["repeated"] else ""
         Screen().say(f"{count_text(counts['accepted'], 'event')} accepted{again}")
+        for each in warnings:
+            note(f"tamis: warning: {each}")
 
 
 class _LineReader:

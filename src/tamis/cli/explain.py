@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tamis.cli.inputs import EventNames
     from tamis.cli.subscriptions import SubscriptionEntry
     from tamis.events.batch import EventBatch
+    from tamis.events.event_type import EventType
     from tamis.events.reading import EventReader
 
 # An explanation evaluates whole columns of its batch to show one row, so batches are small.
@@ -40,12 +41,18 @@ def explain(
     event_id: EventId = None,
     format: EventsFormat = None,
     dialect: Dialect = "sql",
+    time: Annotated[
+        str, typer.Option("--time", metavar="NAME", help="The attribute with times, for composite subscriptions.")
+    ] = "time",
     json: Json = False,
 ) -> None:
     """Explain why an event satisfies a subscription, or why not.
 
     Prints a sentence, then every part of the condition with its verdict and the values that it read, then the
     calls of operators. NAME is the id of an event or, if no event has that id, its row number, counted from 0.
+
+    Of a composite subscription, it tells what became of the key of that event in all events of the file: which
+    matches are complete, which are open and until when, and why others were not completed.
 
     \b
     Examples:
@@ -63,6 +70,7 @@ def explain(
     from tamis.errors import ConditionError
     from tamis.explain import explain as explained
     from tamis.language.condition import compile_condition
+    from tamis.language.dialects import COMPOSITE
     from tamis.urls import is_store
 
     with reported_errors():
@@ -82,6 +90,9 @@ def explain(
             note(refusal_text(entry, None))
             raise typer.Exit(1)
         reading = open_events(events, type_, format, batch_rows=_BATCH_ROWS)
+        if entry.dialect == COMPOSITE:
+            _explain_composite(entry, type_, reading, EventNames.of(event_id, type_), event, time, json=json)
+            return
         found = find_event(reading, EventNames.of(event_id, type_), event)
         if found is None:
             fail(f"{source_name(events)}: there is no event {event!r}")
@@ -95,6 +106,52 @@ def explain(
             screen.print(explanation_tree(explanation))
             for call in explanation.calls:
                 screen.say(str(call))
+
+
+def _explain_composite(
+    entry: SubscriptionEntry,
+    event_type: EventType,
+    reading: EventReader,
+    names: EventNames,
+    event: str,
+    time: str,
+    *,
+    json: bool,
+) -> None:
+    """What became of the key of an event."""
+    from tamis.cli.output import JsonLines, Screen, fail, note
+    from tamis.cli.problems import refusal_text
+    from tamis.composite.trial import try_composite
+    from tamis.errors import ConditionError
+
+    events: list[dict[str, Any]] = []
+    chosen = None
+    for batch in reading:
+        numbers = zip(names.own(batch), batch.ids.to_pylist(), strict=True)
+        for each, (name, number) in zip(_dicts(batch), numbers, strict=True):
+            events.append(each)
+            if event in (str(name), str(number)):
+                chosen = events[-1] if chosen is None or str(name) == event else chosen
+    if chosen is None:
+        fail(f"there is no event {event!r}")
+    try:
+        trial = try_composite(entry.condition, events, event_type, time=time, key=chosen)
+    except ConditionError as error:
+        note(refusal_text(entry, error))
+        raise typer.Exit(1) from error
+    if json:
+        JsonLines().write(trial.to_dict())
+    else:
+        Screen().say(str(trial))
+
+
+def _dicts(batch: EventBatch) -> list[dict[str, Any]]:
+    """The events of a batch as dicts."""
+    columns = {name: batch.raw((name,)) for _, name in batch.names()}
+    listed = {name: each.to_pylist() if hasattr(each, "to_pylist") else each for name, each in columns.items()}
+    return [
+        {name: each[row] for name, each in listed.items() if each[row] is not None} for row in range(batch.rows)
+    ]
 
 
 def _entry(entries: list[SubscriptionEntry], id: str, file: str) -> SubscriptionEntry:

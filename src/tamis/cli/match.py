@@ -85,6 +85,12 @@ def match(
             "reported and not matched; refuse, an error.",
         ),
     ] = "null",
+    call_order: Annotated[
+        str,
+        typer.Option(
+            "--call-order", metavar="NAME", help="Which call of an operator is made next; see operators."
+        ),
+    ] = "greedy",
     dialect: Dialect = "sql",
     json: Annotated[
         bool, typer.Option("--json", help="Write the reports on standard error as JSON, too.")
@@ -118,7 +124,7 @@ def match(
         check_sources(subscriptions, events)
         type_ = load_event_type(event_type, subscriptions)
         try:
-            matcher = Matcher(type_, engine)
+            matcher = Matcher(type_, engine, call_order=call_order)
             check_schedule(schedule)
             misfits = check_on_misfit(on_misfit.replace("-", " "))
         except ValueError as error:

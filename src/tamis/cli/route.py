@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tamis.cli.options import EventId, EventsFile, EventsFormat, Json, Operators
+from tamis.cli.options import EventId, EventsFormat, Json, Operators
 from tamis.cli.snapshot_build import Url
 
 if TYPE_CHECKING:
@@ -90,18 +91,23 @@ def deal(
         screen.say(
             f"{Snapshots(found.url).url}: version {found.version}, of version {found.of} of {Snapshots(url).url}"
         )
-        screen.say(f"{found.entries} entries, {found.entry_bytes} bytes")
+        screen.say(f"{found.entries} entries, {found.entry_bytes} bytes of a budget of {found.budget}")
         for number, count in enumerate(found.subscriptions):
             screen.say(f"shard {number}: {count} subscriptions")
 
 
 @route.command()
 def explain(
-    url: Annotated[str, typer.Argument(metavar="URL", help="The snapshot with the shards.")],
-    events: EventsFile,
+    url: Annotated[
+        str, typer.Argument(metavar="URL", help="The snapshot with the shards, or the address of a service.")
+    ],
     event: Annotated[
         str, typer.Option("--event", metavar="NAME", help="The event: its id or row number, as match prints it.")
     ],
+    events: Annotated[
+        str | None,
+        typer.Option("--events", metavar="FILE", help="With a snapshot: JSON lines, CSV or Parquet; - for stdin."),
+    ] = None,
     event_type: Annotated[
         str | None,
         typer.Option("--event-type", metavar="NAME", help="The type of the event, if there are several."),
@@ -113,15 +119,19 @@ def explain(
     format: EventsFormat = None,
     json: Json = False,
 ) -> None:
-    """Explain why an event is sent to shards, and which entries admit it without a match.
+    """Explain why an event is sent to shards or to other sites, and which entries admit it without a match.
 
-    URL is what `tamis route deal` published, or a stream with routing: `snapshot.shards` in its state.
+    URL is what `tamis route deal` published, or a stream with routing: `snapshot.shards` in its state. If it is
+    the address of a service (http:// or https://), the event is one that was published there, and the answer says
+    which entry took it to which site; the token is that of $TAMIS_TOKEN.
 
     \b
     Examples:
       tamis route explain alerts.shards --events yesterday.parquet --event e7
+      tamis route explain https://north.example --event e7
 
-    Exit code 2 if there is no such event or version, or its subscriptions are not assigned to shards.
+    Exit code 1 if the service refuses the request; 2 if there is no such event or version, its subscriptions are
+    not assigned to shards, or the service cannot be reached.
     """
     from tamis.cli.explain import find_event
     from tamis.cli.inputs import EventNames, open_events, source_name
@@ -131,6 +141,11 @@ def explain(
     from tamis.routing.shards import read_assignment
     from tamis.snapshot import Snapshots
 
+    if url.startswith(("http://", "https://")):
+        _explain_sites(url, event, as_json=json)
+        return
+    if events is None:
+        fail("--events: expected the file of the event")
     with reported_errors():
         manifest = Snapshots(url).manifest(version)
         assignment = read_assignment(manifest, url)
@@ -153,6 +168,42 @@ def explain(
         for visit in visits:
             for line in _lines(visit):
                 screen.say(line)
+
+
+def _explain_sites(url: str, event: str, *, as_json: bool) -> None:
+    """Print the way of an event from site to site."""
+    from tamis.cli.client_service import open_client
+    from tamis.cli.output import JsonLines, Screen
+
+    with open_client(url, None, as_json=as_json) as service:
+        found = service.route(event)
+    if as_json:
+        JsonLines().write(dict(found))
+        return
+    screen = Screen()
+    before = f", after {' -> '.join(found['path'])}" if found["path"] else ""
+    screen.say(f"The event at {found['site'] or 'the service'}{before}: {_found_text(found)}", style="bold")
+    for line in _site_lines(found, "  "):
+        screen.say(line)
+
+
+def _site_lines(found: Mapping[str, Any], indent: str) -> Iterator[str]:
+    for each in found["forwards"]:
+        became = "not sent yet" if not each["is_sent"] else each["outcome"] or "not known yet"
+        entry = "an entry that is gone" if each["entry"] is None else each["entry"]
+        yield f"{indent}to {each['link']}, by {entry}: {became}"
+        if each["there"] is not None:
+            yield f"{indent}  there {_found_text(each['there'])}"
+            yield from _site_lines(each["there"], indent + "  ")
+
+
+def _found_text(found: Mapping[str, Any]) -> str:
+    if not found["is_matched"]:
+        return "not matched yet"
+    names = found["found"]
+    return (
+        f"finds {', '.join(names[:_SHOWN])}{', ...' if len(names) > _SHOWN else ''}" if names else "finds nothing"
+    )
 
 
 def _lines(visit: ShardVisit) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -11,6 +11,7 @@ import typer
 from tamis.cli.options import Json
 
 if TYPE_CHECKING:
+    from tamis.operators.discovery import OperatorSettings
     from tamis.service.core import Service
     from tamis.service.settings import LoadedSettings
     from tamis.service.supervisor import State, Supervisor
@@ -185,10 +186,29 @@ def _public_value(name: str, value: Any, origin: str) -> Any:
         except ArgumentError as error:  # the text may contain a password, so it is not printed
             msg = f"{origin}: {name}: expected the URL of a database, as postgresql://host/name"
             raise SettingsError(msg) from error
+    if name == "operators":
+        return _public_operators(value)
     return list(value) if isinstance(value, tuple) else value
+
+
+def _public_operators(operators: OperatorSettings) -> list[str] | dict[str, Any]:
+    """Names, if there are no settings; URLs of databases without their passwords."""
+    from tamis.urls import without_secrets
+
+    if not any(operators.library.values()):
+        return [*operators.modules, *operators.library]
+    modules = {"modules": [*operators.modules]} if operators.modules else {}
+    return modules | {
+        name: {key: without_secrets(value) if key == "url" else value for key, value in settings.items()}
+        for name, settings in operators.library.items()
+    }
 
 
 def _toml(value: Any) -> str:
     import json
 
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
     return json.dumps(value, ensure_ascii=False)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.tree import Tree
 
     from tamis.cli.cases import Case, CaseFile
+    from tamis.composite.trial import Trial
     from tamis.explain import Explanation
 
 _WORDS = {True: "true", False: "false", None: "unknown"}
@@ -46,6 +47,9 @@ def test(
           expected: true            # true, false, or null for unknown
         - events: [{price: 8000}, {price: 9000}]
           expected: [premium]       # exactly these subscriptions match each of the events
+
+    To a composite subscription (`dialect: composite`), the events of a case are one stream, with their times in
+    `time`: it is expected to be complete by the last of them, or not.
 
     \b
     Examples:
@@ -91,26 +95,41 @@ def test(
 
 @dataclass(frozen=True, slots=True)
 class _CaseResult:
-    """The result for one event of a case; `problem` says why there is none."""
+    """The result for one event of a case, or for all if it is composite; `problem` says why there is none."""
 
     passed: bool
     actual: bool | list[str] | None = None
     explanations: tuple[Explanation, ...] = ()
     problem: str | None = None
+    trial: Trial | None = None
 
 
 class _CaseRun:
     """Runs the cases of a file; its subscriptions are compiled once."""
 
     def __init__(self, file: CaseFile) -> None:
+        from tamis.composite.parts import compile_composite
+        from tamis.errors import ConditionError
+        from tamis.language.dialects import COMPOSITE
         from tamis.matcher import Matcher
         from tamis.segments.records import Subscription
 
         self.file = file
         self.entries = {entry.id: entry for entry in file.subscriptions if not entry.problems}
         self.matcher = Matcher(file.event_type)
-        given = (Subscription(entry.id, entry.condition, dialect=entry.dialect) for entry in self.entries.values())
+        composite = {id for id, entry in self.entries.items() if entry.dialect == COMPOSITE}
+        given = (
+            Subscription(id, entry.condition, dialect=entry.dialect)
+            for id, entry in self.entries.items()
+            if id not in composite
+        )
         self.errors = {refusal.id: refusal.error for refusal in self.matcher.add_many(given)}
+        for id in composite:
+            try:
+                compile_composite(self.entries[id].condition, file.event_type)
+            except ConditionError as error:
+                self.errors[id] = error
+        self.composite = composite - self.errors.keys()
 
     def refusals(self) -> Iterator[str]:
         from tamis.cli.problems import refusal_text
@@ -122,10 +141,36 @@ class _CaseRun:
     def results(self, case: Case) -> Iterator[_CaseResult]:
         if isinstance(case.expected, frozenset):
             for event in case.events:
-                yield self._compare_matches(event, case.expected)
+                yield self._compare_matches(event, case.expected - self.composite)
+            if self.composite:  # to which the events of a case are one stream
+                yield self._compare_composite(case, case.expected & self.composite)
+            return
+        from tamis.language.dialects import COMPOSITE
+
+        entry = self.entries.get(case.condition or "")
+        if (self.file.dialect if entry is None else entry.dialect) == COMPOSITE:
+            yield self._try(case, (case.condition or "") if entry is None else entry.condition)
             return
         for event in case.events:
             yield self._compare_verdict(case, event)
+
+    def _compare_composite(self, case: Case, expected: frozenset[str]) -> _CaseResult:
+        results = {id: self._try(case, self.entries[id].condition) for id in sorted(self.composite)}
+        actual = [id for id, result in results.items() if result.actual is True]
+        wrong = sorted(expected.symmetric_difference(actual))
+        told = [f"{id}: {results[id].trial or results[id].problem}" for id in wrong]
+        return _CaseResult(not wrong, actual, problem="\n".join(told) or None)
+
+    def _try(self, case: Case, text: str) -> _CaseResult:
+        """Is a composite subscription satisfied by the events of a case, taken together?"""
+        from tamis.composite.trial import try_composite
+        from tamis.errors import ConditionError, EventError
+
+        try:
+            trial = try_composite(text, case.events, self.file.event_type)
+        except (ConditionError, EventError) as error:
+            return _CaseResult(False, problem=f"the condition is refused:\n{error}")
+        return _CaseResult(bool(trial.matches) is case.expected, bool(trial.matches), trial=trial)
 
     def _compare_matches(self, event: Any, expected: frozenset[str]) -> _CaseResult:
         actual = self.matcher.match(event)
@@ -172,11 +217,13 @@ def _failure_tree(title: str, case: Case, results: list[_CaseResult]) -> Tree:
     for place, result in enumerate(results):
         if result.passed:
             continue
-        which = f"event {place}: " if len(results) > 1 else ""
+        which = f"event {place}: " if len(results) > 1 and place < len(case.events) else ""
         if result.problem is not None:
             tree.add(Text(visible(which + result.problem)))
         if result.problem is None or result.explanations:
             tree.add(Text(f"{which}expected {_answer_text(case.expected)}, found {_answer_text(result.actual)}"))
+        if result.trial is not None:
+            tree.add(Text(visible(str(result.trial))))
         for explanation in result.explanations:
             tree.add(Text(visible(explanation.reason))).children.append(explanation_tree(explanation))
     return tree
@@ -201,4 +248,5 @@ def _result_json(result: _CaseResult) -> dict[str, Any]:
         "actual": result.actual,
         **({"problem": result.problem} if result.problem else {}),
         **({"explanations": explanations} if explanations else {}),
+        **({"trial": result.trial.to_dict()} if result.trial is not None and not result.passed else {}),
     }

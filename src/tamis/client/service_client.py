@@ -12,6 +12,7 @@ from tamis.client.calls import access as access_calls
 from tamis.client.calls import conditions as condition_calls
 from tamis.client.calls import events as event_calls
 from tamis.client.calls import notifications as notification_calls
+from tamis.client.calls import peers as peer_calls
 from tamis.client.calls import subscriptions as subscription_calls
 from tamis.client.methods import CallMethod, ListingMethod
 from tamis.client.notification_feed import FeedCursor, FeedPoller, FeedStream, OnLoss
@@ -96,6 +97,8 @@ class ServiceClient(ABC, Generic[H, F]):
     replay_many = CallMethod(notification_calls.replay_many)
     webhooks = ListingMethod(notification_calls.webhooks)
     webhook = CallMethod(notification_calls.webhook)
+    deliver_messages = CallMethod(notification_calls.deliver_messages)
+    end_messages = CallMethod(notification_calls.end_messages)
     resume_webhook = CallMethod(notification_calls.resume_webhook)
     dead_letters = ListingMethod(notification_calls.dead_letters)
     replay_dead_letter = CallMethod(notification_calls.replay_dead_letter)
@@ -106,6 +109,11 @@ class ServiceClient(ABC, Generic[H, F]):
     tenants = CallMethod(access_calls.tenants)
     set_rights = CallMethod(access_calls.set_rights)
     restore = CallMethod(access_calls.restore)
+
+    peers = CallMethod(peer_calls.peers)
+    link_peer = CallMethod(peer_calls.link_peer)
+    unlink_peer = CallMethod(peer_calls.unlink_peer)
+    route = CallMethod(peer_calls.route)
 
     def notifications(
         self,

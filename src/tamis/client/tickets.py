@@ -31,12 +31,13 @@ def default_path() -> Path:
 class Tickets:
     """The tickets that one user has.
 
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     tickets = Tickets(f"{folder}/tickets.json")
-    ...     tickets.keep("http://127.0.0.1:8765", {"cheap": "kPq..."})
-    ...     tickets.of("http://127.0.0.1:8765", "cheap"), tickets.of("http://elsewhere", "cheap")
-    ('kPq...', None)
+    Examples:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tickets = Tickets(f"{folder}/tickets.json")
+        ...     tickets.keep("http://127.0.0.1:8765", {"cheap": "kPq..."})
+        ...     tickets.of("http://127.0.0.1:8765", "cheap"), tickets.of("http://elsewhere", "cheap")
+        ('kPq...', None)
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tamis.composite.parts import CompiledComposite
-from tamis.composite.search import KeptEvent, Search
+from tamis.composite.search import EventOf, KeptEvent, Search
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -24,7 +24,7 @@ class Progress:
         reason: What it waits for, or why it was not completed.
     """
 
-    first: dict[str, Any]
+    first: Mapping[str, Any]
     reached: int
     until: datetime
     reason: str
@@ -58,6 +58,7 @@ def explain_state(
     waiting: Iterable[Sequence[KeptEvent]],
     endings: Iterable[Ending],
     tries: int,
+    event_of: EventOf,
 ) -> CompositeExplanation:
     """The explanation of what one key keeps, and of what ended."""
     absent = composite.absent
@@ -65,10 +66,10 @@ def explain_state(
 
     def progress(events: Sequence[KeptEvent], reached: int, reason: str) -> Progress:
         until = moment_of(events[0].time_us + composite.source.within_us)
-        return Progress(events[0].event, reached, until, reason)
+        return Progress(event_of(events[0].number), reached, until, reason)
 
     def search(events: Sequence[KeptEvent], word: str) -> Progress:
-        searched = Search(composite, tries)
+        searched = Search(composite, tries, event_of)
         searched.match_from(events[0], events[1:], None)
         reached, count = searched.deepest, composite.source.count
         if composite.source.form != "sequence":
@@ -89,7 +90,7 @@ def explain_state(
 def first_places(composite: CompiledComposite, kept: Sequence[KeptEvent]) -> list[int]:
     """The places of the kept events that may still begin a match."""
     ordered = composite.source.form == "sequence"
-    return [place for place, each in enumerate(kept) if not each.begun and (0 in each.parts or not ordered)]
+    return [place for place, each in enumerate(kept) if not each.begun and (each.parts & 1 or not ordered)]
 
 
 def moment_of(time_us: int) -> datetime:

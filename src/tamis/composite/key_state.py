@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 
 from tamis.composite.explain import Ending, first_places
 from tamis.composite.parts import CompiledComposite
@@ -48,7 +50,7 @@ class KeyState:
     def cancel(self, composite: CompiledComposite, event: KeptEvent, search: Search) -> list[Ending]:
         """End the matches in wait that this event must not follow: the oldest, or all."""
         absent = composite.absent
-        if absent is None or len(composite.parts) not in event.parts:
+        if absent is None or not event.parts >> len(composite.parts) & 1:
             return []
         endings = []
         for events in list(self.waiting):
@@ -88,13 +90,14 @@ class KeyState:
         self, composite: CompiledComposite, event: KeptEvent, search: Search
     ) -> Iterator[list[KeptEvent]]:
         """The matches whose last event this is, that with the earliest first event first."""
-        wanted = frozenset(range(len(composite.parts)))
-        if not event.parts & wanted or (composite.source.form == "sequence" and max(wanted) not in event.parts):
+        wanted = (1 << len(composite.parts)) - 1
+        last = wanted + 1 >> 1 if composite.source.form == "sequence" else wanted
+        if not event.parts & last:
             return
         if composite.source.count == 1:
             yield [event]
         kept = self.kept
-        if not kept or not wanted <= event.parts.union(*(each.parts for each in kept)):
+        if not kept or wanted & ~reduce(or_, (each.parts for each in kept), event.parts):
             return
         for place in first_places(composite, kept):
             chosen = search.match_from(kept[place], kept[place + 1 :], event)
@@ -107,5 +110,5 @@ class KeyState:
         """Can the event be in a match that a later one ends?"""
         if composite.source.form != "sequence":
             return True
-        last = len(composite.parts) - 1
-        return any(part < last and (part == 0 or self.kept) for part in event.parts)
+        before_last = (1 << len(composite.parts) - 1) - 1
+        return event.parts & (before_last if self.kept else before_last & 1) != 0

@@ -2,75 +2,114 @@
 
 Matching comes first: the parts of all composite subscriptions are ordinary subscriptions of one inner `Matcher`,
 equal parts one subscription. What is new comes after it: for each subscription and key, the events that may still
-take part.
-Results depend on the order of time, never on how events are cut into batches. One thread uses it at a time.
+take part (`open_matches.py`). Results depend on the order of time, never on how events are cut into batches, if no
+bound of a subscription or group is reached. One thread uses it at a time.
 """
 
 from __future__ import annotations
 
 import heapq
 import os
-from collections import deque
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import reduce
-from typing import Any
+from typing import Any, TypeAlias
 
-from tamis.composite.explain import EPOCH, CompositeExplanation, Ending, explain_state, moment_of
+import numpy as np
+import pyarrow as pa
+
+from tamis.arrays import I64, Bools
+from tamis.composite.event_store import Events, EventStore, StoredEvent
+from tamis.composite.explain import EPOCH, CompositeExplanation, moment_of
+from tamis.composite.key_numbers import KeyNumbers
 from tamis.composite.key_state import KeyState
-from tamis.composite.parts import CompiledComposite, compile_composite, keys_of
+from tamis.composite.open_matches import KEY_BITS, Bounds, OpenMatches, Rows, rows_of_state
+from tamis.composite.parts import CompiledComposite, compile_composite
 from tamis.composite.saved import read_state, write_state
-from tamis.composite.search import KeptEvent, Search
+from tamis.composite.search import KeptEvent
 from tamis.errors import ConditionError, EventError, Problem, SnapshotError, SubscriptionError
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import EventType
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.matcher import Matcher
 
-_ENDINGS_KEPT = 10
-"""Of each subscription, the last matches that were not completed."""
-_COUNTS = ("taken", "late", "repeated", "dropped", "abandoned")
+Keys: TypeAlias = tuple[tuple[str, ...], ...]
+"""The paths of BY."""
 _MICROSECOND = timedelta(microseconds=1)
+_KEY = (1 << KEY_BITS) - 1
 
 
-@dataclass(frozen=True, slots=True)
 class CompositeMatch:
     """A completed match.
 
     Attributes:
         subscription_id: Of the composite subscription.
-        key: The values of its BY attributes.
         time: When it was complete: the time of the last event, of THEN NOT the end of WITHIN.
-        events: Those that took part, in the order of time.
     """
 
-    subscription_id: str
-    key: tuple[Any, ...]
-    time: datetime
-    events: tuple[dict[str, Any], ...]
+    __slots__ = ("_events", "_found", "_paths", "subscription_id", "time")
+
+    def __init__(self, subscription_id: str, time: datetime, paths: Keys, found: Sequence[StoredEvent]) -> None:
+        """Events are looked at when somebody asks for them."""
+        self.subscription_id = subscription_id
+        self.time = time
+        self._paths = paths
+        self._found = found
+        self._events: tuple[dict[str, Any], ...] | None = None
+
+    @property
+    def events(self) -> tuple[dict[str, Any], ...]:
+        """Those that took part, in the order of time."""
+        if self._events is None:
+            self._events = tuple(each.read() for each in self._found)
+        return self._events
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """The values of its BY attributes."""
+        first: Any = self.events[0]
+        return tuple(reduce(lambda value, step: value[step], path, first) for path in self._paths)
+
+    def __repr__(self) -> str:
+        return f"CompositeMatch({self.subscription_id!r}, {self.key!r}, {self.time!r}, {self.events!r})"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Held:
-    """A composite subscription: compiled, its place in the order of adding, its keys, and what came to nothing."""
+    """A composite subscription: compiled, its slot, and the number of its list of BY attributes."""
 
     composite: CompiledComposite
-    serial: int
-    states: dict[str, KeyState] = field(default_factory=dict)
-    size: int = 0
-    ended: deque[tuple[str, Ending]] = field(default_factory=lambda: deque(maxlen=_ENDINGS_KEPT))
+    slot: int
+    paths: int
+
+
+class _Users:
+    """The subscriptions that use each part, as columns: those of part p are `starts[p]` to `starts[p + 1]`."""
+
+    def __init__(self, parts: int, held: Mapping[str, _Held], numbers: Mapping[str, int]) -> None:
+        uses = sorted(
+            (numbers[part.local.text], each.slot, 1 << place)
+            for each in held.values()
+            for place, part in enumerate(each.composite.all_parts)
+        )
+        part, self.slots, self.bits = (np.array(column, np.int64) for column in zip(*uses, strict=True))
+        self.starts = np.searchsorted(part, np.arange(parts + 1))
+        self.paths = np.zeros(max(each.slot for each in held.values()) + 1, np.int64)
+        for each in held.values():
+            self.paths[each.slot] = each.paths
 
 
 class SequenceMatcher:
     """Holds composite subscriptions to one event type and finds their matches.
 
-    >>> matcher = SequenceMatcher()
-    >>> matcher.add("lost", "kind = 'order' THEN NOT kind = 'payment' WITHIN INTERVAL '1' HOUR BY customer")
-    >>> matcher.feed({"time": 0, "kind": "order", "customer": "ann"})
-    []
-    >>> [match.subscription_id for match in matcher.feed({"time": 3601, "kind": "order", "customer": "bob"})]
-    ['lost']
+    Examples:
+        >>> matcher = SequenceMatcher()
+        >>> matcher.add("lost", "kind = 'order' THEN NOT kind = 'payment' WITHIN INTERVAL '1' HOUR BY customer")
+        >>> matcher.feed({"time": 0, "kind": "order", "customer": "ann"})
+        []
+        >>> [match.subscription_id for match in matcher.feed({"time": 3601, "kind": "order", "customer": "bob"})]
+        ['lost']
     """
 
     def __init__(
@@ -80,6 +119,7 @@ class SequenceMatcher:
         lateness: timedelta = timedelta(0),
         most_per_key: int = 1000,
         most_per_subscription: int = 1_000_000,
+        most_per_group: int = 10_000_000,
         most_tries: int = 100_000,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
@@ -90,39 +130,41 @@ class SequenceMatcher:
             lateness: How far behind the latest event another may come; later ones are counted and set aside.
             most_per_key: Events that a subscription keeps of one key; one more is dropped and counted.
             most_per_subscription: Events that a subscription keeps of all keys.
+            most_per_group: Events that all subscriptions of a group keep. The group of a subscription is what its
+                id has before the first slash.
             most_tries: Events that are tried to find the matches that one event ends; ALL, and conditions that
                 refer to other parts, can need many. A search that is abandoned is counted.
             limits: What a condition may ask for.
         """
-        if lateness < timedelta(0) or min(most_per_key, most_per_subscription, most_tries) < 1:
+        bounds = Bounds(most_per_key, most_per_subscription, most_per_group, most_tries)
+        if lateness < timedelta(0) or min(bounds) < 1:
             msg = "lateness is not negative, and bounds are at least 1"
             raise ValueError(msg)
         self.event_type = EventType.of(event_type)
         self.limits = limits
-        self._settings = {
-            "lateness_us": lateness // _MICROSECOND,
-            "most_per_key": most_per_key,
-            "most_per_subscription": most_per_subscription,
-            "most_tries": most_tries,
-        }
+        self._lateness_us = lateness // _MICROSECOND
         self._matcher = Matcher(self.event_type, limits=limits)
+        self._events = EventStore()
+        self._open = OpenMatches(bounds, self._events.get_many)
+        self._keys = KeyNumbers()
         self._held: dict[str, _Held] = {}
-        self._users: dict[str, set[tuple[str, int]]] = {}
-        self._serial = 0
+        self._ids: dict[int, str] = {}
+        self._paths: dict[tuple[tuple[str, ...], ...], int] = {}
+        self._parts: dict[str, int] = {}
+        self._uses: dict[str, int] = {}
+        self._next_part = 0
+        self._users: _Users | None = None
         self._watermark_us: int | None = None
         self._number = 0
-        # Heaps: events that the watermark has not reached; times and ids of events that can still be repeated;
-        # deadlines, one for each state: deadline, serial and id of the subscription, key.
-        self._early: list[tuple[int, int, dict[str, Any]]] = []
+        # A heap: times and ids of events that can still be repeated.
         self._seen: list[tuple[int, str]] = []
-        self._alarms: list[tuple[int, int, str, str]] = []
         self._seen_ids: set[tuple[int, str]] = set()
-        self._counts = dict.fromkeys(_COUNTS, 0)
+        self._counts = dict.fromkeys(("taken", "late", "repeated"), 0)
 
     # --- subscriptions -----------------------------------------------------------------------------------
 
     def add(self, id: str, text: str) -> None:
-        """Register a composite subscription under a new id; it sees events that the watermark has yet to reach.
+        """Register a composite subscription under a new id; it sees events that come after it.
 
         Raises:
             ConditionError: It is refused; the error has all problems of its parts.
@@ -134,17 +176,18 @@ class SequenceMatcher:
         if id in self._held:
             raise SubscriptionError(kind="exists", id=id)
         composite = compile_composite(text, self.event_type, self.limits)
-        most = min(self._settings["most_per_key"], self._settings["most_per_subscription"])
-        if composite.source.count - 1 > most:
-            message = f"{composite.source.count} events are more than one key keeps, which is {most}"
-            raise ConditionError(text, [Problem(message, *composite.source.count_span)])
-        self._held[id] = _Held(composite, self._serial)
-        self._serial += 1
-        for place, part in enumerate(composite.all_parts):
+        check_count(composite, self._open.bounds)
+        slot = self._open.add(composite, group_of(id))
+        self._held[id] = _Held(composite, slot, self._paths.setdefault(composite.keys, len(self._paths)))
+        self._ids[slot] = id
+        self._users = None
+        for part in composite.all_parts:
             shared = part.local.text
-            if shared not in self._users:
-                self._matcher.add(shared, part.local)
-            self._users.setdefault(shared, set()).add((id, place))
+            self._uses[shared] = self._uses.get(shared, 0) + 1
+            if shared not in self._parts:
+                self._parts[shared] = self._next_part
+                self._matcher.add(str(self._next_part), part.local)
+                self._next_part += 1
 
     def remove(self, id: str) -> None:
         """Forget a composite subscription and everything that is open for it.
@@ -153,15 +196,15 @@ class SequenceMatcher:
             SubscriptionError: There is none of that id.
         """
         held = self._find(id)
-        del self._held[id]
-        for place, part in enumerate(held.composite.all_parts):
-            users = self._users[part.local.text]
-            users.discard((id, place))
-            if not users:
-                del self._users[part.local.text]
-                self._matcher.remove(part.local.text)
-        self._alarms = [alarm for alarm in self._alarms if alarm[1] != held.serial]
-        heapq.heapify(self._alarms)
+        del self._held[id], self._ids[held.slot]
+        self._open.remove(held.slot)
+        self._users = None
+        for part in held.composite.all_parts:
+            shared = part.local.text
+            self._uses[shared] -= 1
+            if not self._uses[shared]:
+                del self._uses[shared]
+                self._matcher.remove(str(self._parts.pop(shared)))
 
     def __len__(self) -> int:
         """Number of composite subscriptions."""
@@ -170,6 +213,18 @@ class SequenceMatcher:
     def __contains__(self, id: object) -> bool:
         """Is there a composite subscription of that id?"""
         return id in self._held
+
+    def __iter__(self) -> Iterator[str]:
+        """The ids of the composite subscriptions, in the order of adding."""
+        return iter([*self._held])
+
+    def composite(self, id: str) -> CompiledComposite:
+        """A composite subscription as it was compiled.
+
+        Raises:
+            SubscriptionError: There is none of that id.
+        """
+        return self._find(id).composite
 
     # --- events ------------------------------------------------------------------------------------------
 
@@ -185,23 +240,20 @@ class SequenceMatcher:
         Raises:
             EventError: An event has no time; nothing was taken.
         """
-        if hasattr(events, "to_pylist"):
-            events = events.to_pylist()
-        listed = [events] if isinstance(events, Mapping) else list(events)
-        for row, event in enumerate(listed):
-            if not isinstance(event, Mapping):
-                msg = f"event {row}: expected a dict, found {type(event).__name__}"
-                raise EventError(msg)
-        times = [_microseconds(event.get(time), row) for row, event in enumerate(listed)]
-        for time_us, event in zip(times, listed, strict=True):
-            self._take(time_us, dict(event), None if event_id is None else event.get(event_id))
-        return self._proceed()
+        given = events if isinstance(events, pa.Table) or isinstance(events, Mapping) else [*events]
+        batch = EventBatch.of(given, self.event_type)
+        listed = given if isinstance(given, pa.Table) else [given] if isinstance(given, Mapping) else given
+        times = event_times(listed, time)
+        taken = self._take(times, None if event_id is None else _values(listed, event_id))
+        numbers = self._number - 1 + np.cumsum(taken)
+        self._number += int(np.count_nonzero(taken))
+        return self._apply(self._match_parts(batch, listed, times, numbers, taken))
 
     def advance(self, to: datetime | float | str) -> list[CompositeMatch]:
         """Move the watermark on, as if events up to this time had come, and give the matches that are complete."""
         moved = _microseconds(to, 0)
         self._watermark_us = moved if self._watermark_us is None else max(self._watermark_us, moved)
-        return self._proceed()
+        return self._apply(Rows.of([]))
 
     def explain(self, id: str, key: Mapping[str, Any] | None = None) -> CompositeExplanation:
         """What is open for a key and until when, and why the last matches were not completed.
@@ -211,52 +263,66 @@ class SequenceMatcher:
             key: An event with the BY attributes; others are not looked at.
         """
         held = self._find(id)
-        [name] = keys_of(EventBatch.of(key or {}, self.event_type), held.composite.keys)
-        state = held.states.get(name or "", KeyState())
-        endings = [ending for own, ending in held.ended if own == name]
-        return explain_state(held.composite, state.kept, state.waiting, endings, self._settings["most_tries"])
+        event = EventBatch.of(key or {}, self.event_type)
+        [number] = self._keys.of_rows(event, held.composite.keys, np.zeros(1, np.int64)).tolist()
+        return self._open.explain(held.slot, None if number < 0 else held.slot << KEY_BITS | number)
 
     def stats(self) -> dict[str, int]:
         """Counts of subscriptions, distinct parts, keys and kept events; and of events, since the beginning.
 
-        `late` and `repeated` events were set aside; `dropped` ones found a key or subscription full, and count
-        once for each subscription; `abandoned` counts searches that took too many tries.
+        `early` events wait for the watermark. `late` and `repeated` events were set aside; `dropped` ones found a
+        key, subscription or group full, and count once for each subscription; `abandoned` counts searches that
+        took too many tries.
         """
         return {
             "subscriptions": len(self._held),
-            "parts": len(self._users),
-            "keys": sum(len(held.states) for held in self._held.values()),
-            "kept": sum(held.size for held in self._held.values()),
-            "early": len(self._early),
+            "parts": len(self._parts),
+            "keys": len(np.unique(self._open.held.code)),
+            "kept": len(self._open.held),
+            "early": len(self._open.early),
             **self._counts,
+            "dropped": self._open.dropped,
+            "abandoned": self._open.abandoned,
         }
 
     # --- state -------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write subscriptions and everything that is open to a file of JSON, replacing one that is there."""
-        content = {
-            "settings": self._settings,
-            "event_type": self.event_type.to_dict(),
-            "subscriptions": [[id, held.composite.source.text] for id, held in self._held.items()],
-            "watermark_us": self._watermark_us,
-            "number": self._number,
-            "early": sorted(self._early, key=lambda each: each[:2]),
-            "seen": sorted(self._seen),
-            "counts": self._counts,
-            "states": [
-                [
-                    id,
-                    key,
-                    [_to_list(event) for event in state.kept],
-                    [[*map(_to_list, each)] for each in state.waiting],
-                ]
-                for id, held in self._held.items()
-                for key, state in held.states.items()
-                if state.size
-            ],
-        }
-        write_state(path, content)
+        keys = self._keys.texts()
+        opened, early = self._open, self._open.early
+        numbers = np.unique(np.concatenate([opened.held.number, early.number])).tolist()
+        events = self._events.get_many(numbers)
+        write_state(
+            path,
+            {
+                "settings": {"lateness_us": self._lateness_us, **opened.bounds._asdict()},
+                "event_type": self.event_type.to_dict(),
+                "subscriptions": [[id, held.composite.source.text] for id, held in self._held.items()],
+                "watermark_us": self._watermark_us,
+                "number": self._number,
+                "seen": sorted(self._seen),
+                "counts": {**self._counts, "dropped": opened.dropped, "abandoned": opened.abandoned},
+                "states": [
+                    [
+                        self._ids[code >> KEY_BITS],
+                        keys[code & _KEY],
+                        [_to_list(event) for event in state.kept],
+                        [[*map(_to_list, each)] for each in state.waiting],
+                    ]
+                    for code in np.unique(opened.held.code).tolist()
+                    for state in [opened.state_of(code)]
+                ],
+                "early": [
+                    [self._ids[code >> KEY_BITS], keys[code & _KEY], *values]
+                    for code, *values in zip(
+                        *(getattr(early, name).tolist() for name in ("code", "time_us", "number", "parts")),
+                        strict=True,
+                    )
+                ],
+                "events": [[number, events[number]] for number in numbers],
+            },
+        )
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> SequenceMatcher:
@@ -269,150 +335,163 @@ class SequenceMatcher:
         try:
             settings = dict(content["settings"])
             lateness = timedelta(microseconds=settings.pop("lateness_us"))
-            matcher = cls(EventType.of(content["event_type"]), lateness=lateness, limits=limits, **settings)
+            bounds = {f"most_{name}": most for name, most in settings.items()}
+            matcher = cls(EventType.of(content["event_type"]), lateness=lateness, limits=limits, **bounds)
             for id, text in content["subscriptions"]:
                 matcher.add(id, text)
             matcher._watermark_us, matcher._number = content["watermark_us"], content["number"]
-            matcher._early = [(time_us, number, event) for time_us, number, event in content["early"]]
             matcher._seen = [(time_us, id) for time_us, id in content["seen"]]
             matcher._seen_ids = set(matcher._seen)
-            matcher._counts |= content["counts"]
+            counts, opened = dict(content["counts"]), matcher._open
+            opened.dropped, opened.abandoned = counts.pop("dropped"), counts.pop("abandoned")
+            matcher._counts |= counts
+            held: list[tuple[Any, ...]] = []
             for id, key, kept, waiting in content["states"]:
-                events = [[_from_list(event) for event in each] for each in (kept, *waiting)]
-                held = matcher._held[id]
-                state = held.states[key] = KeyState(events[0], events[1:])
-                held.size += state.size
-                matcher._set_alarm(id, key, state)
+                code, within_us = matcher._code(id, key), matcher._held[id].composite.source.within_us
+                events = [[KeptEvent(*event) for event in each] for each in (kept, *waiting)]
+                held += rows_of_state(code, KeyState(events[0], events[1:]), within_us)
+            rows = Rows.of(held)
+            opened.held = rows.take(np.argsort(rows.code, kind="stable"))
+            opened.early = Rows.of(
+                [
+                    (matcher._code(id, key), time_us, number, parts, -1, -1, False)
+                    for id, key, time_us, number, parts in content["early"]
+                ]
+            )
+            numbers = np.array([number for number, _ in content["events"]], np.int64)
+            matcher._events.add(numbers, [event for _, event in content["events"]], np.arange(len(numbers)))
         except (KeyError, TypeError, ValueError) as error:
             raise SnapshotError(os.fspath(path), f"not as it was written: {error!r}", "damaged") from error
         return matcher
 
-    # --- inside: the order of events ---------------------------------------------------------------------
+    # --- inside ------------------------------------------------------------------------------------------
 
     def _find(self, id: str) -> _Held:
         if id not in self._held:
             raise SubscriptionError(kind="unknown", id=id)
         return self._held[id]
 
-    def _take(self, time_us: int, event: dict[str, Any], id: Any) -> None:
-        """Put an event where the watermark will find it, unless it is late or repeated."""
-        if self._watermark_us is not None and time_us < self._watermark_us:
-            self._counts["late"] += 1
-            return
-        if id is not None:
-            known = (time_us, f"{type(id).__name__} {id}")
-            if known in self._seen_ids:
-                self._counts["repeated"] += 1
-                return
-            self._seen_ids.add(known)
-            heapq.heappush(self._seen, known)
-        self._counts["taken"] += 1
-        heapq.heappush(self._early, (time_us, self._number, event))
-        self._number += 1
-        reached = time_us - self._settings["lateness_us"]
-        self._watermark_us = reached if self._watermark_us is None else max(self._watermark_us, reached)
+    def _code(self, id: str, key: str) -> int:
+        return self._held[id].slot << KEY_BITS | self._keys.of_text(key)
 
-    def _proceed(self) -> list[CompositeMatch]:
-        """Consider what the watermark has reached; deadlines before an event pass before it."""
+    def _take(self, times: I64, ids: Sequence[Any] | None) -> Bools:
+        """Which events are taken: they are neither late nor repeated. The watermark moves on."""
+        if not len(times):
+            return np.zeros(0, np.bool_)
+        # Late events are earlier than the greatest time, so it makes no difference that they are in the maximum.
+        reached = np.maximum.accumulate(times) - self._lateness_us
+        before = np.append(reached[0], reached[:-1])
+        if self._watermark_us is not None:
+            before = np.maximum(before, self._watermark_us)
+        taken = times >= before
+        self._counts["late"] += int(np.count_nonzero(~taken))
+        self._watermark_us = max(int(reached[-1]), int(before[0]))
+        if ids is not None:
+            for row in np.flatnonzero(taken).tolist():
+                if ids[row] is not None:
+                    known = (int(times[row]), f"{type(ids[row]).__name__} {ids[row]}")
+                    taken[row] = known not in self._seen_ids
+                    if taken[row]:
+                        self._seen_ids.add(known)
+                        heapq.heappush(self._seen, known)
+                    self._counts["repeated"] += not taken[row]
+        self._counts["taken"] += int(np.count_nonzero(taken))
+        return taken
+
+    def _apply(self, arrived: Rows) -> list[CompositeMatch]:
         if self._watermark_us is None:
             return []
-        due = []
-        while self._early and self._early[0][0] <= self._watermark_us:
-            due.append(heapq.heappop(self._early))
         while self._seen and self._seen[0][0] < self._watermark_us:
             self._seen_ids.discard(heapq.heappop(self._seen))
-        matches: list[CompositeMatch] = []
-        for (time_us, number, event), touched in zip(due, self._match_parts(due), strict=True):
-            matches += self._pass_deadlines(time_us)
-            for id, (key, parts) in touched.items():
-                held = self._held[id]
-                for chosen in self._consider(id, key, KeptEvent(time_us, number, event, frozenset(parts))):
-                    matches.append(_match(id, held, time_us, chosen))
-        return matches + self._pass_deadlines(self._watermark_us)
-
-    def _match_parts(self, due: list[tuple[int, int, dict[str, Any]]]) -> list[dict[str, tuple[str, set[int]]]]:
-        """For each event, by subscription in the order of adding, its key and the parts that it satisfies."""
-        if not due:
-            return []
-        batch = EventBatch.of([event for _, _, event in due], self.event_type)
-        rows, texts, _ = self._matcher.match_pairs(batch).columns()
-        satisfied: list[dict[str, set[int]]] = [{} for _ in due]
-        for row, text in zip(rows.tolist(), texts.to_pylist(), strict=True):
-            for id, place in self._users[text]:
-                satisfied[row].setdefault(id, set()).add(place)
-        keys: dict[tuple[tuple[str, ...], ...], list[str | None]] = {}
-        touched = []
-        for row, parts in enumerate(satisfied):
-            own: dict[str, tuple[str, set[int]]] = {}
-            for id in sorted(parts, key=lambda id: self._held[id].serial):
-                paths = self._held[id].composite.keys
-                if paths not in keys:
-                    keys[paths] = keys_of(batch, paths)
-                key = keys[paths][row]
-                if key is not None:
-                    own[id] = key, parts[id]
-            touched.append(own)
-        return touched
-
-    def _pass_deadlines(self, before_us: int) -> list[CompositeMatch]:
-        """Complete what waited for a deadline before this time, and forget events that are too old."""
-        matches: list[CompositeMatch] = []
-        while self._alarms and self._alarms[0][0] < before_us:
-            deadline = self._alarms[0][0]
-            complete: list[tuple[int, int, str, list[KeptEvent]]] = []
-            while self._alarms and self._alarms[0][0] == deadline:
-                _, serial, id, key = heapq.heappop(self._alarms)
-                held = self._held[id]
-                state = held.states[key]
-                before = state.size
-                over, endings = state.expire(held.composite, deadline)
-                complete += [(events[0].number, serial, id, events) for events in over]
-                held.ended.extend((key, ending) for ending in endings)
-                held.size += state.size - before
-                if state.size:
-                    self._set_alarm(id, key, state)
-                else:
-                    del held.states[key]
-            complete.sort(key=lambda each: each[:2])
-            matches += [_match(id, self._held[id], deadline, events) for _, _, id, events in complete]
+        complete = self._open.apply(arrived, self._watermark_us)
+        found = self._events.find_many([number for each in complete for number in each.numbers])
+        matches = []
+        for each in complete:
+            id = self._ids[each.code >> KEY_BITS]
+            events = [found[number] for number in each.numbers]
+            matches.append(CompositeMatch(id, moment_of(each.time_us), self._held[id].composite.keys, events))
+        self._keys.forget_unused(codes & _KEY for codes in self._open.codes())
+        self._events.forget_unused(self._open.numbers())
         return matches
 
-    def _set_alarm(self, id: str, key: str, state: KeyState) -> None:
-        held = self._held[id]
-        deadline = state.next_deadline(held.composite.source.within_us)
-        heapq.heappush(self._alarms, (deadline, held.serial, id, key))
+    def _match_parts(self, batch: EventBatch, events: Events, times: I64, numbers: I64, taken: Bools) -> Rows:
+        """For each event that is taken, the subscriptions of which it satisfies a part."""
+        if not self._held or not batch.rows:
+            return Rows.of([])
+        if self._users is None:
+            self._users = _Users(self._next_part, self._held, self._parts)
+        users = self._users
+        rows, names, _ = self._matcher.match_pairs(batch).columns()
+        part = names.cast(pa.int64()).to_numpy()
+        counts = users.starts[part + 1] - users.starts[part]
+        uses = np.repeat(users.starts[part] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        row, slot, bits = np.repeat(rows, counts).astype(np.int64), users.slots[uses], users.bits[uses]
+        if not taken.all():
+            keep = taken[row]
+            row, slot, bits = row[keep], slot[keep], bits[keep]
+        row, slot, bits = _join_bits(row, slot, bits, len(users.paths))
+        key = np.empty(len(row), np.int64)
+        for paths, number in self._paths.items():
+            some = np.flatnonzero(users.paths[slot] == number)
+            if len(some):
+                distinct, place = np.unique(row[some], return_inverse=True)
+                key[some] = self._keys.of_rows(batch, paths, distinct)[place]
+        known = np.flatnonzero(key >= 0)
+        row, code, bits = row[known], slot[known] << KEY_BITS | key[known], bits[known]
+        used = np.flatnonzero(self._open.is_used(code, bits, times[row] <= (self._watermark_us or 0)))
+        row = row[used]
+        distinct = np.unique(row)
+        self._events.add(numbers[distinct], events, distinct)
+        return Rows.arrived(code[used], times[row], numbers[row], bits[used])
 
-    def _consider(self, id: str, key: str, event: KeptEvent) -> list[list[KeptEvent]]:
-        """Let an event end what it can and be kept if it can wait, within the bounds."""
-        held = self._held[id]
-        composite = held.composite
-        state = held.states.get(key)
-        is_new = state is None
-        if state is None:
-            if composite.source.form == "sequence" and 0 not in event.parts:
-                return []  # nothing is open that it could follow: so end most events of later parts
-            state = KeyState()
-        before = state.size
-        search = Search(composite, self._settings["most_tries"])
-        held.ended.extend((key, ending) for ending in state.cancel(composite, event, search))
-        ended = state.end_matches(composite, event, search)
-        self._counts["abandoned"] += search.gave_up
-        grown = state.size - before
-        is_full = state.size > self._settings["most_per_key"]
-        if grown > 0 and (is_full or held.size + grown > self._settings["most_per_subscription"]):
-            self._counts["dropped"] += 1
-            state.drop(event)
-        held.size += state.size - before
-        if is_new and state.size:
-            held.states[key] = state
-            self._set_alarm(id, key, state)
-        return ended
+
+def group_of(id: str) -> str:
+    """The group of a subscription: what its id has before the first slash."""
+    group, slash, _ = id.partition("/")
+    return group if slash else ""
 
 
-def _match(id: str, held: _Held, time_us: int, events: list[KeptEvent]) -> CompositeMatch:
-    first = events[0].event
-    key = tuple(reduce(lambda value, step: value[step], path, first) for path in held.composite.keys)
-    return CompositeMatch(id, key, moment_of(time_us), tuple(each.event for each in events))
+def check_count(composite: CompiledComposite, bounds: Bounds) -> None:
+    """Refuse what asks for more events than are kept.
+
+    Raises:
+        ConditionError: It does.
+    """
+    source, most = composite.source, min(bounds[:3])
+    if source.count - 1 > most:
+        message = f"{source.count} events are more than one key keeps, which is {most}"
+        raise ConditionError(source.text, [Problem(message, *source.count_span)])
+
+
+def _join_bits(row: I64, slot: I64, bits: I64, slots: int) -> tuple[I64, I64, I64]:
+    """Each row and slot once, with the bits of all parts."""
+    if not len(row):
+        return row, slot, bits
+    pair = row * slots + slot
+    order = np.argsort(pair, kind="stable")
+    pair = pair[order]
+    starts = np.flatnonzero(np.append(True, pair[1:] != pair[:-1]))
+    pair = pair[starts]
+    return pair // slots, pair % slots, np.bitwise_or.reduceat(bits[order], starts)
+
+
+def _values(events: Any, name: str) -> Sequence[Any]:
+    if isinstance(events, pa.Table):
+        return events[name].to_pylist() if name in events.column_names else [None] * len(events)
+    return [event.get(name) for event in events]
+
+
+def event_times(events: Any, name: str) -> I64:
+    """The times of events, in microseconds since 1970.
+
+    Raises:
+        EventError: One has none.
+    """
+    if isinstance(events, pa.Table) and name in events.column_names:
+        column = events[name].combine_chunks()
+        if pa.types.is_timestamp(column.type) and not column.null_count:
+            return np.asarray(column.cast(pa.timestamp("us")).cast(pa.int64()))
+    return np.array([_microseconds(value, row) for row, value in enumerate(_values(events, name))], np.int64)
 
 
 def _microseconds(value: Any, row: int) -> int:
@@ -430,9 +509,4 @@ def _microseconds(value: Any, row: int) -> int:
 
 
 def _to_list(event: KeptEvent) -> list[Any]:
-    return [event.time_us, event.number, event.event, sorted(event.parts), event.begun]
-
-
-def _from_list(written: list[Any]) -> KeptEvent:
-    time_us, number, event, parts, begun = written
-    return KeptEvent(time_us, number, event, frozenset(parts), begun)
+    return [event.time_us, event.number, event.parts, event.begun]

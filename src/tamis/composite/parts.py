@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tamis.arrays import I64
 from tamis.composite.syntax import Composite, Part, parse_composite
 from tamis.errors import ConditionError, Problem
 from tamis.events.batch import EventBatch
@@ -209,14 +210,21 @@ def with_earlier(
     return {**event, **named}
 
 
-def keys_of(batch: EventBatch, paths: Sequence[tuple[str, ...]]) -> list[str | None]:
-    """For each event the values of BY as one text, by which equal keys are equal; None if one is NULL."""
-    columns = [batch.column(path).to_list() for path in paths]
-    rows = zip(*columns, strict=True) if columns else [()] * batch.rows
-    return [None if None in row else json.dumps([_plain(value) for value in row], sort_keys=True) for row in rows]
+def keys_of(batch: EventBatch, paths: Sequence[tuple[str, ...]], rows: I64 | None = None) -> list[str | None]:
+    """For each event, or those in some rows, the values of BY as one text; None if one is NULL."""
+    found = [batch.column(path) for path in paths]
+    columns = [(column if rows is None else column.take(rows)).to_list() for column in found]
+    count = batch.rows if rows is None else len(rows)
+    values = zip(*columns, strict=True) if columns else [()] * count
+    return [None if None in row else key_text(row) for row in values]
 
 
-def _plain(value: Any) -> Any:
+def key_text(values: Iterable[Any]) -> str:
+    """A key as JSON: equal values have equal texts."""
+    return json.dumps([plain_value(value) for value in values], sort_keys=True)
+
+
+def plain_value(value: Any) -> Any:
     """A value of JSON; numbers that are equal are written the same."""
     match value:
         case float() if value.is_integer():
@@ -224,9 +232,9 @@ def _plain(value: Any) -> Any:
         case bytes():
             return value.hex()
         case list() | tuple():
-            return [_plain(item) for item in value]
+            return [plain_value(item) for item in value]
         case dict():
-            return {name: _plain(item) for name, item in value.items()}
+            return {name: plain_value(item) for name, item in value.items()}
         case bool() | int() | float() | str() | None:
             return value
         case _:

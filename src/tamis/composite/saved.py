@@ -16,7 +16,7 @@ from typing import Any
 
 from tamis.errors import EventError, SnapshotError, reported_writes
 
-FORMAT, VERSION = "tamis composite state", 1
+FORMAT, VERSION = "tamis composite state", 2
 _READERS: dict[str, Callable[[str], Any]] = {
     "$datetime": datetime.fromisoformat,
     "$date": date.fromisoformat,
@@ -33,7 +33,7 @@ def write_state(path: str | os.PathLike[str], content: Mapping[str, Any]) -> Non
         WriteError: The file cannot be written.
     """
     whole = {"format": FORMAT, "version": VERSION, **content}
-    written = json.dumps(_encode(whole)).encode("utf-8")
+    written = json.dumps(encode_value(whole)).encode("utf-8")
     aside = Path(f"{os.fspath(path)}.new")
     with reported_writes(path):
         aside.write_bytes(written)
@@ -48,7 +48,7 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     file = os.fspath(path)
     try:
-        content = _decode(json.loads(Path(path).read_bytes()))
+        content = decode_value(json.loads(Path(path).read_bytes()))
     except FileNotFoundError:
         raise SnapshotError(file, "there is no such file", "missing") from None
     except (ValueError, ArithmeticError, RecursionError) as error:
@@ -61,16 +61,21 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
     return content
 
 
-def _encode(value: Any) -> Any:
+def encode_value(value: Any) -> Any:
+    """A value of an event as JSON has it.
+
+    Raises:
+        EventError: It cannot be written.
+    """
     match value:
         case None | bool() | int() | float() | str():
             return value
         case dict() if any(isinstance(name, str) and name.startswith("$") for name in value):
-            return {"$object": [[name, _encode(item)] for name, item in value.items()]}
+            return {"$object": [[name, encode_value(item)] for name, item in value.items()]}
         case dict():
-            return {name: _encode(item) for name, item in value.items()}
+            return {name: encode_value(item) for name, item in value.items()}
         case list() | tuple():
-            return [_encode(item) for item in value]
+            return [encode_value(item) for item in value]
         case datetime():
             return {"$datetime": value.isoformat()}
         case date():
@@ -83,14 +88,15 @@ def _encode(value: Any) -> Any:
     raise EventError(msg)
 
 
-def _decode(value: Any) -> Any:
+def decode_value(value: Any) -> Any:
+    """What `encode_value` was given."""
     match value:
         case list():
-            return [_decode(item) for item in value]
+            return [decode_value(item) for item in value]
         case {"$object": list(pairs)} if len(value) == 1:
-            return {name: _decode(item) for name, item in pairs}
+            return {name: decode_value(item) for name, item in pairs}
         case dict() if len(value) == 1 and (tag := next(iter(value))) in _READERS:
             return _READERS[tag](value[tag])
         case dict():
-            return {name: _decode(item) for name, item in value.items()}
+            return {name: decode_value(item) for name, item in value.items()}
     return value

@@ -7,13 +7,16 @@ an event that a hopeless match would have taken is still there for another. The 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from tamis.composite.parts import CompiledComposite, CompiledPart, with_earlier
 from tamis.events.batch import EventBatch
 from tamis.frames import BatchFrame
+
+EventOf: TypeAlias = Callable[[int], Mapping[str, Any]]
+"""The attributes of the event of a number."""
 
 
 @dataclass(slots=True)
@@ -23,15 +26,13 @@ class KeptEvent:
     Attributes:
         time_us: Its time.
         number: Its place in the order of arrival.
-        event: Its attributes.
-        parts: The places of the parts whose local condition it satisfies.
+        parts: The places of the parts whose local condition it satisfies, as bits.
         begun: Has it begun a match? Then it begins no other.
     """
 
     time_us: int
     number: int
-    event: dict[str, Any]
-    parts: frozenset[int]
+    parts: int
     begun: bool = False
 
 
@@ -42,8 +43,9 @@ class Search:
         deepest: The most events in order that were found together.
     """
 
-    def __init__(self, composite: CompiledComposite, tries: int) -> None:
+    def __init__(self, composite: CompiledComposite, tries: int, event_of: EventOf) -> None:
         self.composite = composite
+        self.event_of = event_of
         self.tries = tries
         self.deepest = 0
 
@@ -83,7 +85,7 @@ class Search:
         if place == len(parts) - 1:
             between = [] if last is None else [last]
         fitting: Sequence[KeptEvent] = [
-            each for each in between if place in each.parts and self.is_after(parts[place], chosen[-1], each)
+            each for each in between if each.parts >> place & 1 and self.is_after(parts[place], chosen[-1], each)
         ]
         if self.composite.is_greedy:
             fitting = fitting[:1]
@@ -110,8 +112,8 @@ class Search:
         """Those of the events that satisfy the joint condition of a part, after those chosen for earlier ones."""
         if part.joint is None or not events:
             return events
-        earlier = [each.event for each in chosen]
-        rows = [with_earlier(each.event, earlier, self.composite.parts) for each in events]
+        earlier = [self.event_of(each.number) for each in chosen]
+        rows = [with_earlier(self.event_of(each.number), earlier, self.composite.parts) for each in events]
         verdicts = BatchFrame(EventBatch.of(rows, part.joint.schema)).column(part.joint.expression).to_list()
         return [each for each, verdict in zip(events, verdicts, strict=True) if verdict is True]
 
@@ -121,7 +123,9 @@ def _assignable(events: Sequence[KeptEvent]) -> bool:
     owner: dict[int, KeptEvent] = {}
 
     def place(event: KeptEvent, visited: set[int]) -> bool:
-        for part in event.parts - visited:
+        for part in range(event.parts.bit_length()):
+            if part in visited or not event.parts >> part & 1:
+                continue
             visited.add(part)
             if part not in owner or place(owner[part], visited):
                 owner[part] = event

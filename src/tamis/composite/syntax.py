@@ -16,14 +16,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from tamis.errors import ConditionError
+from tamis.errors import ConditionError, Problem
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.syntax.cursor import SyntaxFailure
 from tamis.syntax.intervals import begins_interval, interval_literal
 from tamis.syntax.parser import ConditionParser, size_problems, text_problem
 from tamis.syntax.tokens import Kind, tokenise
-from tamis.syntax.tree import Expression, Name, Span
-from tamis.values.types import is_year_month
+from tamis.syntax.tree import Expression, Missing, Name, Span
+from tamis.syntax.tree import Literal as LiteralValue
+from tamis.values.types import BOOLEAN, is_year_month
 
 Form: TypeAlias = Literal["sequence", "all", "at_least"]
 MOST_PARTS = 16
@@ -98,6 +99,15 @@ def parse_composite(text: str, limits: Limits = DEFAULT_LIMITS) -> Composite:
     except SyntaxFailure as failure:
         # A condition with a mistake is skipped to its end: what seems missing after it would mislead.
         raise ConditionError(text, parser.problems or [failure.problem]) from None
+
+
+def parse_leniently(text: str, limits: Limits = DEFAULT_LIMITS) -> tuple[Expression, list[Problem]]:
+    """As of every dialect: what one event alone satisfies, which is nothing; and the problems of the text."""
+    try:
+        parse_composite(text, limits)
+    except ConditionError as error:
+        return Missing((0, len(text))), [*error.problems]
+    return LiteralValue(BOOLEAN, False, (0, len(text))), []
 
 
 class _CompositeParser(ConditionParser):

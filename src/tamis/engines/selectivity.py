@@ -66,7 +66,8 @@ def leaf_selectivities(forest: Forest, statistics: Statistics | None, *, always_
         fractions[here] = (
             _prior_fractions(lows, highs) if sample is None else _sampled_fractions(sample, lows, highs)
         )
-    selectivities = np.bincount(owners, fractions, len(leaves.kinds))
+    # Without any interval, the sums are integers.
+    selectivities = np.bincount(owners, fractions, len(leaves.kinds)).astype(np.float64)
     is_axis = leaves.kinds != TEST
     if len(forest.axes):
         fallback = np.ones(len(forest.axes)) if always_present else None

@@ -2,8 +2,7 @@
 
 One folder a paper: `jewel`, `bittner`, `liu`, `wang`, `mishra_sahni`; `baselines` has the engines that the papers
 compare with, `dynamic` and `boxes` what engines share, `workloads` the generators. `docs/papers/` has a page for
-each paper. The product imports nothing from here; it finds engines, measures and orders of calls by name when
-somebody asks.
+each paper. The product imports nothing from here; it finds engines and orders of calls by name when somebody asks.
 """
 
 from __future__ import annotations
@@ -21,11 +20,6 @@ ENGINES = {
     "siena": "tamis.lab.baselines.siena:Siena",
 }
 """Where the class of each engine is, as `module:class`, so that listing names imports nothing."""
-
-MEASURES = dict.fromkeys(
-    ("accuracy", "efficiency", "memory", "occurrence", "distance"), "tamis.lab.bittner.pruning:prune_to_budget"
-)
-"""What may be generalised first in entries of shards, with the function that does it, as `module:function`."""
 
 CALL_ORDERS = dict.fromkeys(("sub-order", "sequential", "naive"), "tamis.lab.liu.call_orders:start_order")
 """Which call of an operator is made next, with the function that decides it, as `module:function`."""

@@ -53,8 +53,9 @@ def compile_conditions(
 ) -> FormulaColumn:
     """Compile a column of conditions; what is refused comes back as its ConditionError.
 
-    >>> [str(each) for each in compile_conditions(["a < 3", "a < 5 OR b = 'x'"])]
-    ['Formula(a < 3)', "Formula(a < 5 OR b = 'x')"]
+    Examples:
+        >>> [str(each) for each in compile_conditions(["a < 3", "a < 5 OR b = 'x'"])]
+        ['Formula(a < 3)', "Formula(a < 5 OR b = 'x')"]
 
     Args:
         texts: The conditions.

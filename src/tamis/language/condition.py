@@ -95,8 +95,9 @@ def compile_condition(
 ) -> Condition:
     """Parse, check and normalise a condition.
 
-    >>> compile_condition("price < 300 AND price >= 100").formula
-    Formula(price >= 100 AND price < 300)
+    Examples:
+        >>> compile_condition("price < 300 AND price >= 100").formula
+        Formula(price >= 100 AND price < 300)
 
     Raises:
         ConditionError: It is refused; the error has everything that is wrong with it.
@@ -120,9 +121,10 @@ def normalise(
 ) -> Formula:
     """The formula of a condition, given as text or as `parse` returned it.
 
-    >>> from tamis.syntax.parser import parse
-    >>> normalise(parse("NOT (a < 3 OR b = 'x')"))
-    Formula(a >= 3 AND b <> 'x')
+    Examples:
+        >>> from tamis.syntax.parser import parse
+        >>> normalise(parse("NOT (a < 3 OR b = 'x')"))
+        Formula(a >= 3 AND b <> 'x')
     """
     if isinstance(condition, str):
         return compile_condition(condition, event_type, limits).formula

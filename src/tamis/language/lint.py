@@ -25,7 +25,7 @@ from tamis.formulas.formula import FALSE, TRUE, Formula, at_least, conjunction, 
 from tamis.formulas.predicates.within import Within
 from tamis.language.analysis import texts_read_as_numbers
 from tamis.language.condition import Condition, compile_condition
-from tamis.language.dialects import SQL
+from tamis.language.dialects import COMPOSITE, SQL
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.syntax.tree import Expression, FunctionCall, Lambda, Name, walk
 from tamis.values.order import order_key
@@ -112,8 +112,9 @@ def lint(
 ) -> list[Finding]:
     """The errors and warnings of a condition.
 
-    >>> [finding.code for finding in lint("a < 3 and a > 5")]
-    ['never-true']
+    Examples:
+        >>> [finding.code for finding in lint("a < 3 and a > 5")]
+        ['never-true']
     """
     return lint_many([(None, text)], event_type, limits=limits, seen=seen, dialect=[dialect])
 
@@ -147,6 +148,8 @@ def lint_many(
             continue
         except DialectError as error:
             found.append(_finding("error", "dialect", Problem(str(error), 0, len(text)), text, id))
+            continue
+        if name == COMPOSITE:  # which no event alone satisfies
             continue
         found.extend(
             _finding("warning", code, problem, text, id) for code, problem in _warnings(condition, schema)

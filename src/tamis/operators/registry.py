@@ -101,12 +101,13 @@ def operator(
 ) -> Callable[[F], F]:
     """Register a function as an operator; the function itself is unchanged.
 
-    >>> @operator("length_in_words", ["string"], "int", batch=False)
-    ... def length_in_words(text: str) -> int:
-    ...     return len(text.split())
-    >>> OPERATORS["length_in_words"].signature
-    'length_in_words(string) int'
-    >>> uninstall("length_in_words")
+    Examples:
+        >>> @operator("length_in_words", ["string"], "int", batch=False)
+        ... def length_in_words(text: str) -> int:
+        ...     return len(text.split())
+        >>> OPERATORS["length_in_words"].signature
+        'length_in_words(string) int'
+        >>> uninstall("length_in_words")
     """
     parameters = tuple(_type(each) for each in args)
 

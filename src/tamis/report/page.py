@@ -42,7 +42,7 @@ code{font:.92em ui-monospace,monospace;overflow-wrap:anywhere}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.8rem;margin:1.6rem 0 0}
 .figures div,.card{background:var(--card);border:1px solid var(--line);border-radius:12px}
 .figures div{padding:.8rem 1rem}.figures dt{color:var(--soft);font-size:.85rem}
-.figures dd{margin:0;font-size:1.5rem;font-weight:650;line-height:1.25;font-variant-numeric:tabular-nums}
+.figures dd{margin:0;font-size:1.35rem;font-weight:650;line-height:1.25;font-variant-numeric:tabular-nums}
 .figures small{display:block;font-size:.82rem;font-weight:400;color:var(--soft)}
 .figures .alert dd,.failure strong{color:var(--no)}.failure{margin-top:1.6rem;border-color:var(--no)}
 .cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,30rem),1fr));gap:1rem}
@@ -368,7 +368,8 @@ def _batches(warm_up: Sequence[BatchReport], measured: Sequence[BatchReport]) ->
     which = f"The last {_MOST_ROWS:,} micro-batches" if len(reports) > _MOST_ROWS else "All micro-batches"
     return (
         f'<section><h2>Micro-batches</h2><div class="card"><details><summary>{which}</summary>'
-        f'<div class="scroll"><table><thead><tr>{"".join(f"<th>{head}</th>" for head in heads)}</tr></thead>'
+        '<div class="scroll" tabindex="0" role="group"><table>'
+        f"<thead><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr></thead>"
         f"<tbody>{rows}</tbody></table></div></details></div></section>"
     )
 

@@ -13,7 +13,7 @@ _VERDICTS = {True: ("✓", "yes", "true"), False: ("✗", "no", "false"), None: 
 _JOINED = ("and", "or", "not", "xor", "is_true", "is_not_true", "is_false", "is_not_false")
 
 STYLE = """
-:root{--yes:#1d7f4e;--no:#b93a3a;--open:#8a6a00;--yes-ground:#e7f5ed;--no-ground:#fbecec;--open-ground:#faf3da}
+:root{--yes:#17693f;--no:#a83232;--open:#755900;--yes-ground:#e7f5ed;--no-ground:#fbecec;--open-ground:#faf3da}
 @media(prefers-color-scheme:dark){:root{--yes:#6fd3a0;--no:#f39a9a;--open:#e6c65c;--yes-ground:#173427;
 --no-ground:#3a2022;--open-ground:#37301a}}
 .tree,.tree ul{list-style:none;margin:0;padding:0}

@@ -5,33 +5,41 @@ for all of them. This is pruning by accuracy and occurrence, in bulk. Attributes
 their predicates (a predicate that few events satisfy is worth keeping) against the number of distinct predicates
 (many distinct ones, each used by few subscriptions, are worth deleting). The lowest ranks are deleted
 everywhere, as many as the budget asks for. A subscription of which nothing would be left keeps its access
-predicates.
+predicates. `tamis.routing.pruning` deletes operands one by one instead, by a measure.
+
+The budget is of bytes that are stored: distinct formulas count once, with the values of their lists. What cannot
+be generalised further is widened (`tamis.routing.widening`), in the end to TRUE.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tamis.arrays import I32, I64, U64, Mask
-from tamis.engines import LABORATORY
-from tamis.engines.forest import PIECES, TEST, Forest, Leaves, Nodes, Pieces
+from tamis.arrays import F64, I32, I64, U64, Mask
+from tamis.engines.forest import TEST, Forest, Nodes
 from tamis.engines.selectivity import leaf_selectivities
 from tamis.events.batch import EventBatch
 from tamis.formulas.expression import Typed
 from tamis.formulas.formula import FALSE, TRUE, Formula, at_least, leaf
+from tamis.frames import BatchFrame
 from tamis.kernels import kernel
+from tamis.routing import stored_bytes
 from tamis.routing.access_predicates import AccessPredicates, find_access_predicates
-from tamis.routing.trees import INNER_BYTES, LEAF_BYTES, is_plain, size
+from tamis.routing.leaf_sets import axis_facts, leaf_sets, mix, set_hashes
+from tamis.routing.pruning import MEASURES, EntryPruner
+from tamis.routing.trees import is_plain
+from tamis.routing.widening import stored_sizes, widen
 from tamis.statistics import Statistics
 
 COMMON = "common"
-"""The measure that deletes whole attributes; those of the laboratory prune step by step."""
+"""The measure that deletes whole attributes; all others prune step by step."""
 _TRUE, _FALSE = 1, 2
+_ENTRY_BYTES, _NODE_BYTES = stored_bytes.ENTRY_BYTES, stored_bytes.NODE_BYTES
+_CHILD_BYTES, _TERM_BYTES = stored_bytes.CHILD_BYTES, stored_bytes.TERM_BYTES
 _ACCURACY = 2.0
 """The weight of selectivity against the bytes that deleting an attribute saves."""
 
@@ -53,9 +61,9 @@ class Generalisation(NamedTuple):
         return np.bincount(self.of, minlength=len(self.formulas))
 
     @property
-    def bytes(self) -> int:
-        """Of the encoded trees of all formulas."""
-        return sum(map(size, self.formulas))
+    def bytes(self) -> float:
+        """Of the entries with these formulas, as `tamis.routing.stored_bytes` estimates them."""
+        return float(stored_sizes(self.formulas).sum())
 
 
 class _RootShapes(NamedTuple):
@@ -63,84 +71,106 @@ class _RootShapes(NamedTuple):
 
     hashes: uint64[roots, 2], equal for equal formulas.
     constants: 0, or `_TRUE` or `_FALSE`.
-    bytes: Of the encoded tree; 0 for a constant.
+    bytes: Of the entry.
     """
 
     hashes: U64
     constants: I32
-    bytes: I64
+    bytes: F64
 
 
 def known_measures() -> tuple[str, ...]:
-    """What may be generalised first: `COMMON`, and the measures of the laboratory."""
-    return (COMMON, *import_module(LABORATORY).MEASURES)
+    """What may be generalised first."""
+    return (COMMON, *MEASURES)
 
 
 def generalise(
-    forest: Forest, budget: int, measure: str, statistics: Statistics | None, sample: EventBatch | None
+    forest: Forest,
+    budget: float,
+    measure: str = COMMON,
+    statistics: Statistics | None = None,
+    sample: EventBatch | None = None,
+    groups: I32 | None = None,
 ) -> Generalisation:
-    """All formulas, generalised by a measure until they take no more bytes than the budget.
-
-    Args:
-        forest: The formulas.
-        budget: Bytes of the results; those of the laboratory count equal ones each time.
-        measure: One of `known_measures()`.
-        statistics: Of attributes.
-        sample: Events that measures of the laboratory learn selectivities from.
-    """
-    if measure == COMMON:
-        return generalise_to_budget(forest, budget, statistics)
-    module, _, function = import_module(LABORATORY).MEASURES[measure].partition(":")
-    pruned = getattr(import_module(module), function)(forest, budget, measure, statistics, sample)
-    return distinct_formulas(pruned, np.arange(len(forest)))
-
-
-def generalise_to_budget(forest: Forest, budget: int, statistics: Statistics | None = None) -> Generalisation:
-    """All formulas, generalised until the distinct ones take no more bytes than the budget.
+    """All formulas, generalised by a measure until the distinct ones take no more bytes than the budget.
 
     >>> from tamis.engines.forest import forest_of
     >>> from tamis.language.condition import normalise
     >>> forest = forest_of([normalise(f"title = 'Emma' AND price < {price}") for price in range(10, 90)])
-    >>> generalise_to_budget(forest, 100).formulas
+    >>> generalise(forest, 1_000).formulas
     [Formula(title = 'Emma')]
+
+    Args:
+        forest: The formulas.
+        budget: Bytes of the entries with the results, as `tamis.routing.stored_bytes` estimates them. It is
+            exceeded only if not even TRUE keeps to it.
+        measure: One of `known_measures()`.
+        statistics: Of attributes.
+        sample: Events from which measures learn selectivities.
+        groups: int32[subscriptions]: equal formulas of different groups are stored each.
     """
+    if measure == COMMON:
+        found = _delete_attributes(forest, budget, statistics, groups)
+    else:
+        frame = None if sample is None else BatchFrame(sample)
+        pruner = EntryPruner(forest, measure, statistics, sample=frame, groups=groups)
+        pruner.prune(budget)
+        found = distinct_formulas(*pruner.formulas())
+    wider = widen(found.formulas, found.of, budget, statistics, groups)
+    return distinct_formulas(wider, found.of.astype(np.int64))
+
+
+def _delete_attributes(
+    forest: Forest, budget: float, statistics: Statistics | None, groups: I32 | None
+) -> Generalisation:
+    """All formulas without the attributes of the lowest ranks, as many as the budget asks for."""
     nodes = Nodes(*map(np.ascontiguousarray, forest.nodes))
     roots = np.ascontiguousarray(forest.roots)
-    hashes = _leaf_hashes(
-        Leaves(*map(np.ascontiguousarray, forest.leaves)), Pieces(*map(np.ascontiguousarray, forest.pieces))
-    )
+    facts = axis_facts(forest, statistics)
+    leaves = leaf_sets(forest, facts)
+    hashes = np.stack([set_hashes(leaves, lane) for lane in range(2)], axis=1)
+    cuts = np.append(facts.cuts, 0.0)[np.maximum(leaves.axes, -1)]
+    sizes = stored_bytes.leaf_bytes(leaves.lasts - leaves.firsts, cuts)
+    sizes[leaves.axes < 0] = stored_bytes.test_bytes(forest)
     ranks = _ranks(forest, hashes, statistics)
-    fallback = _AccessFallback(find_access_predicates(forest, statistics), _is_true(forest))
+    fallback = _AccessFallback(find_access_predicates(forest, statistics), _is_true(forest), groups)
     low, high = -1, int(ranks.max(initial=-1)) + 1  # delete nothing, or everything
-    shape = _root_shapes(nodes, roots, hashes, ranks < 0)
-    if fallback.bytes(shape) <= budget:
-        return _generalisation_of(forest, shape, ranks < 0, fallback)
+
+    def shape_below(rank: int) -> _RootShapes:
+        return _RootShapes(*_shape_kernel(nodes, roots, hashes, sizes, ranks < rank))
+
+    if fallback.bytes(shape_below(0)) <= budget:
+        high = 0
     while high - low > 1:
         middle = (low + high) // 2
-        if fallback.bytes(_root_shapes(nodes, roots, hashes, ranks < middle)) > budget:
+        if fallback.bytes(shape_below(middle)) > budget:
             low = middle
         else:
             high = middle
-    return _generalisation_of(forest, _root_shapes(nodes, roots, hashes, ranks < high), ranks < high, fallback)
+    return _generalisation_of(forest, shape_below(high), ranks < high, fallback)
 
 
 class _AccessFallback:
     """The access predicates of formulas, for those of which nothing else is left."""
 
-    def __init__(self, access: AccessPredicates, is_true: Mask) -> None:
+    def __init__(self, access: AccessPredicates, is_true: Mask, groups: I32 | None) -> None:
         self.access = access
         self._is_true = is_true
-        self._sizes = np.array([size(each) for each in access.formulas], np.int64)
+        self._groups = np.zeros(len(is_true), np.int32) if groups is None else groups
+        self._sizes = stored_sizes(access.formulas)
 
     def empty(self, shape: _RootShapes) -> I64:
         """The formulas that became TRUE and were not."""
         return np.flatnonzero((shape.constants == _TRUE) & ~self._is_true)
 
-    def bytes(self, shape: _RootShapes) -> int:
+    def bytes(self, shape: _RootShapes) -> float:
         """Of the distinct formulas that are left, and of the access predicates of the others."""
-        _, firsts = np.unique(_keys(shape), return_index=True)
-        used = np.unique(self.access.of[self.empty(shape)])
-        return int(shape.bytes[firsts].sum() + self._sizes[used].sum())
+        empty = self.empty(shape)
+        left = np.delete(np.arange(len(self._is_true)), empty)
+        _, numbers = np.unique(_keys(shape)[left], return_inverse=True)
+        _, firsts = np.unique(numbers.astype(np.int64) << 32 | self._groups[left], return_index=True)
+        used = np.unique(self.access.of[empty].astype(np.int64) << 32 | self._groups[empty]) >> 32
+        return float(shape.bytes[left[firsts]].sum() + self._sizes[used].sum())
 
 
 def _keys(shape: _RootShapes) -> npt.NDArray[np.void]:
@@ -208,75 +238,45 @@ def _remaining_formula(forest: Forest, number: int, deleted: Mask, known: dict[i
     return known[number]
 
 
-def _root_shapes(nodes: Nodes, roots: I32, hashes: U64, deleted: Mask) -> _RootShapes:
-    return _RootShapes(*_shape_kernel(nodes, roots, hashes, deleted))
-
-
 @kernel
-def _mix(value: np.uint64) -> np.uint64:
-    """The finaliser of SplitMix64: a bijection whose bits look random."""
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))
-
-
-@kernel
-def _leaf_hashes(leaves: Leaves, pieces: Pieces) -> U64:
-    """uint64[leaves, 2]: equal for equal leaves; two others collide with a probability of 2 to the -128."""
-    found = np.empty((len(leaves.kinds), 2), np.uint64)
-    for number in range(len(found)):
-        for lane in range(2):
-            value = _mix(np.uint64(lane + 1) * np.uint64(0x9E3779B97F4A7C15))
-            value = _mix(value + np.uint64(leaves.kinds[number] * 2 + leaves.nulls[number]))
-            value = _mix(value + np.uint64(leaves.axes[number] + 2))
-            if leaves.kinds[number] == PIECES:
-                for piece in range(leaves.lows[number], leaves.highs[number]):
-                    value = _mix(value + np.uint64(pieces.lows[piece]))
-                    value = _mix(value + np.uint64(pieces.highs[piece]))
-            else:
-                value = _mix(value + np.uint64(leaves.lows[number]))
-                value = _mix(value + np.uint64(leaves.highs[number]))
-            found[number, lane] = value
-    return found
-
-
-@kernel
-def _shape_kernel(nodes: Nodes, roots: I32, hashes: U64, deleted: Mask) -> tuple[U64, I32, I64]:
+def _shape_kernel(nodes: Nodes, roots: I32, hashes: U64, bytes_: F64, deleted: Mask) -> tuple[U64, I32, F64]:
     """What is left of every root when deleted leaves are taken as true; see `_RootShapes`.
 
     The hash of a node adds up the mixed hashes of its operands, so that their order does not matter.
     """
     count = len(nodes.least)
     found, constants = np.zeros((count, 2), np.uint64), np.zeros(count, np.int32)
-    sizes = np.zeros(count, np.int64)
+    sizes = np.zeros(count, np.float64)
     for node in range(count):
         left, some = int(nodes.least[node]), 0
-        one, other, size = np.uint64(0), np.uint64(0), INNER_BYTES
+        one, other, size = np.uint64(0), np.uint64(0), _NODE_BYTES
         for place in range(nodes.firsts[node], nodes.firsts[node + 1]):
             child = nodes.children[place]
             if deleted[~child] if child < 0 else constants[child] == _TRUE:
                 left -= 1
                 continue
             some += 1
-            one += _mix(hashes[~child, 0] if child < 0 else found[child, 0])
-            other += _mix(hashes[~child, 1] if child < 0 else found[child, 1])
-            size += LEAF_BYTES if child < 0 else sizes[child]
+            one += mix(hashes[~child, 0] if child < 0 else found[child, 0])
+            other += mix(hashes[~child, 1] if child < 0 else found[child, 1])
+            size += bytes_[~child] if child < 0 else sizes[child]
         if left <= 0:
             constants[node] = _TRUE
         elif some == 0:
             constants[node] = _FALSE
-        kind = _mix(np.uint64(max(left, 0)) * np.uint64(4) + np.uint64(constants[node]))
-        found[node, 0], found[node, 1] = _mix(one + kind), _mix(other + kind)
-        sizes[node] = 0 if constants[node] else size
+        kind = mix(np.uint64(max(left, 0)) * np.uint64(4) + np.uint64(constants[node]))
+        found[node, 0], found[node, 1] = mix(one + kind), mix(other + kind)
+        sizes[node] = _NODE_BYTES if constants[node] else size + some * (_CHILD_BYTES + (left == 1) * _TERM_BYTES)
     root_hashes, root_constants = np.zeros((len(roots), 2), np.uint64), np.zeros(len(roots), np.int32)
-    root_sizes = np.zeros(len(roots), np.int64)
+    root_sizes = np.full(len(roots), _ENTRY_BYTES)
     for number in range(len(roots)):
         root = roots[number]
         if root >= 0:
             root_hashes[number] = found[root]
-            root_constants[number], root_sizes[number] = constants[root], sizes[root]
+            root_constants[number] = constants[root]
+            root_sizes[number] += sizes[root]
         elif deleted[~root]:
             root_constants[number] = _TRUE
         else:
-            root_hashes[number], root_sizes[number] = hashes[~root], LEAF_BYTES
+            root_hashes[number] = hashes[~root]
+            root_sizes[number] += bytes_[~root]
     return root_hashes, root_constants, root_sizes

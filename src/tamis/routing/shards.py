@@ -12,6 +12,7 @@ shard for a subscription that is gone.
 
 from __future__ import annotations
 
+import logging
 import threading
 import zlib
 from collections import Counter
@@ -35,8 +36,8 @@ from tamis.routing.access_predicates import find_access_predicates
 from tamis.routing.assignment import SLACK, ShardAssigner
 from tamis.routing.entries import DIGITS, entry_part
 from tamis.routing.generalisation import COMMON, Generalisation, generalise, known_measures
+from tamis.routing.stored_bytes import SEGMENT_BYTES
 from tamis.routing.tenancy import TenantShards, group_by_tenant
-from tamis.routing.trees import size
 from tamis.segments.files import open_segment, store_segment
 from tamis.segments.merge import merge_slots
 from tamis.segments.segment import LiveSegment
@@ -44,11 +45,14 @@ from tamis.snapshot import Manifest, SnapshotPart, Snapshots
 from tamis.statistics import Statistics
 from tamis.urls import without_secrets
 
-BUDGET = 1 << 20
+BUDGET = 16 << 20
 """Default for the bytes of all entries."""
 SAMPLE_ROWS = 4_096
 """Default for the events of a type by which similarity is measured."""
+_RESERVE = 0.125
+"""The share of the budget that the first assignment leaves to later ones."""
 _ATTEMPTS = 5
+_log = logging.getLogger("tamis")
 _EXTRA_KEY = "dealt"
 """Of an assignment in a manifest; part of the file format."""
 
@@ -58,11 +62,12 @@ class Routing:
     """How subscriptions are assigned to shards, and how exact the routing entries are.
 
     Attributes:
-        budget: Bytes that all entries may take: subscriptions are generalised until they take no more, or nothing
-            is left to generalise. The more, the fewer visits are in vain, and the longer it takes to route.
+        budget: Bytes that the segments of all entries may take: subscriptions are generalised until they take no
+            more; what cannot be pruned is widened, in the end to TRUE. The more, the fewer visits are in vain, and
+            the longer it takes to route. A budget that cannot be kept is a warning.
         measure: What is generalised first: "common" deletes whole attributes, beginning with those that
-            distinguish many subscriptions and few events, and is quick; the names of
-            `tamis.lab.MEASURES` prune step by step.
+            distinguish many subscriptions and few events; the names of `tamis.routing.pruning.MEASURES` prune
+            operand by operand.
         by_similarity: Assign similar subscriptions to the same shard; if not, assign by a hash of the id.
         by_tenant: Keep the subscriptions of an owner in as few shards as hold them, by similarity within these:
             for owners that have events of their own, as the tenants of a service.
@@ -95,6 +100,8 @@ class ShardAssignment(NamedTuple):
         of: The version of the original snapshot.
         shards: The names of the segments of each shard; a shard may have none.
         routes: The names of the segments with the routing entries.
+        entry_bytes: Of these segments.
+        budget: What they were to take at most; None if that is not known.
     """
 
     url: str
@@ -102,6 +109,13 @@ class ShardAssignment(NamedTuple):
     of: int
     shards: tuple[frozenset[str], ...]
     routes: frozenset[str]
+    entry_bytes: int = 0
+    budget: int | None = None
+
+    @property
+    def is_over_budget(self) -> bool:
+        """Do the entries take more than they should?"""
+        return self.budget is not None and self.entry_bytes > self.budget
 
 
 def read_assignment(manifest: Manifest, url: str) -> ShardAssignment:
@@ -113,7 +127,11 @@ def read_assignment(manifest: Manifest, url: str) -> ShardAssignment:
     try:
         stored = manifest.extra[_EXTRA_KEY]
         shards = tuple(frozenset(names) for names in stored["shards"])
-        return ShardAssignment(url, manifest.version, int(stored["of"]), shards, frozenset(stored["routes"]))
+        routes = frozenset(stored["routes"])
+        taken = sum(entry.bytes for entry in manifest.entries if entry.segment in routes)
+        return ShardAssignment(
+            url, manifest.version, int(stored["of"]), shards, routes, taken, stored.get("budget")
+        )
     except (KeyError, TypeError, ValueError) as error:
         raise SnapshotError(
             without_secrets(url), "its subscriptions are not assigned to shards", "foreign"
@@ -130,7 +148,8 @@ class AssignmentSummary:
         of: The version of the original snapshot.
         subscriptions: How many each shard has.
         entries: How many routing entries there are.
-        entry_bytes: Of their encoded trees.
+        entry_bytes: Of the segments that hold them.
+        budget: What these were to take at most; None if that is not known.
     """
 
     url: str
@@ -139,22 +158,21 @@ class AssignmentSummary:
     subscriptions: list[int]
     entries: int
     entry_bytes: int
+    budget: int | None = None
 
 
 def summarise(assignment: ShardAssignment) -> AssignmentSummary:
-    """The sizes of an assignment; reads all entries."""
+    """The sizes of an assignment."""
     snapshots = Snapshots(assignment.url)
     living = {entry.segment: entry.slots - entry.dead for entry in snapshots.manifest(assignment.version).entries}
-    tables = [
-        open_segment(snapshots.segment(name), ENGINES[MAPPED_ENGINE]).forest for name in sorted(assignment.routes)
-    ]
     return AssignmentSummary(
         assignment.url,
         assignment.version,
         assignment.of,
         [sum(living[name] for name in names) for names in assignment.shards],
-        sum(map(len, tables)),
-        sum(size(formula) for table in tables for formula in table),
+        sum(living[name] for name in assignment.routes),
+        assignment.entry_bytes,
+        assignment.budget,
     )
 
 
@@ -251,9 +269,9 @@ class ShardAssignments:
                 new.setdefault(entry.event_type, []).append(entry.segment)
         for event_type, names in new.items():
             total = totals.total() if self.routing.by_tenant else totals[event_type]
-            share = sum(entry.slots for entry in manifest.entries if entry.segment in names) / totals[event_type]
+            share = sum(entry.slots for entry in manifest.entries if entry.segment in names) / totals.total()
             segments = [open_segment(self._base.segment(name), ENGINES[MAPPED_ENGINE]) for name in names]
-            splits = self._split(segments, event_type, statistics.get(event_type), share, total)
+            splits = self._split(segments, event_type, statistics.get(event_type), self._allowance(share), total)
             self._splits.update(zip(names, splits, strict=True))
         parts: dict[str, SnapshotPart] = {}
         shards: list[set[str]] = [set() for _ in range(self.shards)]
@@ -268,10 +286,35 @@ class ShardAssignments:
             if split.routes is not None:
                 parts[split.routes.segment.name] = split.routes
                 routes.add(split.routes.segment.name)
-        stored = {"of": manifest.version, "shards": [sorted(each) for each in shards], "routes": sorted(routes)}
+        stored = {
+            "of": manifest.version,
+            "shards": [sorted(each) for each in shards],
+            "routes": sorted(routes),
+            "budget": self.routing.budget,
+        }
         published = self._publish(list(parts.values()), manifest, {_EXTRA_KEY: stored}, known or None)
         self._splits = {name: split.use_published(self._target) for name, split in self._splits.items()}
-        return read_assignment(published, self.url)
+        assignment = read_assignment(published, self.url)
+        if assignment.is_over_budget:
+            _log.warning(
+                "the routing entries of version %d take %d bytes, more than their budget of %d, and cannot be "
+                "generalised further",
+                manifest.version,
+                assignment.entry_bytes,
+                self.routing.budget,
+            )
+        return assignment
+
+    def _allowance(self, share: float) -> float:
+        """Bytes for the entries of new segments with this share of all subscriptions.
+
+        A part of the budget is kept for segments to come: a few new subscriptions have a small share, and would
+        become TRUE. They may take half of what the others leave.
+        """
+        routes = [split.routes.segment for split in self._splits.values() if split.routes is not None]
+        taken = sum({segment.name: segment.bytes for segment in routes}.values())
+        budget = self.routing.budget
+        return max(share * (1.0 - _RESERVE) * budget, (budget - taken) / 2 if taken else 0.0)
 
     def _keep_only(self, names: set[str]) -> None:
         """Drop the splits of all other segments."""
@@ -307,7 +350,7 @@ class ShardAssignments:
         segments: Sequence[LiveSegment],
         event_type: str,
         statistics: Statistics | None,
-        share: float,
+        budget: float,
         total: int,
     ) -> list[_SegmentSplit]:
         """Assign the subscriptions of segments, removed ones included, which an older version may still have.
@@ -318,7 +361,7 @@ class ShardAssignments:
             segments: To be split.
             event_type: Its name.
             statistics: Of events.
-            share: Of the segments in all subscriptions of the type, and in the budget.
+            budget: Bytes that their entries may take.
             total: How many subscriptions fill the shards that these go to.
         """
         counts = [len(segment.forest) for segment in segments]
@@ -327,12 +370,18 @@ class ShardAssignments:
             every = [(segment.forest, np.arange(count)) for segment, count in zip(segments, counts, strict=True)]
             forest = join_forests(every)
         ids = pa.concat_arrays([segment.records.ids for segment in segments])
-        general = self._generalise(forest, event_type, statistics, share)
-        if self.routing.by_similarity:
-            tenants = pa.concat_arrays([segment.records.owners for segment in segments])
+        tenants = pa.concat_arrays([segment.records.owners for segment in segments])
+        groups = None
+        if not self.routing.by_similarity:
+            groups = (_hashes(ids) % np.uint64(self.shards)).astype(np.int32)
+        elif self.routing.by_tenant:
+            groups = np.asarray(tenants.dictionary_encode().indices.fill_null(-1), np.int32)
+        sample = self._samples.get(event_type)
+        general = generalise(forest, budget - SEGMENT_BYTES, self.routing.measure, statistics, sample, groups)
+        if self.routing.by_similarity or groups is None:
             assigned = self._by_similarity(general, tenants, event_type, statistics, total)
         else:
-            assigned = (_hashes(ids) % np.uint64(self.shards)).astype(np.int32)
+            assigned = groups
         build = index_builder(statistics)
         routes = entry_part(general, assigned, ids, event_type, build)
         splits = []
@@ -346,12 +395,6 @@ class ShardAssignments:
             }
             splits.append(_SegmentSplit(event_type, slots, parts, routes))
         return splits
-
-    def _generalise(
-        self, forest: Forest, event_type: str, statistics: Statistics | None, share: float
-    ) -> Generalisation:
-        budget = int(self.routing.budget * share)
-        return generalise(forest, budget, self.routing.measure, statistics, self._samples.get(event_type))
 
     def _by_similarity(
         self,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tamis.arrays import I64, Mask
 
@@ -37,8 +38,11 @@ class TenantShards:
 
 
 def group_by_tenant(owners: pa.LargeStringArray) -> list[tuple[str | None, I64]]:
-    """The row indices of each owner, the largest group first, because large groups are hard to fit in later."""
-    encoded = owners.dictionary_encode()
+    """The row indices of each tenant, the largest group first, because large groups are hard to fit in later.
+
+    An owner is a tenant, or somebody of one: what stands before a `/` is the tenant.
+    """
+    encoded = pc.replace_substring_regex(owners, "/.*", "").dictionary_encode()
     codes = np.asarray(encoded.indices.fill_null(len(encoded.dictionary)), np.int64)
     order = np.argsort(codes, kind="stable")
     ends = np.cumsum(np.bincount(codes, minlength=len(encoded.dictionary) + 1))

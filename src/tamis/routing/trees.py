@@ -5,6 +5,7 @@ A formula is a graph. Sizes are those of the tree, in which shared nodes are wri
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 from tamis.formulas.calls import calls_of
@@ -54,6 +55,18 @@ def _inner_size(formula: Formula, memory: dict[int, TreeSize]) -> TreeSize:
 def size(formula: Formula) -> int:
     """Bytes of the encoded tree."""
     return tree_size(formula).bytes
+
+
+def leaf_counts(formula: Formula) -> Counter[Predicate]:
+    """How often each predicate occurs in the tree."""
+    times: Counter[int] = Counter({id(formula): 1})
+    found: Counter[Predicate] = Counter()
+    for node in reversed(list(formula.nodes())):
+        if node.predicate is not None:
+            found[node.predicate] += times[id(node)]
+        for operand in node.operands:
+            times[id(operand)] += times[id(node)]
+    return found
 
 
 def is_opaque(predicate: Predicate) -> bool:

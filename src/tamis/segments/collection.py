@@ -226,6 +226,16 @@ class SegmentCollection:
         not_there: list[str] = wanted.filter(pa.array(missing)).to_pylist()
         return not_there
 
+    def ids_with(self, mark: str) -> pa.LargeStringArray:
+        """The ids of living subscriptions with this text in them."""
+        state = self.newest()
+        found = [pa.array([], pa.large_string())]
+        for segment in state.segments:
+            ids = segment.records.ids.take(pa.array(segment.living(state.version)))
+            found.append(ids.filter(pc.match_substring(ids, mark)))
+        entries = [each.subscription.id for each in state.entries() if mark in each.subscription.id]
+        return pa.concat_arrays([*found, pa.array(entries, pa.large_string())])
+
     def existing(self, ids: pa.LargeStringArray) -> Mask:
         """Which ids are there already, or stand there a second time."""
         encoded = ids.dictionary_encode()

@@ -21,9 +21,9 @@ from tamis.snapshot.segment import Segment, make_segment
 from tamis.statistics import Statistics
 from tamis.verification.verifier import CallVerifier
 
-LAYOUT = 3
+LAYOUT = 4
 """Grows with every change of what the arrays mean."""
-_LAYOUTS_WITH_OTHER_INDEXES = (2,)
+_LAYOUTS_WITH_OTHER_INDEXES = (2, 3)
 """Layouts that differ in the index only, so that it is built again."""
 
 

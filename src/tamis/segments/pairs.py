@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tamis.arrays import I32, I64
 from tamis.engines.base import Matches
@@ -86,6 +87,15 @@ class Pairs:
             [np.empty(0, np.int64), *(_priorities(owner, found.slots) for owner, found in self.groups)]
         )
 
+    def by_owner(self) -> OwnerGroups:
+        """The pairs of each row by owner; a subscription without an owner is a group of its own.
+
+        Groups come in the order of rows, and of a row by their first subscription; subscriptions of a group by
+        priority, higher ones first, then by id. So the result does not depend on segments or shards.
+        """
+        rows, ids, _ = self.columns()
+        return group_by_owner(rows, ids, self.owners_and_labels()[0], self.priorities())
+
     def table(self, event_ids: pa.Array, sort: Literal["event", "subscription"] | None) -> pa.Table:
         """The pairs with the ids of both, in an order or in none."""
         rows: list[I32] = []
@@ -107,6 +117,42 @@ class Pairs:
             every, order = _order_by(every, np.arange(len(every), dtype=np.int32), self.rows)
             names = names.take(pa.array(order))
         return pa.table({"event_id": event_ids.take(pa.array(every)), "subscription_id": names.cast(pa.string())})
+
+
+class OwnerGroups(NamedTuple):
+    """Subscriptions that rows satisfy, by owner.
+
+    Attributes:
+        rows: Of each group.
+        owners: Whose; NULL for one subscription that has no owner.
+        ids: Lists of subscription ids.
+    """
+
+    rows: I32
+    owners: pa.StringArray
+    ids: pa.ListArray
+
+
+def group_by_owner(rows: I32, ids: pa.StringArray, owners: pa.StringArray, priorities: I64) -> OwnerGroups:
+    """The pairs of each row by owner, as `Pairs.by_owner` says."""
+    names = np.empty(len(rows), np.int64)
+    names[np.asarray(pc.sort_indices(ids))] = np.arange(len(rows))
+    order = np.lexsort((names, ~priorities, rows))
+    encoded = owners.dictionary_encode()
+    codes = np.asarray(encoded.indices.fill_null(-1), np.int64)
+    alone = np.flatnonzero(codes < 0)
+    codes[alone] = len(encoded.dictionary) + np.arange(len(alone))
+    keys = np.stack((rows[order].astype(np.int64), codes[order]))
+    _, first, group = np.unique(keys, axis=1, return_index=True, return_inverse=True)
+    # np.unique numbers groups by owner; they are wanted by their first pair, which `order` has put in place.
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    taken = order[np.argsort(rank[group.reshape(-1)], kind="stable")]
+    firsts = order[np.sort(first)]
+    ends = np.zeros(len(first) + 1, np.int32)
+    np.cumsum(np.bincount(rank[group.reshape(-1)], minlength=len(first)), out=ends[1:])
+    lists = pa.ListArray.from_arrays(pa.array(ends), ids.take(pa.array(taken)))
+    return OwnerGroups(rows[firsts], owners.take(pa.array(firsts)), lists)
 
 
 def _ids(owner: Owner, slots: I32) -> pa.LargeStringArray:

@@ -10,6 +10,12 @@ from tamis.events.event_type import EventType
 from tamis.snapshot import Manifest, Segment, SnapshotPart, Snapshots
 from tamis.statistics import Statistics
 
+PARTS = "composite_parts"
+"""Under this name the `extra` of a version has the number of records that are parts of composite subscriptions,
+and no subscriptions themselves: an id, `PART_MARK` and the place of the part. Whoever keeps no state of composite
+subscriptions leaves them out."""
+PART_MARK = "\0"
+"""It stands in no other id."""
 EXPIRED = "expired"
 """Under this name the `extra` of a version has subscriptions that it holds though they have expired, and when they
 did, in microseconds: they meet events that were accepted before. Whoever opens the version for other events leaves

@@ -34,6 +34,7 @@ from tamis.store.records import microseconds, moment, now_us
 from tamis.store.tables import LIVING, subscriptions
 
 Role: TypeAlias = Literal["publish", "subscribe", "admin"]
+Conformity: TypeAlias = Literal["off", "warn", "refuse"]
 ROLES: tuple[Role, ...] = get_args(Role)
 DEFAULT_TENANT = "default"
 TOKEN_PREFIX = "tamis"
@@ -76,6 +77,8 @@ advertisements = Table(
     Column("condition", Text, nullable=False),
     Column("event_type", Text, nullable=False),
     Column("created", BigInteger, nullable=False),
+    # It came later: a database of an earlier version gets it when it is opened.
+    Column("token", Text),
 )
 
 
@@ -93,6 +96,8 @@ class TenantRights:
         events_per_second: That it may publish; None for any number.
         matches_per_minute: Notifications of each of its subscriptions; None for any number.
         operators: That its conditions may call; None for all.
+        conformity: What becomes of events that are not as their publishers advertise: "off", nothing; "warn", the
+            answer to publishing says so; "refuse", none of the request is taken.
     """
 
     subscriptions: int | None = 1_000_000
@@ -100,6 +105,7 @@ class TenantRights:
     events_per_second: float | None = None
     matches_per_minute: int | None = None
     operators: tuple[str, ...] | None = None
+    conformity: Conformity = "off"
 
     def __post_init__(self) -> None:
         for name in ("subscriptions", "requests_per_second", "events_per_second", "matches_per_minute"):
@@ -111,6 +117,9 @@ class TenantRights:
                 kind = "whole number" if whole else "number"
                 msg = f"rights: {name}: expected a {kind} greater than 0, or null for any, found {value!r}"
                 raise AccountError(msg)
+        if self.conformity not in get_args(Conformity):
+            msg = f"rights: conformity: expected {', '.join(get_args(Conformity))}, found {self.conformity!r}"
+            raise AccountError(msg)
         if self.operators is not None:
             given: Any = self.operators
             if not isinstance(given, list | tuple) or not all(isinstance(name, str) for name in given):
@@ -187,12 +196,21 @@ class StoredToken:
 
 @dataclass(frozen=True, slots=True)
 class StoredAdvertisement:
-    """What a publisher says its events are like."""
+    """What a publisher says its events are like.
+
+    Attributes:
+        id: Its qualified name.
+        condition: That they satisfy.
+        event_type: Their type, under its qualified name.
+        created: When it was said last.
+        token: The id of the publisher's token; None for all publishers of the tenant.
+    """
 
     id: str
     condition: str
     event_type: str
     created: datetime
+    token: str | None = None
 
 
 class Accounts:
@@ -292,9 +310,11 @@ class Accounts:
             raise AccountError(msg)
 
     def remove_token(self, tenant: str, id: str) -> bool:
-        """Remove a token; was there one?"""
+        """Remove a token, and what is advertised under it; was there one?"""
         which = tokens.c.tenant == tenant, tokens.c.id == id
+        theirs = advertisements.c.tenant == tenant, advertisements.c.token == id
         with self.database.writing() as connection:
+            connection.execute(advertisements.delete().where(*theirs))
             return connection.execute(tokens.delete().where(*which)).rowcount > 0
 
     def caller(self, text: str) -> Caller | None:
@@ -352,13 +372,13 @@ class Accounts:
         query = select(advertisements).where(advertisements.c.tenant == tenant).order_by(advertisements.c.id)
         with self.database.reading() as connection:
             return [
-                StoredAdvertisement(row.id, row.condition, row.event_type, _time(row.created))
+                StoredAdvertisement(row.id, row.condition, row.event_type, _time(row.created), row.token)
                 for row in connection.execute(query)
             ]
 
-    def advertise(self, tenant: str, id: str, condition: str, event_type: str) -> bool:
-        """Keep an advertisement, over the one of that id; is it new?"""
-        values = {"condition": condition, "event_type": event_type, "created": now_us()}
+    def advertise(self, tenant: str, id: str, condition: str, event_type: str, token: str | None = None) -> bool:
+        """Keep an advertisement of the publisher with a token, over the one of that id; is it new?"""
+        values = {"condition": condition, "event_type": event_type, "created": now_us(), "token": token}
         with self.database.writing() as connection:
             changed = connection.execute(update(advertisements).where(advertisements.c.id == id).values(**values))
             if not changed.rowcount:

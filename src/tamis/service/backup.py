@@ -22,12 +22,14 @@ from tamis.events.event_type import EventType
 from tamis.matcher import Refusal
 from tamis.service.accounts import Accounts, StoredToken, TenantRights
 from tamis.service.credentials import Sealed
+from tamis.service.names import link_of, subscriber_of, tenant_of
 from tamis.service.subscriptions import TenantSubscriptions
 from tamis.service.webhooks.queue import Webhooks
+from tamis.service.webhooks.records import Webhook
 from tamis.store import Store, StoredSubscription
 from tamis.store.records import FIELDS
 
-Kind: TypeAlias = Literal["tenant", "token", "event_type", "advertisement", "subscription"]
+Kind: TypeAlias = Literal["tenant", "token", "event_type", "advertisement", "subscriber", "subscription"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 """What a record is, in the order in which records need each other."""
 _TOGETHER = 500
@@ -76,9 +78,12 @@ class Backup:
                 yield {"event_type": event_type.to_dict()}
             for name in tenants:
                 for each in self._accounts.advertisements(name):
-                    record = {"id": each.id, "condition": each.condition, "event_type": each.event_type}
+                    record = {field: getattr(each, field) for field in ("id", "condition", "event_type", "token")}
                     yield {"advertisement": {"tenant": name, **record}}
-            stored = iter(view.subscriptions())
+            for hook in self._webhooks.list():
+                if subscriber_of(hook.subscription_id) is not None:
+                    yield {"subscriber": {"address": hook.subscription_id, **_webhook_record(hook)}}
+            stored = (each for each in view.subscriptions() if link_of(each.id) is None)
             while some := [*islice(stored, _TOGETHER)]:
                 yield from self._subscription_records(some)
 
@@ -102,6 +107,7 @@ class Backup:
             "token": self._restore_token,
             "event_type": self._restore_event_type,
             "advertisement": self._restore_advertisement,
+            "subscriber": self._restore_subscriber,
         }
         for kind, restore in restore_one.items():
             for value in by_kind[kind]:
@@ -126,8 +132,7 @@ class Backup:
             if each.id in tickets:
                 record["ticket"] = _texts(tickets[each.id])
             if each.id in hooks:
-                hook = hooks[each.id]
-                record["webhook"] = {"url": hook.url, "secret": hook.secret, "state": hook.state}
+                record["webhook"] = _webhook_record(hooks[each.id])
             yield {"subscription": record}
 
     def _restore_tenant(self, value: Mapping[str, Any]) -> None:
@@ -143,7 +148,14 @@ class Backup:
         self._store.acting_as(_ACTOR).set_event_type(EventType.from_dict(value))
 
     def _restore_advertisement(self, value: Mapping[str, Any]) -> None:
-        self._accounts.advertise(value["tenant"], value["id"], value["condition"], value["event_type"])
+        token = value.get("token")  # backups of earlier versions have none
+        self._accounts.advertise(value["tenant"], value["id"], value["condition"], value["event_type"], token)
+
+    def _restore_subscriber(self, value: Mapping[str, Any]) -> None:
+        if subscriber_of(value["address"]) is None or self._accounts.rights(tenant_of(value["address"])) is None:
+            msg = f"subscriber: expected the address of one of a tenant, found {value['address']!r}"
+            raise BackupError(msg)
+        self._webhooks.add(value["address"], **_webhook_fields(value))
 
     def _restore_subscriptions(self, values: list[Mapping[str, Any]], *, replace: bool) -> list[Refusal]:
         """Write subscriptions with their tickets in one change, then their webhooks; gives the refused ones."""
@@ -157,7 +169,7 @@ class Backup:
                 if "ticket" in value:
                     tickets[id] = _sealed(value["ticket"])
                 if "webhook" in value:
-                    hooks[id] = {name: str(value["webhook"][name]) for name in ("url", "secret", "state")}
+                    hooks[id] = _webhook_fields(value["webhook"])
             except BackupError as error:
                 refusals.append(Refusal(id, error))
             except (KeyError, TypeError, ValueError) as error:
@@ -188,11 +200,24 @@ def _subscription_row(value: Mapping[str, Any]) -> dict[str, Any]:
     """
     row = {name: value[name] for name in FIELDS if name != "dialect"}
     row["dialect"] = value.get("dialect")  # backups of earlier versions have none
+    tenant = tenant_of(str(row["owner"]))
     for name in ("id", "event_type"):
-        if not str(row[name]).startswith(f"{row['owner']}/"):
-            msg = f"subscription: {name}: expected a name of tenant {row['owner']!r}, found {row[name]!r}"
+        if not str(row[name]).startswith(f"{tenant}/"):
+            msg = f"subscription: {name}: expected a name of tenant {tenant!r}, found {row[name]!r}"
             raise BackupError(msg)
     return row
+
+
+def _webhook_record(hook: Webhook) -> dict[str, Any]:
+    record = {"url": hook.url, "secret": hook.secret, "state": hook.state}
+    return record | ({} if hook.digest_seconds is None else {"digest_seconds": hook.digest_seconds})
+
+
+def _webhook_fields(value: Mapping[str, Any]) -> dict[str, Any]:
+    """What `Webhooks.add` takes."""
+    seconds = value.get("digest_seconds")
+    fields: dict[str, Any] = {name: str(value[name]) for name in ("url", "secret", "state")}
+    return fields | {"digest_seconds": None if seconds is None else float(seconds)}
 
 
 def _texts(sealed: Sealed) -> dict[str, str]:

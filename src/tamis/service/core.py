@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Literal
 
 from tamis.events.event_type import EventType
-from tamis.operators.discovery import OperatorSettings
 from tamis.service.accounts import DEFAULT_TENANT, Accounts
+from tamis.service.advertising import Advertising
 from tamis.service.backup import Backup
 from tamis.service.feed import FeedReader
 from tamis.service.feed_watcher import FeedWatcher
@@ -27,6 +27,8 @@ from tamis.service.inbox import Arrival
 from tamis.service.inboxes import open_inbox
 from tamis.service.matching import RequestMatching
 from tamis.service.metrics import ServiceMetrics
+from tamis.service.peers.sender import Senders
+from tamis.service.peers.site import Site
 from tamis.service.reports import Reports
 from tamis.service.settings import ServiceSettings
 from tamis.service.stream import PROGRESS, STREAM
@@ -85,6 +87,7 @@ class Service:
         store: The subscriptions of record.
         accounts: Tenants, tokens, tickets and advertisements.
         subscriptions: Subscriptions as their owners see them.
+        advertising: What publishers say of their events.
         backup: Reads and restores what people have set up.
         inbox: Published events.
         inbox_commits: Writes the events of many requests to the inbox together.
@@ -92,6 +95,7 @@ class Service:
         webhooks: The state of all webhooks, and their attempts.
         deliverer: Calls the receivers of webhooks.
         feed_watcher: Knows the newest notification, and wakes those that wait for the next.
+        site: This service among those that it is linked with.
         reports: What the stream did.
         metrics: Metrics of the service, for Prometheus.
         supervisor: Keeps the stream running; None if it runs elsewhere.
@@ -107,8 +111,7 @@ class Service:
         """
         self.settings = settings
         settings.folder.mkdir(parents=True, exist_ok=True)
-        if settings.operators:
-            OperatorSettings.of(list(settings.operators)).load()
+        settings.operators.load()
         delivery = DeliveryPolicy(
             attempts=settings.webhook_attempts,
             pause_after=settings.webhook_pause_after,
@@ -130,11 +133,13 @@ class Service:
             raise
         self.webhooks = Webhooks(self.feed.database, gate=Gate(settings.webhook_networks))
         self.subscriptions = TenantSubscriptions(self.store, self.accounts, self.webhooks, settings)
-        self.matching = RequestMatching(self.store, self.subscriptions)
+        self.matching = RequestMatching(self.store, self.subscriptions, settings.call_order)
+        self.advertising = Advertising(self.accounts, self.subscriptions)
         self.backup = Backup(self.store, self.accounts, self.subscriptions, self.webhooks)
         self.inbox_commits: GroupCommit[Arrival, bool] = GroupCommit(self.inbox.append)
         self.deliverer = Deliverer(self.webhooks, self._event_of, delivery)
         self.feed_watcher = FeedWatcher(self.feed, self._wake_webhooks)
+        self.site = Site(self)
         self.reports = Reports(settings.folder / STREAM / PROGRESS)
         self.supervisor = Supervisor(settings) if settings.stream else None
         self.metrics = ServiceMetrics(self)
@@ -157,6 +162,8 @@ class Service:
         """Run the background tasks until `stopping` is set."""
         stop = self.stopping
         tasks = [self.feed_watcher.run(stop), self.reports.run(stop), self.deliverer.run(stop), self._tidy(stop)]
+        if self.site.name:
+            tasks.append(Senders(self, self.site).run(stop))
         if self.supervisor is not None:
             tasks.append(self.supervisor.run(stop))
         running = [asyncio.create_task(each) for each in tasks]
@@ -209,7 +216,9 @@ class Service:
         gone = self.accounts.forget_ended_tickets()
         for id in self.subscriptions.ended_webhooks():
             self.webhooks.remove(id)
-        events = self.inbox.forget(now - timedelta(days=self.settings.keep_events_days))
+        old = now - timedelta(days=self.settings.keep_events_days)
+        self.site.tidy(microseconds(old))
+        events = self.inbox.forget(old, self.site.outbox.first_unsent())
         notifications = self.feed.forget(now - timedelta(days=self.settings.keep_feed_days))
         attempts = self.webhooks.trim(microseconds(now - timedelta(days=self.settings.keep_attempts_days)))
         changes = self.store.trim_older(now - timedelta(days=self.settings.keep_changes_days))

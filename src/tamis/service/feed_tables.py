@@ -1,5 +1,9 @@
 """The tables of the feed: every notification under a growing number, dead letters, and what was committed.
 
+A match is a row. The matches of one event that are one subscriber's have a further row, the message that names
+them all: its `subscription_id` is the address of the subscriber, so whatever reads the rows of a subscription
+reads those of a subscriber as well.
+
 Times are microseconds since 1970, UTC.
 """
 
@@ -30,6 +34,8 @@ feed = Table(
     Column("label", Text),
     Column("attributes", Text),  # a JSON object
     Column("priority", BigInteger, nullable=False, server_default="0"),
+    Column("subscriber", Text),  # the address of whose it is
+    Column("subscriptions", Text),  # of a message of a subscriber, what it names: a JSON array
     sqlite_autoincrement=True,
 )
 Index("tamis_feed_tenant", feed.c.tenant, feed.c.seq)
@@ -65,3 +71,23 @@ commits = Table(
     Column("repeated", BigInteger, nullable=False),
     Column("dead", BigInteger, nullable=False),
 )
+
+# Events that go to neighbours: written with the batch that found their entries, sent in the order of numbers.
+outbox = Table(
+    "tamis_outbox",
+    metadata,
+    Column("link", Text, primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),  # of the event in the inbox
+    Column("event_id", Text, nullable=False),
+    Column("entry", Text, nullable=False),  # one of those that the event satisfies
+    Column("at", BigInteger, nullable=False),
+    Column("sent", BigInteger),
+    Column("outcome", Text),  # what became of it there, once that is known
+)
+_IS_PENDING = outbox.c.sent.is_(None)
+Index(
+    "tamis_outbox_pending", outbox.c.link, outbox.c.number, sqlite_where=_IS_PENDING, postgresql_where=_IS_PENDING
+)
+_IS_OPEN = outbox.c.outcome.is_(None)
+Index("tamis_outbox_open", outbox.c.link, outbox.c.number, sqlite_where=_IS_OPEN, postgresql_where=_IS_OPEN)
+Index("tamis_outbox_event", outbox.c.event_id)

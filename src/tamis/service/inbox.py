@@ -57,6 +57,7 @@ events = Table(
     Column("event_type", Text, nullable=False),
     Column("at", BigInteger, nullable=False),
     Column("value", LargeBinary, nullable=False),
+    Column("path", Text),  # sites that an event from elsewhere has passed, from its origin on; it came later
     sqlite_autoincrement=True,
 )
 Index("tamis_events_tenant", events.c.tenant, events.c.number)
@@ -71,11 +72,12 @@ position = Table(
 
 
 class Arrival(NamedTuple):
-    """An event to append: its qualified id and type, and its JSON text."""
+    """An event to append: its qualified id and type, its JSON text, and the sites that it has passed."""
 
     id: str
     event_type: str
     value: bytes
+    path: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,7 @@ class InboxEvent:
         event_type: Qualified.
         at: When it was accepted.
         value: Its JSON text.
+        path: The sites that it has passed before this one, the first is where it was published.
     """
 
     number: int
@@ -95,6 +98,7 @@ class InboxEvent:
     event_type: str
     at: datetime
     value: bytes
+    path: tuple[str, ...] = ()
 
     def event(self) -> Any:
         return json.loads(self.value)
@@ -149,7 +153,8 @@ class Inbox:
                     if not replay:
                         known.add(each.id)
                     key = None if replay else each.id
-                    rows.append((key, each.id, tenant_of(each.id), each.event_type, at, each.value))
+                    path = " ".join(each.path) or None
+                    rows.append((key, each.id, tenant_of(each.id), each.event_type, at, each.value, path))
             insert_rows(connection, events, _COLUMNS, rows, len(rows))
         return is_new
 
@@ -232,6 +237,18 @@ class Inbox:
             rows = [*rows_by_key(connection, events, ("key", "at"), "key", ids)]
         return {key: _time(at) for key, at in rows}
 
+    def numbered(self, numbers: Sequence[int]) -> list[InboxEvent]:
+        """Events by their numbers, in that order, as far as they are kept."""
+        query = select(*_SHOWN).where(events.c.number.in_(numbers)).order_by(events.c.number)
+        with self._database.reading() as connection:
+            return [_inbox_event(row) for row in connection.execute(query)]
+
+    def places(self, ids: Sequence[str]) -> dict[str, tuple[int, tuple[str, ...]]]:
+        """The numbers of events and the sites that they have passed, by their qualified ids."""
+        with self._database.reading() as connection:
+            rows = rows_by_key(connection, events, ("key", "number", "path"), "key", ids)
+            return {key: (number, _path(path)) for key, number, path in rows}
+
     def recent(
         self, tenant: str, *, limit: int, before: int | None = None, event_type: str | None = None
     ) -> list[InboxEvent]:
@@ -244,15 +261,21 @@ class Inbox:
         with self._database.reading() as connection:
             return [_inbox_event(row) for row in connection.execute(query)]
 
-    def forget(self, before: datetime) -> int:
-        """Remove events that were accepted earlier than that and are done with; gives how many."""
+    def forget(self, before: datetime, unsent: int | None = None) -> int:
+        """Remove events that were accepted earlier than that and are done with; gives how many.
+
+        Those from the number `unsent` on stay, too: a neighbour has not got them yet.
+        """
         with self._database.writing() as connection:
             done = select(position.c.done).scalar_subquery()
             last = select(func.max(events.c.number)).scalar_subquery()
             us = microseconds(before)
             kept = first_since(connection, events.c.number, events.c.at, us)  # finds it without a look at all rows
             old = events.c.at < us, events.c.number <= done, events.c.number < last, events.c.number < kept
-            return connection.execute(events.delete().where(*old)).rowcount
+            unneeded = events.delete().where(*old)
+            if unsent is not None:
+                unneeded = unneeded.where(events.c.number < unsent)
+            return connection.execute(unneeded).rowcount
 
     def close(self) -> None:
         if self._log is not None:
@@ -278,12 +301,16 @@ def _known_ids(connection: Connection, ids: list[str]) -> set[str]:
     return {key for (key,) in rows_by_key(connection, events, ("key",), "key", ids)}
 
 
-_COLUMNS = ("key", "id", "tenant", "event_type", "at", "value")
-_SHOWN = events.c.number, events.c.id, events.c.event_type, events.c.at, events.c.value
+_COLUMNS = ("key", "id", "tenant", "event_type", "at", "value", "path")
+_SHOWN = events.c.number, events.c.id, events.c.event_type, events.c.at, events.c.value, events.c.path
 
 
 def _inbox_event(row: Any) -> InboxEvent:
-    return InboxEvent(row.number, row.id, row.event_type, _time(row.at), bytes(row.value))
+    return InboxEvent(row.number, row.id, row.event_type, _time(row.at), bytes(row.value), _path(row.path))
+
+
+def _path(text: str | None) -> tuple[str, ...]:
+    return tuple(text.split()) if text else ()
 
 
 def _time(us: int) -> datetime:

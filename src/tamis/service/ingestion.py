@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -254,6 +254,15 @@ def _one_line(text: str) -> bytes:
     return text.replace("\r", " ").replace("\n", " ").encode()
 
 
+def places_by_type(events: Sequence[PublishedEvent], types: Container[str], default: str) -> dict[str, list[int]]:
+    """The places of the events of each type; one that names none of the types is of the default type."""
+    places: dict[str, list[int]] = {}
+    for place, each in enumerate(events):
+        named = each.event_type if each.event_type is not None and each.event_type in types else default
+        places.setdefault(named, []).append(place)
+    return places
+
+
 def refuse_misfits(events: Sequence[PublishedEvent], types: Mapping[str, EventType], default: str) -> None:
     """Refuse events that do not fit their types.
 
@@ -265,12 +274,8 @@ def refuse_misfits(events: Sequence[PublishedEvent], types: Mapping[str, EventTy
     Raises:
         PublishError: Some do not fit; it says what was expected of which attribute.
     """
-    places: dict[str, list[int]] = {}
-    for place, each in enumerate(events):
-        named = each.event_type if each.event_type is not None and each.event_type in types else default
-        places.setdefault(named, []).append(place)
     problems: dict[int, list[str]] = {}
-    for name, some in places.items():
+    for name, some in places_by_type(events, types, default).items():
         if name in types:
             read = read_json_values(pa.array([events[place].value for place in some], pa.binary()), types[name])
             for batch in read.batches:

@@ -20,6 +20,7 @@ from tamis.limits import Limits
 from tamis.matcher import Matcher
 from tamis.service.subscriptions import TenantSubscriptions
 from tamis.store import Store
+from tamis.verification.search import GREEDY
 
 MOST_SUBSCRIPTIONS = 100_000
 """That one request tries: more would keep it waiting for seconds."""
@@ -42,9 +43,10 @@ class RequestedMatches:
 class RequestMatching:
     """The matchers of requests; it may be called from several threads."""
 
-    def __init__(self, store: Store, subscriptions: TenantSubscriptions) -> None:
+    def __init__(self, store: Store, subscriptions: TenantSubscriptions, call_order: str = GREEDY) -> None:
         self._store = store
         self._subscriptions = subscriptions
+        self._call_order = call_order
         self._matchers: OrderedDict[tuple[str, Limits], tuple[int, Matcher]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -76,7 +78,7 @@ class RequestMatching:
             held, matcher = self._matchers.get(key, (-1, None))
         if held != version or matcher is None:
             active = self._subscriptions.active(tenant, event_type.name, limit=MOST_SUBSCRIPTIONS)
-            matcher = Matcher(event_type, limits=limits)
+            matcher = Matcher(event_type, limits=limits, call_order=self._call_order)
             matcher.add_many(
                 {"id": id, "condition": each.condition, "dialect": each.dialect} for id, each in active
             )

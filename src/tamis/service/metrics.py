@@ -15,6 +15,11 @@
 | `tamis_failed_deliveries` | gauge | notifications that were parked after all attempts |
 | `tamis_feed_seq` | gauge | number of the newest notification |
 | `tamis_notification_seconds` | gauge | from accepted to notified, of the last 1,000, by quantile |
+| `tamis_link_up` | gauge | 1 while the link to a neighbour is in use, by link |
+| `tamis_link_entries` | gauge | routing entries, by link and direction: in, out |
+| `tamis_link_entry_bytes` | gauge | bytes of their texts |
+| `tamis_link_events` | gauge | events, by link and kind, as `/peers` shows them: forwarded, in_vain, backlog... |
+| `tamis_link_lag_seconds` | gauge | how long the oldest event has waited for its link |
 | `tamis_ready` | gauge | 1 while `/ready` says so: events are matched as soon as they are published |
 | `tamis_stream_up` | gauge | 1 while the stream runs; 0 while it is warming up |
 | `tamis_stream_starts_total` | counter | how often it was started |
@@ -41,6 +46,7 @@ _DELIVERIES = {
     "withheld": "Notifications whose webhook is paused or refused",
     "failed": "Notifications that were parked",
 }
+_LINK_EVENTS = ("forwarded", "useful", "in_vain", "backlog", "taken", "repeated", "refused", "looped")
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
 
@@ -62,6 +68,9 @@ class ServiceMetrics:
             buckets=_BUCKETS,
         )
         self._published = Counter("tamis_published", "Events accepted", registry=self._registry)
+        self._unadvertised = Counter(
+            "tamis_unadvertised", "Events that were not as advertised, accepted or not", registry=self._registry
+        )
         self._registry.register(self)
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -70,6 +79,9 @@ class ServiceMetrics:
 
     def count_published(self, count: int) -> None:
         self._published.inc(count)
+
+    def count_unadvertised(self, count: int) -> None:
+        self._unadvertised.inc(count)
 
     def text(self) -> bytes:
         """All metrics, those of the stream included; queries the databases."""
@@ -84,7 +96,9 @@ class ServiceMetrics:
         service = self._service
         yield GaugeMetricFamily("tamis_waiting_events", "Events that wait", service.inbox.waiting())
         yield GaugeMetricFamily("tamis_waiting_seconds", "Age of the oldest", service.inbox.waiting_seconds())
-        yield GaugeMetricFamily("tamis_subscriptions", "Subscriptions that have not ended", len(service.store))
+        yield GaugeMetricFamily(
+            "tamis_subscriptions", "Subscriptions that have not ended", service.subscriptions.total()
+        )
         yield GaugeMetricFamily("tamis_feed_seq", "Number of the newest notification", service.feed_watcher.seq)
         counts = service.webhooks.counts()
         for name, help in _DELIVERIES.items():
@@ -99,8 +113,26 @@ class ServiceMetrics:
             if seconds is not None:
                 latency.add_metric([quantile], seconds)
         yield latency
+        yield from self._link_metrics()
         yield GaugeMetricFamily("tamis_ready", "Are events matched at once?", service.readiness().is_ready)
         supervisor = service.supervisor
         if supervisor is not None:
             yield GaugeMetricFamily("tamis_stream_up", "Does it run?", supervisor.state == "running")
             yield CounterMetricFamily("tamis_stream_starts", "How often it was started", supervisor.starts)
+
+    def _link_metrics(self) -> Iterator[Metric]:
+        """How the links to other sites are doing."""
+        up = GaugeMetricFamily("tamis_link_up", "Is the link in use?", labels=["link"])
+        entries = GaugeMetricFamily("tamis_link_entries", "Routing entries", labels=["link", "direction"])
+        sizes = GaugeMetricFamily("tamis_link_entry_bytes", "Bytes of them", labels=["link", "direction"])
+        events = GaugeMetricFamily("tamis_link_events", "Events of a link", labels=["link", "kind"])
+        lag = GaugeMetricFamily("tamis_link_lag_seconds", "Wait of the oldest event", labels=["link"])
+        for each in self._service.site.status():
+            up.add_metric([each["name"]], each["state"] == "linked")
+            lag.add_metric([each["name"]], each["lag_seconds"])
+            for direction in ("in", "out"):
+                entries.add_metric([each["name"], direction], each[f"entries_{direction}"])
+                sizes.add_metric([each["name"], direction], each[f"entries_{direction}_bytes"])
+            for kind in _LINK_EVENTS:
+                events.add_metric([each["name"], kind], each[kind])
+        yield from (up, entries, sizes, events, lag)

@@ -9,15 +9,21 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from tamis.errors import TamisError
 from tamis.events.misfits import check_on_misfit
+from tamis.events.schemas import Problems
+from tamis.operators.discovery import INSTALLED, OperatorSettings
+from tamis.operators.library import LIBRARY
 from tamis.service.kafka import KafkaError, Topic
 from tamis.spark.kafka_security import KafkaSecurity, KafkaSecurityError
+from tamis.spark.pipeline_operators import read_operators
+from tamis.spark.toml_tables import TomlTable
+from tamis.verification.search import GREEDY, check_order
 
 PREFIX = "TAMIS_"
 PORT = 8765
@@ -34,13 +40,18 @@ _ABOVE_ZERO = (
 )
 
 
+_SITE = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+_PEER = ("name", "url", "token")
+
+
 class SettingsError(TamisError):
     """A setting is not what it should be: the message says which one, and where it was found."""
 
 
 def _setting(default: Any, help: str, *, secret: bool = False) -> Any:
     if isinstance(default, list):
-        return field(default_factory=lambda: tuple(default), metadata={"help": help})
+        metadata = {"help": help, "secret": secret}
+        return field(default_factory=lambda: tuple(default), metadata=metadata, repr=not secret)
     return field(default=default, metadata={"help": help, "secret": secret}, repr=not secret)
 
 
@@ -100,7 +111,17 @@ class ServiceSettings:
     webhook_networks: tuple[str, ...] = _setting([], "Private networks that webhooks may call, as 10.1.0.0/16.")
     webhook_timeout_seconds: float = _setting(10.0, "How long a receiver may take.")
     webhook_base_seconds: float = _setting(1.0, "The wait after the first failed call; it doubles with each.")
-    operators: tuple[str, ...] = _setting([], "Modules with operators, and names of the library's.")
+    site: str = _setting("", "The name of this site among those that it is linked with; empty: no links.")
+    peers: tuple[str, ...] = _setting(
+        [],
+        "Neighbours, as [[peers]] with name, url and token; elsewhere with blanks between the three.",
+        secret=True,
+    )
+    link_bytes: int = _setting(0, "Most bytes of the routing entries sent to a neighbour; 0: entries are exact.")
+    operators: OperatorSettings = _setting(  # noqa: RUF009 - it gives a field, as for the others
+        INSTALLED, "Modules with operators and names of the library's; in a file also `[operators]` with settings."
+    )
+    call_order: str = _setting(GREEDY, "Which call of an operator is made next.")
     log_level: str = _setting("info", "debug, info, warning or error.")
 
     def __post_init__(self) -> None:
@@ -128,10 +149,30 @@ class ServiceSettings:
             check_on_misfit(self.on_misfit)
         except ValueError as error:
             problems.append(str(error))
+        problems += self._link_problems()
+        try:
+            check_order(self.call_order)
+        except ValueError as error:
+            problems.append(f"call_order: {error}")
         if self.log_level not in ("debug", "info", "warning", "error"):
             problems.append(f"log_level: expected debug, info, warning or error, found {self.log_level!r}")
         if problems:
             raise SettingsError("; ".join(problems))
+
+    def _link_problems(self) -> list[str]:
+        """What is wrong with the settings of links."""
+        problems = []
+        if self.site and _SITE.fullmatch(self.site) is None:
+            problems.append(f"site: expected 1 to 63 of a-z, 0-9 and -, not starting with -, found {self.site!r}")
+        if self.peers and not self.site:
+            problems.append("peers: a service with neighbours needs a name of its own: set site")
+        if self.site and self.kafka:
+            problems.append("site: events that the stream reads from Kafka cannot be sent to neighbours")
+        if self.link_bytes < 0:
+            problems.append(f"link_bytes: expected 0 or more, found {self.link_bytes}")
+        if any(len(each.split()) != len(_PEER) for each in self.peers):
+            problems.append(f"peers: expected {', '.join(_PEER)} of each, with blanks between them")
+        return problems
 
     @property
     def folder(self) -> Path:
@@ -199,11 +240,13 @@ def load(
     origins = {each.name: "default" for each in fields(ServiceSettings)}
     file = file or environment.get(f"{PREFIX}CONFIG")
     if file is not None:
-        for name, value in _read_file(Path(file)).items():
+        for name, value in _with_peers(_read_file(Path(file)), os.fspath(file)).items():
             if name not in types:
                 msg = f"{os.fspath(file)}: there is no setting {name!r}; known are {', '.join(types)}"
                 raise SettingsError(msg)
-            values[name] = _check_type(types[name], value, f"{os.fspath(file)}: {name}")
+            is_table = types[name] is OperatorSettings and isinstance(value, Mapping)
+            given = _operator_table(value, Path(file)) if is_table else value
+            values[name] = _check_type(types[name], given, f"{os.fspath(file)}: {name}")
             origins[name] = os.fspath(file)
     for name, type_ in types.items():
         variable = PREFIX + name.upper()
@@ -241,6 +284,8 @@ def is_secret(name: str) -> bool:
 
 
 def _default(each: Field[Any]) -> Any:
+    if each.default is INSTALLED:
+        return ()  # as a file would have it
     return each.default if each.default_factory is MISSING else each.default_factory()
 
 
@@ -255,13 +300,31 @@ def _read_file(file: Path) -> dict[str, Any]:
         raise SettingsError(msg) from error
 
 
+def _with_peers(found: dict[str, Any], file: str) -> dict[str, Any]:
+    """The settings of a file, with each table of `[[peers]]` as the one text that it is elsewhere."""
+    tables = found.get("peers", [])
+    if not isinstance(tables, list) or all(isinstance(each, str) for each in tables):
+        return found
+    texts = []
+    for number, each in enumerate(tables, 1):
+        if (
+            not isinstance(each, dict)
+            or {*each} != {*_PEER}
+            or not all(isinstance(each[name], str) for name in _PEER)
+        ):
+            msg = f"{file}: [[peers]], table {number}: expected the texts {', '.join(_PEER)} and no others"
+            raise SettingsError(msg)
+        texts.append(" ".join(each[name] for name in _PEER))
+    return {**found, "peers": texts}
+
+
 def _check_type(type_: Any, value: Any, place: str) -> Any:
     """A value of a file or an option, which has a type already."""
     if type_ is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
-    if type_ == tuple[str, ...]:
+    if type_ in (OperatorSettings, tuple[str, ...]) and not isinstance(value, OperatorSettings):
         if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
-            return tuple(value)
+            return _named_operators(value) if type_ is OperatorSettings else tuple(value)
     elif isinstance(value, type_) and (type_ is bool or not isinstance(value, bool)):
         return value
     msg = f"{place}: expected {_type_name(type_)}, found {value!r}"
@@ -273,12 +336,28 @@ def _parse(type_: Any, text: str, place: str) -> Any:
     try:
         if type_ is bool:
             return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}[text.lower()]
-        if type_ == tuple[str, ...]:
-            return tuple(part.strip() for part in text.split(",") if part.strip())
+        if type_ in (OperatorSettings, tuple[str, ...]):
+            return _check_type(type_, [part.strip() for part in text.split(",") if part.strip()], place)
         return type_(text)
     except (ValueError, KeyError) as error:
         msg = f"{place}: expected {_type_name(type_)}, found {text!r}"
         raise SettingsError(msg) from error
+
+
+def _named_operators(names: Sequence[str]) -> OperatorSettings:
+    """Operators that are named only: subjects of the library, with their default settings, and modules."""
+    library: dict[str, dict[str, Any]] = {name: {} for name in names if name in LIBRARY}
+    return OperatorSettings(tuple(name for name in names if name not in library), library)
+
+
+def _operator_table(content: Mapping[str, Any], file: Path) -> OperatorSettings:
+    problems = Problems()
+    found, _ = read_operators(TomlTable("", {"operators": content}, file.absolute().parent, problems))
+    if "allowed" in content:
+        problems.add("operators.allowed", "is unknown; the right `operators` of a tenant says what it may call")
+    if problems.found:
+        raise SettingsError(f"{file}: " + "; ".join(problems.found))
+    return found
 
 
 def _type_name(type_: Any) -> str:

@@ -25,6 +25,7 @@ from tamis.operators.discovery import OperatorSettings
 from tamis.quotas import Quota
 from tamis.service.accounts import Accounts
 from tamis.service.feed import FeedSink
+from tamis.service.inbox import Inbox
 from tamis.service.inboxes import StreamPosition, open_events, open_position
 from tamis.service.names import local_name
 from tamis.service.settings import ServiceSettings
@@ -71,11 +72,14 @@ def start(
 
     folder = settings.folder / STREAM
     folder.mkdir(parents=True, exist_ok=True)
-    operators = OperatorSettings.of(list(settings.operators)) if settings.operators else None
-    if operators is not None:
-        operators.load()
+    settings.operators.load()
     store = stack.enter_context(Store.open(settings.database("store")))
-    sink = FeedSink(url=settings.database("feed"))
+    places = None
+    if settings.site:
+        inbox = Inbox(settings.database("inbox"))
+        stack.callback(inbox.close)
+        places = inbox.places
+    sink = FeedSink(url=settings.database("feed"), places=places)
     stack.callback(sink.close)
     sink.check()
     accounts = Accounts(settings.database("store"))
@@ -108,7 +112,8 @@ def start(
         routing=Routing(by_tenant=True) if settings.shards > 1 else None,
         backlog=position.backlog,
         name=name,
-        operators=operators,
+        operators=settings.operators,
+        call_order=settings.call_order,
     )
 
 
@@ -211,6 +216,7 @@ def _parse_settings(given: Mapping[str, Any]) -> ServiceSettings:
     values: dict[str, Any] = {
         name: tuple(each) if isinstance(each, list) else each for name, each in given.items()
     }
+    values["operators"] = OperatorSettings.from_dict(given["operators"])
     return ServiceSettings(**values)
 
 

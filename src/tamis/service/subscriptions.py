@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 from sqlalchemy import Connection
 
-from tamis.errors import ConditionError, SubscriptionError, TamisError
+from tamis.errors import SubscriptionError, TamisError
 from tamis.events.event_type import EventType
-from tamis.language.condition import compile_condition
 from tamis.limits import Limits
 from tamis.service.accounts import Accounts, TenantRights
 from tamis.service.credentials import Sealed, new_secret
 from tamis.service.errors import Conflict, Forbidden, NotFound, QuotaExceeded
-from tamis.service.names import local_name, own_name, qualified_name
+from tamis.service.names import (
+    SUBSCRIBER,
+    link_of,
+    local_name,
+    own_name,
+    qualified_name,
+    subscriber_address,
+    subscriber_of,
+)
 from tamis.service.settings import ServiceSettings
 from tamis.store import ChangeLogEntry, ImportResult, Store, StoredSubscription
 from tamis.store.records import DEFAULT_TYPE, now_us, unknown_field
+from tamis.store.transitions import condition_errors
 
 if TYPE_CHECKING:
     from tamis.matcher import Refusal
@@ -32,13 +41,13 @@ if TYPE_CHECKING:
     from tamis.service.webhooks.records import Webhook
 
 _GIVEN = ("condition", "dialect", "label", "priority", "valid_from", "state")
-_FIELDS = ("id", *_GIVEN, "event_type", "expires", "valid_for", "delivery")
+_FIELDS = ("id", *_GIVEN, "event_type", "expires", "valid_for", "delivery", "subscriber")
 _UNREACHABLE = (".", "..", "export")
 """What addresses of subscriptions have other uses for."""
 _SHOWN_CHARACTERS = 1_000
 """Of a condition that goes with each of its notifications."""
 _NEW_US = 60_000_000
-_CHANGEABLE = ("condition", "dialect", "event_type", "label", "priority", "valid_from", "expires")
+_CHANGEABLE = ("condition", "dialect", "event_type", "label", "priority", "valid_from", "expires", "subscriber")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +109,7 @@ class TenantSubscriptions:
             WebhookError: The receiver may not be called.
             QuotaExceeded: The tenant has as many as it may.
         """
-        record, url = self._record(tenant, given)
+        record, receiver = self._record(tenant, given)
         ticket, sealed = new_secret()
         # One at a time: no other request takes the id between the check and the insert.
         with self._one_at_a_time:
@@ -108,11 +117,11 @@ class TenantSubscriptions:
                 msg = f"there is already a subscription {local_name(record['id'])!r}"
                 raise Conflict(msg)
             # The webhook first, so that it gets the very first match.
-            secret = None if url is None else self._add_webhook(record["id"], url)
+            secret = None if receiver is None else self._add_webhook(record["id"], receiver)
             try:
                 self._add(tenant, [record], {record["id"]: sealed}, replace=False)
             except BaseException:
-                if url is not None:
+                if receiver is not None:
                     self._webhooks.remove(record["id"])
                 raise
         return SubscriptionReceipt(self.get(tenant, local_name(record["id"])), ticket, secret)
@@ -122,22 +131,22 @@ class TenantSubscriptions:
         from tamis.matcher import Refusal
 
         records, refusals = [], []
-        receivers: dict[str, str | None] = {}
+        receivers: dict[str, Receiver | None] = {}
         types: dict[str | None, str] = {}
         for each in given:
             try:
-                record, url = self._record(tenant, each, types)
+                record, receiver = self._record(tenant, each, types)
             except TamisError as error:
                 refusals.append(Refusal(str(each.get("id") or ""), error))
                 continue
             records.append(record)
             if each.get("delivery") is not None:
-                receivers[record["id"]] = url
+                receivers[record["id"]] = receiver
         made = {record["id"]: new_secret() for record in records}
         sealed = {id: each for id, (_, each) in made.items()}
         with self._one_at_a_time:
             there = self._living(receivers)
-            new_receivers = {id: url for id, url in receivers.items() if url is not None and id not in there}
+            new_receivers = {id: each for id, each in receivers.items() if each is not None and id not in there}
             with self._webhooks_of_import(new_receivers, refusals) as secrets:
                 refused = new_receivers.keys() - secrets.keys()
                 wanted = [record for record in records if record["id"] not in refused]
@@ -182,7 +191,6 @@ class TenantSubscriptions:
     ) -> list[StoredSubscription]:
         """Subscriptions in the order of their ids; the arguments are those of `Store.list`."""
         found = self._store.list(
-            owner=tenant,
             prefix=qualified_name(tenant, ""),
             search=search,
             label=label,
@@ -196,7 +204,12 @@ class TenantSubscriptions:
         """How many a tenant has, of an event type and refused by it if so wanted."""
         of_type = None if event_type is None else qualified_name(tenant, event_type)
         with self._store.view() as view:
-            return view.count(owner=tenant, event_type=of_type, refused=refused)
+            return view.count(prefix=qualified_name(tenant, ""), event_type=of_type, refused=refused)
+
+    def total(self) -> int:
+        """How many all tenants have; entries of neighbours are nobody's."""
+        with self._store.view() as view:
+            return sum(view.count(prefix=qualified_name(tenant, "")) for tenant in self._accounts.tenants())
 
     def active(self, tenant: str, event_type: str, *, limit: int) -> list[tuple[str, StoredSubscription]]:
         """The subscriptions that are matched with events of a type, under its qualified name, by their ids.
@@ -205,7 +218,7 @@ class TenantSubscriptions:
             QuotaExceeded: There are more than `limit`.
         """
         with self._store.view() as view:
-            found = view.subscriptions(owner=tenant, event_type=event_type, limit=limit + 1)
+            found = view.subscriptions(event_type=event_type, limit=limit + 1)
             rows = [(local_name(each.id), each) for each in found]
         if len(rows) > limit:
             msg = f"there are more than {limit:,} subscriptions to {local_name(event_type)!r}"
@@ -232,6 +245,14 @@ class TenantSubscriptions:
         """Where it is delivered to, if anywhere."""
         return self._webhooks.get(qualified_name(tenant, id))
 
+    def deliver_to(self, tenant: str, id: str, url: str, digest_seconds: float | None = None) -> str:
+        """Deliver the messages of a subscriber, `@` and its name, from now on; gives the secret of the webhook.
+
+        Raises:
+            WebhookError: The receiver may not be called.
+        """
+        return self._add_webhook(qualified_name(tenant, id), Receiver(url, digest_seconds))
+
     def resume_webhook(self, tenant: str, id: str) -> None:
         """Shake hands again with the receiver of a webhook that is paused or refused.
 
@@ -245,7 +266,11 @@ class TenantSubscriptions:
         """The qualified ids of webhooks whose subscriptions have ended."""
         # A webhook is made before its subscription: one that is new may be waiting for it.
         old = now_us() - _NEW_US
-        ids = [each.subscription_id for each in self._webhooks.list() if each.created < old]
+        ids = [
+            each.subscription_id
+            for each in self._webhooks.list()
+            if each.created < old and subscriber_of(each.subscription_id) is None
+        ]
         with self._store.view() as view:
             there = view.rows(ids)
         return [id for id in ids if id not in there or not there[id].living]
@@ -274,6 +299,8 @@ class TenantSubscriptions:
         wanted = dict(fields)
         if "event_type" in wanted:
             wanted["event_type"] = self._type_inside(tenant, wanted["event_type"])
+        if "subscriber" in wanted:
+            wanted["owner"] = _owner(tenant, wanted.pop("subscriber"))
         if wanted.get("valid_from") is not None:
             wanted["valid_from"] = _time(id, "valid_from", wanted["valid_from"])
         if "expires" in wanted:
@@ -346,12 +373,10 @@ class TenantSubscriptions:
         with self._store.view() as view:
             rows = view.of_type(named.name)
         for row in rows:
-            if not dry_run and row.refusal is None:
+            if (not dry_run and row.refusal is None) or link_of(row.id) is not None:
                 continue
-            try:
-                compile_condition(row.condition, named, self._store.limits, row.dialect)
-            except ConditionError as error:
-                found.append(Refusal(local_name(row.id), error))
+            errors = condition_errors([row], named, self._store.limits)
+            found += [Refusal(local_name(row.id), error) for error in errors.values()]
         return found
 
     def drop_event_type(self, tenant: str, name: str) -> None:
@@ -382,7 +407,7 @@ class TenantSubscriptions:
 
     def _record(
         self, tenant: str, given: Mapping[str, Any], types: dict[str | None, str] | None = None
-    ) -> tuple[dict[str, Any], str | None]:
+    ) -> tuple[dict[str, Any], Receiver | None]:
         """What the store takes, and the receiver of the webhook, if there is one; `types`: those seen before."""
         for name in given:
             if name not in _FIELDS:
@@ -393,6 +418,9 @@ class TenantSubscriptions:
             raise SubscriptionError(msg)
         if id in _UNREACHABLE:
             msg = f"id: {id!r} cannot be part of an address"
+            raise SubscriptionError(msg)
+        if id is not None and id.startswith(SUBSCRIBER):
+            msg = f"id: expected a text that does not begin with {SUBSCRIBER}, as subscribers do, found {id!r}"
             raise SubscriptionError(msg)
         id = id or f"s-{uuid4().hex}"
         record = {name: given.get(name) for name in _GIVEN}
@@ -405,7 +433,8 @@ class TenantSubscriptions:
             valid_from=given.get("valid_from"),
         )
         event_type = self._type_inside(tenant, given.get("event_type"), types)
-        record |= {"id": qualified_name(tenant, id), "owner": tenant, "event_type": event_type, "expires": expires}
+        owner = _owner(tenant, given.get("subscriber"))
+        record |= {"id": qualified_name(tenant, id), "owner": owner, "event_type": event_type, "expires": expires}
         return record, _receiver(id, given.get("delivery"))
 
     def _type_inside(self, tenant: str, name: Any, types: dict[str | None, str] | None = None) -> str:
@@ -443,9 +472,9 @@ class TenantSubscriptions:
             raise SubscriptionError(msg, id=id)
         return until
 
-    def _add_webhook(self, id: str, url: str) -> str:
+    def _add_webhook(self, id: str, receiver: Receiver) -> str:
         with _webhook_errors():
-            return self._webhooks.add(id, url)
+            return self._webhooks.add(id, receiver.url, digest_seconds=receiver.digest_seconds)
 
     def _living(self, ids: Iterable[str]) -> set[str]:
         """Those of the qualified ids under which there is a subscription."""
@@ -454,36 +483,38 @@ class TenantSubscriptions:
 
     @contextmanager
     def _webhooks_of_import(
-        self, receivers: Mapping[str, str], refusals: list[Refusal]
+        self, receivers: Mapping[str, Receiver], refusals: list[Refusal]
     ) -> Iterator[dict[str, str]]:
         """Make webhooks before their subscriptions, and remove them if these are not made; gives the secrets."""
         secrets: dict[str, str] = {}
         try:
-            for id, url in receivers.items():
-                self._add_imported_webhook(id, url, secrets, refusals)
+            for id, receiver in receivers.items():
+                self._add_imported_webhook(id, receiver, secrets, refusals)
             yield secrets
         except BaseException:
             for id in secrets:
                 self._webhooks.remove(id)
             raise
 
-    def _redirect(self, receivers: Mapping[str, str | None], refusals: list[Refusal]) -> dict[str, str]:
+    def _redirect(self, receivers: Mapping[str, Receiver | None], refusals: list[Refusal]) -> dict[str, str]:
         """Let subscriptions that are there be delivered as wanted; gives the secrets of new webhooks."""
         secrets: dict[str, str] = {}
         have = self._webhooks.get_many([*receivers])
-        for id, url in receivers.items():
-            if url is None:
+        for id, receiver in receivers.items():
+            if receiver is None:
                 self._webhooks.remove(id)
-            elif id not in have or have[id].url != url:
-                self._add_imported_webhook(id, url, secrets, refusals)
+            elif id not in have or Receiver(have[id].url, have[id].digest_seconds) != receiver:
+                self._add_imported_webhook(id, receiver, secrets, refusals)
         return secrets
 
-    def _add_imported_webhook(self, id: str, url: str, secrets: dict[str, str], refusals: list[Refusal]) -> None:
+    def _add_imported_webhook(
+        self, id: str, receiver: Receiver, secrets: dict[str, str], refusals: list[Refusal]
+    ) -> None:
         from tamis.matcher import Refusal
         from tamis.service.webhooks.records import WebhookError
 
         try:
-            secrets[id] = self._add_webhook(id, url)
+            secrets[id] = self._add_webhook(id, receiver)
         except WebhookError as error:
             refusals.append(Refusal(local_name(id), error))
 
@@ -518,12 +549,29 @@ class TenantSubscriptions:
         return self._limited_store(tenant).add_many(records, replace=replace, alongside=write), new
 
 
+def _owner(tenant: str, subscriber: Any) -> str:
+    """The owner in the store: the address of the subscriber, or else the tenant."""
+    if subscriber is None:
+        return tenant
+    if not isinstance(subscriber, str) or not subscriber or "/" in subscriber or subscriber in _UNREACHABLE:
+        msg = f"subscriber: expected a name without /, found {subscriber!r}"
+        raise SubscriptionError(msg)
+    return subscriber_address(tenant, subscriber)
+
+
 def _cut(condition: str) -> str:
     return condition if len(condition) <= _SHOWN_CHARACTERS else f"{condition[:_SHOWN_CHARACTERS]}…"
 
 
-def _receiver(id: str, delivery: Any) -> str | None:
-    """The URL of a webhook, None for what is pulled."""
+class Receiver(NamedTuple):
+    """Where a webhook sends, and for how long it gathers notifications into one message, if it does."""
+
+    url: str
+    digest_seconds: float | None = None
+
+
+def _receiver(id: str, delivery: Any) -> Receiver | None:
+    """The receiver of a webhook, None for what is pulled."""
     if delivery is None:
         return None
     if not isinstance(delivery, Mapping) or delivery.get("kind") not in ("pull", "webhook"):
@@ -535,7 +583,13 @@ def _receiver(id: str, delivery: Any) -> str | None:
     if not isinstance(url, str) or not url:
         msg = f"delivery.url: expected the URL of the receiver, found {url!r}"
         raise SubscriptionError(msg, id=id)
-    return url
+    seconds = delivery.get("digest_seconds")
+    if seconds is not None and (
+        isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf
+    ):
+        msg = f"delivery.digest_seconds: expected a number of seconds above 0, found {seconds!r}"
+        raise SubscriptionError(msg, id=id)
+    return Receiver(url, seconds)
 
 
 def _time(id: str, key: str, value: Any) -> datetime:
@@ -588,4 +642,9 @@ def _error_for(tenant: str, error: TamisError) -> TamisError:
 
 
 def _for_tenant(stored: StoredSubscription) -> StoredSubscription:
-    return replace(stored, id=local_name(stored.id), event_type=local_name(stored.event_type), owner=None)
+    return replace(
+        stored,
+        id=local_name(stored.id),
+        event_type=local_name(stored.event_type),
+        owner=subscriber_of(stored.owner),
+    )

@@ -6,20 +6,25 @@ import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from tamis import reference
+from tamis.composite.parts import compile_composite
+from tamis.composite.trial import Trial, try_composite
 from tamis.errors import ConditionError, EventError, Problem
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import EventType
 from tamis.events.reading import read_json_lines
 from tamis.explain import Explanation, explain
 from tamis.language.condition import Condition, compile_condition
-from tamis.language.dialects import SQL
+from tamis.language.dialects import COMPOSITE, SQL
 from tamis.language.lint import SeenAttributes, lint
 from tamis.limits import Limits
 
 _SHOWN = 20
+_ID, _TIME = "tamis id", "tamis time"
+"""Attributes that no condition can ask for, with what events are called and when they happened."""
 _MOST_BYTES = 4 << 20
 """Of recent events, when a condition is checked."""
 
@@ -62,6 +67,9 @@ def findings(
         dialect: Of the condition.
     """
     try:
+        if dialect == COMPOSITE:
+            compile_composite(text, event_type, limits)
+            return []
         compile_condition(text, event_type, limits, dialect)
     except ConditionError as error:
         return [{"severity": "error", "code": "syntax", **each} for each in problems_of(text, error.problems)]
@@ -95,6 +103,10 @@ def count_matches(
     Raises:
         ConditionError: The condition is refused.
     """
+    if dialect == COMPOSITE:
+        trial = try_composite(text, [_timed(*each) for each in events], event_type, time=_TIME, limits=limits)
+        names = [str(match.events[-1][_ID]) for match in trial.matches]
+        return MatchCount(len(events), len(names), names[:_SHOWN])
     condition = compile_condition(text, event_type, limits, dialect)
     ids, tried = [], 0
     block = b"\n".join(value for _, value in events)
@@ -104,6 +116,32 @@ def count_matches(
             ids += _matching(condition, batch)
     names = [events[row][0] for row in ids]
     return MatchCount(tried, len(names), names[:_SHOWN])
+
+
+def try_events(
+    text: str, event_type: EventType, limits: Limits, events: Sequence[tuple[str, bytes]], key: str
+) -> Trial:
+    """What a composite subscription finds in events, given as id and JSON text, of the key of one of them.
+
+    Raises:
+        ConditionError: The subscription is refused.
+    """
+    timed = [_timed(*each) for each in events]
+    [own] = [each for each in timed if each[_ID] == key][:1] or [{}]
+    return try_composite(text, timed, event_type, time=_TIME, limits=limits, key=own)
+
+
+def _timed(id: str, value: bytes) -> dict[str, Any]:
+    """An event with its id, and with a time that an event of the epoch has if it says none."""
+    event = json.loads(value)
+    time = event.get("time")
+    try:
+        is_time = isinstance(time, (int, float, str)) and (
+            not isinstance(time, str) or datetime.fromisoformat(time)
+        )
+    except ValueError:
+        is_time = False
+    return {**event, _ID: id, _TIME: time if is_time else 0}
 
 
 def _matching(condition: Condition, batch: EventBatch) -> list[int]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -149,6 +149,14 @@ class StagingPartWriter:
                 copy.write(stream.getvalue().to_pybytes())
 
 
+class TakesStaged(Protocol):
+    """What takes over staged rows within a transaction."""
+
+    def take(self, connection: Connection, batch: BatchKey, parts: Sequence[Part]) -> int:
+        """Insert what tasks staged, but for what is there; gives how many rows."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class StagedTarget:
     """Where staged rows go.
@@ -200,7 +208,7 @@ def publish_staged(
     commits: Table,
     key: Mapping[str, Any],
     values: Mapping[str, Any],
-    targets: Sequence[StagedTarget],
+    targets: Sequence[TakesStaged],
 ) -> Committed:
     """Take over what tasks have loaded, in one transaction, unless the batch was committed before.
 

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tamis.spark.composite_states import CompositeSettings
     from tamis.spark.event_reading import Reading
     from tamis.spark.event_statistics import statistics
     from tamis.spark.matching import match
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from tamis.spark.stream_query import stream
 
 __all__ = [
+    "CompositeSettings",
     "Prepared",
     "Reading",
     "match",
@@ -25,6 +27,7 @@ __all__ = [
 ]
 
 _HOME_OF = {
+    "CompositeSettings": "tamis.spark.composite_states",
     "Prepared": "tamis.spark.preparation",
     "Reading": "tamis.spark.event_reading",
     "match": "tamis.spark.matching",

@@ -22,6 +22,8 @@ from tamis.notifications import NOTIFICATIONS
 from tamis.progress import busiest
 from tamis.quotas import Quota, Quotas, by_group
 from tamis.sinks.base import BatchKey, Committed, Delivery, RecordSink, Sink, TaskWriter
+from tamis.spark.composite_states import CompositeStates, by_partition
+from tamis.spark.composite_task import StateTask
 from tamis.spark.match_time import MatchTime
 from tamis.spark.stream_task import (
     BUSY,
@@ -35,6 +37,7 @@ from tamis.spark.stream_task import (
     RECORD,
     RECORD_COLUMNS,
     REFUSED,
+    STATE,
     UNWRITTEN,
     USEFUL,
     StreamTask,
@@ -109,11 +112,13 @@ class BatchDelivery:
         sink: Where notifications go.
         quotas: What subscriptions have used of their quota, if there is one.
         match_time: Keeps when the matches of a batch were made.
+        composite: The state of composite subscriptions.
     """
 
     sink: Sink
     quotas: Quotas | None
     match_time: MatchTime
+    composite: CompositeStates | None = None
 
     def deliver(
         self, events: DataFrame, task: StreamTask, key: BatchKey, begin_delivery: Callable[[], None]
@@ -141,8 +146,14 @@ class BatchDelivery:
         self, events: DataFrame, task: StreamTask, key: BatchKey, begin_delivery: Callable[[], None]
     ) -> BatchResult:
         """Match a batch, and give its rows to a sink that only the driver can write to."""
-        found = TaskRows(map_in_workers(events, task, FOUND_SQL).toArrow())
+        rows = map_in_workers(events, task, FOUND_SQL)
+        if task.composite is not None:
+            rows = _with_state(
+                rows, StateTask(task.composite, key, task.reading.keep, shown=task.reading.shown_type)
+            )
+        found = TaskRows(rows.toArrow())
         raise_refused(found.of(REFUSED))
+        raise_unwritten(found.of(UNWRITTEN))
         matched = time.perf_counter()
         pairs = found.of(PAIR)
         if pairs.num_rows:
@@ -154,6 +165,7 @@ class BatchDelivery:
         if self.quotas is not None:
             kept, more = self.quotas.apply(key.query, key.batch, key.at, pairs)
             overflow.update(more)
+        self._commit_state(key, task, found)
         begin_delivery()
         decided = time.perf_counter()
         committed = self.sink.commit(Delivery(key.query, key.batch, key.at, key.version, kept, dead))
@@ -183,6 +195,10 @@ class BatchDelivery:
             state = self.quotas.state(key.query, key.batch, key.at)
         matched_at = None if self.sink.exactly_once else self._recorded_time(key)
         rows = map_in_workers(events, WriteTask(task, writer, key, state, matched_at), FOUND_SQL)
+        if task.composite is not None:
+            keep = task.reading.keep
+            shown = task.reading.shown_type
+            rows = _with_state(rows, StateTask(task.composite, key, keep, writer, state, matched_at, shown))
         if state is not None:
             tasks = events.sparkSession.sparkContext.defaultParallelism
             by_subscription = rows.repartition(tasks, "subscription_id")
@@ -197,6 +213,7 @@ class BatchDelivery:
             begin_delivery()
             raise_unwritten(found.of(UNWRITTEN))
             parts = parts_in(found.of(PART))
+            self._commit_state(key, task, found)
             if self.quotas is not None:
                 written = found.counts(CERTAIN)
                 self.quotas.apply(key.query, key.batch, key.at, NOTIFICATIONS.empty_table(), written)
@@ -222,8 +239,17 @@ class BatchDelivery:
             busiest(dead, len(dead)),
         )
 
+    def _commit_state(self, key: BatchKey, task: StreamTask, found: TaskRows) -> None:
+        if self.composite is not None and task.composite is not None:
+            self.composite.commit(key.query, key.batch, task.composite, found.of(STATE))
+
     def _recorded_time(self, key: BatchKey) -> datetime:
         return self.match_time.recorded(key.query, key.batch, max(key.at, datetime.now(UTC)))
+
+
+def _with_state(rows: DataFrame, task: StateTask) -> DataFrame:
+    """What tasks gave, with what is open of composite subscriptions taken from it and added to it."""
+    return map_in_workers(by_partition(rows, len(task.plan.files)), task, FOUND_SQL)
 
 
 def _value_counts(rows: pa.Table, column: str, most: int | None = None) -> tuple[tuple[str, int], ...]:

@@ -219,7 +219,7 @@ def _snapshot_ref(pipeline: Pipeline, temporary: Path, found: DryRun) -> Snapsho
         found.event_types = {event_type.name: False for event_type in types}
         found.version, found.subscriptions = manifest.version, manifest.slots - manifest.dead
         place = reachable(subscriptions.place)
-        return SnapshotRef(place, manifest.version, pipeline.engine, operators=pipeline.operators)
+        return _ref(pipeline, place, manifest.version)
     with _store(pipeline, temporary) as store, store.view() as view:
         known = view.event_types()
         check_types(pipeline, known.values())
@@ -232,7 +232,12 @@ def _snapshot_ref(pipeline: Pipeline, temporary: Path, found: DryRun) -> Snapsho
         found.store_version = view.version if subscriptions.kind == "store" else None
     found.subscriptions = len(matchers)
     url = temporary / "snapshot"
-    return SnapshotRef(str(url), matchers.publish(url).version, pipeline.engine, operators=pipeline.operators)
+    return _ref(pipeline, str(url), matchers.publish(url).version)
+
+
+def _ref(pipeline: Pipeline, url: str, version: int) -> SnapshotRef:
+    settings, order = pipeline.operators, pipeline.call_order
+    return SnapshotRef(url, version, pipeline.engine, operators=settings, call_order=order)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from tamis.engines import AUTO
@@ -24,6 +25,7 @@ from tamis.spark.snapshot_ref import SnapshotRef
 from tamis.spark.stream_type import StreamType
 from tamis.spark.workers import map_in_workers
 from tamis.urls import without_secrets
+from tamis.verification.search import GREEDY, check_order
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -39,6 +41,7 @@ def match(
     event_id: str = "id",
     engine: str = AUTO,
     output: Literal["pairs", "grouped"] = "pairs",
+    by: Literal["owner"] | None = None,
     keep: Sequence[str] | None = None,
     event_type: str | None = None,
     snapshot: str | os.PathLike[str] | None = None,
@@ -46,6 +49,7 @@ def match(
     routing: Routing | None = None,
     schedule: Schedule = "arrival",
     operators: OperatorSettings | Sequence[str] | None = None,
+    call_order: str = GREEDY,
     on_misfit: OnMisfit = "null",
 ) -> DataFrame:
     """All pairs of an event and a subscription that it satisfies.
@@ -57,6 +61,9 @@ def match(
         event_id: The column that names an event.
         engine: As for `tamis.Matcher`, as text: "auto", a name, or a name with settings.
         output: "pairs", or "grouped": one row an event, with an array of ids that may be empty.
+        by: "owner": one row an event and owner, with the column `owner` and an array of the ids of its
+            subscriptions, sorted; `owner` is NULL for a subscription that has none, which stands alone. In
+            place of `output`.
         keep: Columns of `events` to carry along.
         event_type: The name of the event type, where a snapshot or a store has several.
         snapshot: Where to publish subscriptions that are not a snapshot yet, as driver and workers reach it.
@@ -67,6 +74,7 @@ def match(
             "shortest-first", and then pairs leave it part by part.
         operators: Where the operators come from that conditions call: the names of modules that driver and workers
             can import, or settings. Those of installed packages are found without.
+        call_order: Which call of an operator is made next, as for `tamis.Matcher`.
         on_misfit: What becomes of an event with a value of another kind than its event type declares, or without
             one that is required: "null", it is matched with NULL there; "dead letter", it has no pairs; "refuse",
             whoever computes the DataFrame gets Spark's error, with our `MisfitError` as its cause in words.
@@ -87,8 +95,12 @@ def match(
     check_columns(events.columns, (event_id, *kept))
     check_schedule(schedule)
     check_on_misfit(on_misfit)
+    check_order(call_order)
     if output not in ("pairs", "grouped"):
         msg = f"expected output 'pairs' or 'grouped', found {output!r}"
+        raise ValueError(msg)
+    if by not in (None, "owner") or (by is not None and output != "pairs"):
+        msg = f"expected by='owner' without an output, or None, found {by!r} and output {output!r}"
         raise ValueError(msg)
     spark = events.sparkSession
     zone = spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC"
@@ -100,7 +112,8 @@ def match(
         spark=spark,
         operators=operators,
     )
-    ref = SnapshotRef(ready.url, ready.version, engine, operators=OperatorSettings.of(operators))
+    settings = OperatorSettings.of(operators)
+    ref = SnapshotRef(ready.url, ready.version, engine, operators=settings, call_order=call_order)
     matchers = ref.matchers()
     name = event_type or StreamType().choose(Snapshots(ready.url).manifest(ready.version))
     if event_type is not None and event_type not in matchers:
@@ -116,13 +129,14 @@ def match(
     plan = Sharding(shards, routing).plan(ref, lambda rows: _sample(read, matcher.event_type, rows))
     name, is_grouped = matcher.event_type.name, output == "grouped"
     route = None if plan.routes is None else RouteTask(plan.routes, event_type=name, keeps_all=is_grouped)
-    schema = _schema(events, event_id, kept, output)
-    if is_grouped and len(plan.shards) > 1:
-        task = PairsTask(plan.shards, name, event_id, (*kept, _ROW), True, schedule, route is not None)
+    schema = _schema(events, event_id, kept, output, by)
+    task = PairsTask(plan.shards, name, event_id, kept, is_grouped, schedule, route is not None, by == "owner")
+    if (is_grouped or by is not None) and len(plan.shards) > 1:
         copies = send_to_shards(_with_row_numbers(read), len(plan.shards), event_id, route)
-        found = _merge_shards(map_in_workers(copies, task, schema.add(_ROW, "long")), kept)
+        numbered = replace(task, keep=(*kept, _ROW))
+        found = map_in_workers(copies, numbered, schema.add(_ROW, "long"))
+        found = _merge_shards(found, kept) if by is None else _merge_owners(found, kept)
     else:
-        task = PairsTask(plan.shards, name, event_id, kept, is_grouped, schedule, route is not None)
         sent = send_to_shards(read, len(plan.shards), event_id, route)
         found = map_in_workers(sent, task, schema)
     found.refused = ready.refused  # type: ignore[attr-defined]
@@ -176,11 +190,13 @@ def _misfits_schema(events: DataFrame, event_id: str) -> Any:
     return StructType([StructField("event_id", events.schema[event_id].dataType), *texts])
 
 
-def _schema(events: DataFrame, event_id: str, keep: Sequence[str], output: str) -> Any:
+def _schema(events: DataFrame, event_id: str, keep: Sequence[str], output: str, by: str | None) -> Any:
     from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
-    ids = ArrayType(StringType()) if output == "grouped" else StringType()
-    fields = [StructField("event_id", events.schema[event_id].dataType), StructField("subscription_id", ids)]
+    ids = StringType() if by is None and output == "pairs" else ArrayType(StringType())
+    fields = [StructField("event_id", events.schema[event_id].dataType)]
+    fields += [] if by is None else [StructField("owner", StringType())]
+    fields.append(StructField("subscription_id", ids))
     return StructType(fields + [StructField(name, events.schema[name].dataType) for name in keep])
 
 
@@ -202,3 +218,15 @@ def _merge_shards(found: DataFrame, keep: Sequence[str]) -> DataFrame:
     merged = F.flatten(F.collect_list("subscription_id")).alias("subscription_id")
     same = [F.first(quote_name(name)).alias(name) for name in ("event_id", *keep)]
     return found.groupBy(quote_name(_ROW)).agg(same[0], merged, *same[1:]).drop(_ROW)
+
+
+def _merge_owners(found: DataFrame, keep: Sequence[str]) -> DataFrame:
+    """One row an event and owner again, of those that each shard gave; what has no owner stays as it is."""
+    from pyspark.sql import functions as F
+
+    ids = F.col("subscription_id")
+    alone = F.when(F.col("owner").isNull(), ids[0]).alias("alone")
+    same = [F.first(quote_name(name)).alias(name) for name in ("event_id", *keep)]
+    merged = F.array_sort(F.flatten(F.collect_list(ids))).alias("subscription_id")
+    grouped = found.groupBy(quote_name(_ROW), "owner", alone).agg(same[0], merged, *same[1:])
+    return grouped.select("event_id", "owner", "subscription_id", *(quote_name(name) for name in keep))

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from tamis.arrays import I32
+from tamis.arrays import I32, RowIndices
 from tamis.events.batch import EventBatch
-from tamis.matcher import Matcher
+from tamis.matcher import Matcher, Part
 from tamis.schedule.scheduler import Schedule
 from tamis.spark.event_tables import event_rows, regroup, tables_by_shard
 from tamis.spark.snapshot_ref import SnapshotRef
@@ -32,6 +33,7 @@ class PairsTask:
         grouped: One row an event, with the ids of its subscriptions as an array, instead of one row a pair.
         schedule: The order in which the events of a batch are matched.
         is_routed: Do events come from a `RouteTask`?
+        by_owner: One row an event and owner, with the ids of its subscriptions as an array.
     """
 
     shards: tuple[SnapshotRef, ...]
@@ -41,6 +43,7 @@ class PairsTask:
     grouped: bool = False
     schedule: Schedule = "arrival"
     is_routed: bool = False
+    by_owner: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """What Spark calls for a partition."""
@@ -52,15 +55,28 @@ class PairsTask:
     def _pairs(self, matcher: Matcher, events: pa.Table) -> Iterator[pa.RecordBatch]:
         carried = events.select(list(dict.fromkeys((self.event_id, *self.keep)))).combine_chunks()
         for part in matcher.match_rows(EventBatch.of(events, matcher.event_type), self.schedule):
-            rows, ids, _ = part.pairs.columns()
-            if self.grouped:
-                at, ids = part.rows, _ids_by_row(rows, ids, len(part.rows))
-            else:
-                at = part.rows[rows]
+            at, columns = self._columns(part)
             taken = carried.take(pa.array(at))
-            columns = [taken[self.event_id], ids, *(taken[name] for name in self.keep)]
-            table = pa.Table.from_arrays(columns, ["event_id", "subscription_id", *self.keep])
+            values = [taken[self.event_id], *columns.values(), *(taken[name] for name in self.keep)]
+            table = pa.Table.from_arrays(values, ["event_id", *columns, *self.keep])
             yield from table.combine_chunks().to_batches()
+
+    def _columns(self, part: Part) -> tuple[RowIndices, dict[str, pa.Array]]:
+        """The rows of a part that have pairs, one for each row of the result, and what is found in them."""
+        if self.by_owner:
+            rows, owners, lists = part.pairs.by_owner()
+            return part.rows[rows], {"owner": owners, "subscription_id": _sorted_lists(lists)}
+        rows, ids, _ = part.pairs.columns()
+        if self.grouped:
+            return part.rows, {"subscription_id": _ids_by_row(rows, ids, len(part.rows))}
+        return part.rows[rows], {"subscription_id": ids}
+
+
+def _sorted_lists(lists: pa.ListArray) -> pa.ListArray:
+    """Lists of ids, each in the order of ids, whatever the priorities."""
+    parents, ids = lists.value_parent_indices(), lists.values
+    order = pc.sort_indices(pa.table({"list": parents, "id": ids}), [("list", "ascending"), ("id", "ascending")])
+    return pa.ListArray.from_arrays(lists.offsets, ids.take(order))
 
 
 def _ids_by_row(rows: I32, ids: pa.StringArray, count: int) -> pa.ListArray:

@@ -20,8 +20,10 @@ from tamis.progress import HISTORY_BYTES
 from tamis.quotas import Quota
 from tamis.routing.shards import Routing
 from tamis.sinks import SINKS, Sink
+from tamis.spark.composite_states import CompositeSettings
 from tamis.spark.event_reading import Reading
 from tamis.spark.kafka_security import KafkaSecurity
+from tamis.verification.search import GREEDY
 
 
 class PipelineError(TamisError):
@@ -177,6 +179,8 @@ class Pipeline:
         engine: The engine that matches.
         operators: Where operators come from.
         limits: Of conditions, with the operators that they may call.
+        call_order: Which call of an operator is made next.
+        composite: How late events may be for composite subscriptions, and how much is kept for them.
     """
 
     file: Path
@@ -196,6 +200,8 @@ class Pipeline:
     operators: OperatorSettings = INSTALLED
     limits: Limits = DEFAULT_LIMITS
     routing: Routing | None = None
+    call_order: str = GREEDY
+    composite: CompositeSettings | None = None
 
     @property
     def uses_kafka(self) -> bool:

@@ -28,6 +28,7 @@ from tamis.quotas import Quota, QuotaError
 from tamis.routing.generalisation import known_measures
 from tamis.routing.shards import Routing
 from tamis.sinks import SINKS, SinkError
+from tamis.spark.composite_states import CompositeError, CompositeSettings
 from tamis.spark.event_reading import ACCEPTED_AT, MOST_BYTES, Reading
 from tamis.spark.kafka_security import PROTOCOLS, KafkaSecurity, KafkaSecurityError
 from tamis.spark.pipeline import (
@@ -47,6 +48,7 @@ from tamis.spark.pipeline_operators import read_operators
 from tamis.spark.session import LOOPBACK
 from tamis.spark.stream_query import state_folder
 from tamis.spark.toml_tables import TomlTable, with_lines
+from tamis.verification.search import GREEDY, check_order
 
 _FORMATS = ("json", "parquet", "kafka", "rate", "socket")
 _WITH_TEXTS = ("json", "kafka", "socket")
@@ -100,8 +102,10 @@ def _read_pipeline(top: TomlTable, file: Path) -> Pipeline:
         shards=top.number("shards", 1) or 1,
         routing=_routing(top),
         engine=_engine(top),
+        call_order=_call_order(top),
         operators=operators,
         limits=limits,
+        composite=_composite(top),
     )
     top.end()
     return pipeline
@@ -217,6 +221,15 @@ def _engine(top: TomlTable) -> str:
     return text
 
 
+def _call_order(top: TomlTable) -> str:
+    text = top.text("call_order", GREEDY) or GREEDY
+    try:
+        return check_order(text)
+    except ValueError as error:
+        top.problems.add(top.at("call_order"), str(error))
+        return GREEDY
+
+
 def _event_types(top: TomlTable) -> tuple[EventType, ...]:
     found: list[EventType] = []
     for place, each in enumerate(top.items("event_types", "a list of files, or [[event_types]]")):
@@ -302,6 +315,20 @@ def _quota(top: TomlTable) -> Quota | None:
     try:
         return Quota(matches, per, cool_down)
     except QuotaError:  # noted when it was read
+        return None
+
+
+def _composite(top: TomlTable) -> CompositeSettings | None:
+    table = top.table("composite")
+    if table is None:
+        return None
+    given: dict[str, Any] = {"lateness": table.duration("lateness"), "state": table.place("state")}
+    for name in ("partitions", "most_per_key", "most_per_subscription", "most_per_group", "most_tries"):
+        given[name] = table.number(name)
+    table.end()
+    try:
+        return CompositeSettings(**{name: value for name, value in given.items() if value is not None})
+    except CompositeError:  # noted when it was read
         return None
 
 

@@ -166,6 +166,8 @@ def start_pipeline(
                 change_retention=state.change_retention,
                 views=[first, *views],
                 operators=pipeline.operators,
+                call_order=pipeline.call_order,
+                composite=pipeline.composite,
                 on_failure=lambda *failure: failed.append(failure),
             )
         except PySparkException as error:

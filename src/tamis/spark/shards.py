@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 
 
 class ShardPlan(NamedTuple):
-    """The shards of a version, and the table that routes events to them, if there is one."""
+    """The shards of a version, the table that routes events to them, if there is one, and the bytes of that."""
 
     shards: tuple[SnapshotRef, ...]
     routes: SnapshotRef | None = None
+    entry_bytes: int = 0
 
 
 class Sharding:
@@ -55,6 +56,11 @@ class Sharding:
         self._assignments: dict[str, ShardAssignments] = {}
         self._newest: ShardAssignment | None = None
 
+    @property
+    def entry_budget(self) -> int:
+        """Bytes that routing entries may take; 0 without routing."""
+        return 0 if self.routing is None else self.routing.budget
+
     def plan(self, ref: SnapshotRef, sample: Callable[[int], Iterable[EventBatch]]) -> ShardPlan:
         """Assign a version to shards.
 
@@ -73,7 +79,7 @@ class Sharding:
             self._newest = found
         part = replace(ref, url=found.url, version=found.version)
         shards = tuple(replace(part, segments=names) for names in found.shards)
-        return ShardPlan(shards, replace(part, segments=found.routes))
+        return ShardPlan(shards, replace(part, segments=found.routes), found.entry_bytes)
 
 
 def shard_refs(ref: SnapshotRef, shards: int) -> tuple[SnapshotRef, ...]:

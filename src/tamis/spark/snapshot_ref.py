@@ -12,6 +12,7 @@ from typing import NamedTuple
 from tamis.engines import AUTO
 from tamis.matchers import Matchers
 from tamis.operators.discovery import INSTALLED, OperatorSettings, check_installed
+from tamis.verification.search import GREEDY
 
 _MOST_OPEN = 4
 """References that a process keeps open: a shard and the routing table of the newest version, and those of the
@@ -38,7 +39,9 @@ class SnapshotRef:
         engine: The engine that matches.
         segments: The names of the segments; None for all.
         operators: Where operators come from; loaded if a condition calls one.
+        call_order: Which call of an operator is made next.
         expired: With subscriptions that expired lately, for events that were accepted before.
+        parts: With the parts of composite subscriptions.
     """
 
     url: str = field(repr=False)  # it may hold keys
@@ -47,6 +50,8 @@ class SnapshotRef:
     segments: frozenset[str] | None = None
     operators: OperatorSettings = INSTALLED
     expired: bool = False
+    call_order: str = GREEDY
+    parts: bool = False
 
     def matchers(self) -> Matchers:
         """The matchers of this process, with all the operators that they need.
@@ -57,7 +62,13 @@ class SnapshotRef:
         found = _open_snapshots.pop(self, None)
         if found is None:
             opened = Matchers.open(
-                self.url, self.version, segments=self.segments, engine=self.engine, expired=self.expired
+                self.url,
+                self.version,
+                segments=self.segments,
+                engine=self.engine,
+                call_order=self.call_order,
+                expired=self.expired,
+                parts=self.parts,
             )
             found = _OpenSnapshot(opened, frozenset(name for each in opened for name in opened[each].operators()))
         if found.operators:  # each time: a task of another query may have loaded others of the same names

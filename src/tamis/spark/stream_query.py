@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlparse
 from urllib.request import url2pathname
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.engines import AUTO
@@ -33,11 +35,12 @@ from tamis.operators.reports import OperatorLedger, sum_reports
 from tamis.progress import HISTORY_BYTES, BatchReport, History, ReportView, Stage
 from tamis.quotas import Quota, Quotas
 from tamis.routing.shards import Routing
-from tamis.segments.published import EXPIRED
+from tamis.segments.published import EXPIRED, PARTS
 from tamis.sinks.base import BatchKey, Sink
 from tamis.snapshot import Manifest
 from tamis.spark.batch_delivery import BatchDelivery
 from tamis.spark.checkpoint_lock import hold_checkpoint
+from tamis.spark.composite_states import CompositeSettings, CompositeStates
 from tamis.spark.event_reading import Reading
 from tamis.spark.live_subscriptions import LiveSubscriptions
 from tamis.spark.match_time import MatchTime
@@ -47,7 +50,9 @@ from tamis.spark.shards import Sharding, ShardPlan, send_to_shards
 from tamis.spark.snapshot_ref import SnapshotRef
 from tamis.spark.stream_task import (
     CALLED,
+    COUNTED,
     EVENTS,
+    LATE,
     LEARNED,
     MISFITS,
     OLDEST,
@@ -60,6 +65,7 @@ from tamis.spark.stream_task import (
 from tamis.spark.stream_type import TYPE_FILE, StreamType, living_types
 from tamis.spark.workers import start_workers
 from tamis.urls import absolute, without_secrets
+from tamis.verification.search import GREEDY, check_order
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -94,9 +100,11 @@ def stream(
     backlog: Callable[[int], int | None] | None = None,
     name: str | None = None,
     operators: OperatorSettings | Sequence[str] | None = None,
+    call_order: str = GREEDY,
     on_failure: Callable[[Stage, int, BaseException], None] | None = None,
     history_bytes: int = HISTORY_BYTES,
     change_retention: timedelta | None = None,
+    composite: CompositeSettings | None = None,
 ) -> StreamingQuery:
     """Match a stream of events with subscriptions that may change all the time.
 
@@ -127,9 +135,11 @@ def stream(
         name: Of the query, for Spark's own pages.
         operators: Where the operators come from that conditions call: the names of modules that driver and workers
             can import, or settings. Those of installed packages are found without.
+        call_order: Which call of an operator is made next, as for `tamis.Matcher`.
         on_failure: Called with the stage, the number and the error of a batch that fails; the query then ends.
         history_bytes: How long the file of reports may grow.
         change_retention: For how long the store keeps its log of changes; by default for ever.
+        composite: How late events may be for composite subscriptions, and how much is kept for them.
 
     Returns:
         Spark's streaming query.
@@ -165,7 +175,12 @@ def stream(
         live.valid_since = 0  # until the first batch shows how old events are
     batches = MicroBatches(
         live,
-        BatchDelivery(sink, None if quota is None else Quotas(quota, place / "quotas"), MatchTime(place)),
+        BatchDelivery(
+            sink,
+            None if quota is None else Quotas(quota, place / "quotas"),
+            MatchTime(place),
+            CompositeStates(composite or CompositeSettings(), place / "composite"),
+        ),
         reading,
         History(place / "progress.jsonl", history_bytes),
         views,
@@ -177,6 +192,7 @@ def stream(
         StreamType(place / TYPE_FILE, reading.event_type),
         fresh=fresh,
         on_failure=on_failure,
+        call_order=check_order(call_order),
     )
     writer = events.writeStream.foreachBatch(batches).option("checkpointLocation", absolute(checkpoint))
     if name is not None:
@@ -254,6 +270,7 @@ class MicroBatches:
         query: Spark's query, once it has started.
         fresh: Are changes published before each batch?
         on_failure: Called with the stage, the number and the error of a batch that fails.
+        call_order: Which call of an operator is made next.
     """
 
     live: LiveSubscriptions
@@ -270,6 +287,7 @@ class MicroBatches:
     query: StreamingQuery | None = None
     fresh: bool = False
     on_failure: Callable[[Stage, int, BaseException], None] | None = None
+    call_order: str = GREEDY
     _seen: int = 0
     _stage: Stage = "subscriptions"
     _set_aside: Mapping[str, int] = field(default_factory=dict)
@@ -295,6 +313,8 @@ class MicroBatches:
         context.setJobDescription(f"tamis: match batch {batch} with version {version} of the subscriptions")
         reading = self.reading_of(manifest)
         plan = self._plan(events, manifest, reading)
+        states, ref = self.delivery.composite, self._ref(manifest)
+        composite = None if states is None else states.plan(query, batch, manifest, ref)
 
         def begin_delivery() -> None:
             self._stage = "delivery"
@@ -302,7 +322,8 @@ class MicroBatches:
 
         sent = self._send(events, plan, reading)
         key = BatchKey(query, batch, at, version)
-        result = self.delivery.deliver(sent, self._task(plan, reading, manifest), key, begin_delivery)
+        task = replace(self._task(plan, reading, manifest), composite=composite)
+        result = self.delivery.deliver(sent, task, key, begin_delivery)
         ended = time.perf_counter()
         self._stage = "report"
         found, committed = result.found, result.committed
@@ -334,6 +355,10 @@ class MicroBatches:
             overflow_by_group=result.overflow_by_group,
             dead_by_kind=result.dead_by_kind,
             misfits=found.total(MISFITS),
+            late=found.total(LATE),
+            composite=_named_counts(found.of(COUNTED)),
+            entry_bytes=plan.entry_bytes,
+            entry_budget=0 if plan.routes is None else self.sharding.entry_budget,
         )
         if self.ledger is not None:
             self.ledger.add(called, learned_in(found.of(LEARNED)))
@@ -400,15 +425,19 @@ class MicroBatches:
                 snapshots.unpin(other)
         return manifest, pins[holder].created
 
-    def _plan(self, events: DataFrame, manifest: Manifest, reading: Reading) -> ShardPlan:
-        ref = SnapshotRef(
+    def _ref(self, manifest: Manifest) -> SnapshotRef:
+        return SnapshotRef(
             self.live.url,
             manifest.version,
             self.engine,
             operators=self.operators,
+            call_order=self.call_order,
             expired=EXPIRED in manifest.extra,
+            parts=PARTS in manifest.extra,
         )
-        return self.sharding.plan(ref, lambda rows: _sample(events, manifest, reading, rows))
+
+    def _plan(self, events: DataFrame, manifest: Manifest, reading: Reading) -> ShardPlan:
+        return self.sharding.plan(self._ref(manifest), lambda rows: _sample(events, manifest, reading, rows))
 
     def _task(self, plan: ShardPlan, reading: Reading, manifest: Manifest) -> StreamTask:
         return StreamTask(
@@ -425,6 +454,14 @@ class MicroBatches:
         route = None if plan.routes is None else RouteTask(plan.routes, reading)
         spread = reading.event_id if reading.json is None else reading.json
         return send_to_shards(events, len(plan.shards), spread, route)
+
+
+def _named_counts(counted: pa.Table) -> tuple[tuple[str, int], ...]:
+    """The sums of counts by name."""
+    sums: Counter[str] = Counter()
+    for name, count in zip(counted["kind"].to_pylist(), counted["count"].to_pylist(), strict=True):
+        sums[name] += count
+    return tuple(sorted(sums.items()))
 
 
 def _sample(events: DataFrame, manifest: Manifest, reading: Reading, rows: int) -> list[EventBatch]:

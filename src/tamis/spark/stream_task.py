@@ -28,6 +28,8 @@ from tamis.matchers import Matchers
 from tamis.notifications import json_object
 from tamis.operators.reports import OperatorReport, OperatorTally
 from tamis.quotas import Quota, QuotaCut
+from tamis.segments.published import PART_MARK
+from tamis.spark.composite_events import CompositePlan, taken_table
 from tamis.spark.event_reading import Reading, TypedEvents
 from tamis.spark.event_tables import event_count, event_rows, misfit_count, regroup, tables_by_shard
 from tamis.spark.snapshot_ref import SnapshotRef
@@ -46,6 +48,11 @@ matches of a subscription with a quota it wrote, the subscriptions with most mat
 record for Spark to send (topic in `kind`, key in `event_id`, value in `reason`, headers in `headers`), that it
 could not write (the kind of problem in `kind`, path and detail as JSON in `reason`), and, in every task, when the
 first of its events was accepted, in microseconds (in `count`)."""
+TAKEN, REACHED, STATE, COUNTED, LATE = range(17, 22)
+"""Kinds of rows for composite subscriptions: an event and a subscription that it may concern (its key in `kind`,
+its parts in `count`, the partition of the state in `priority`), the greatest time of a task's events (in `count`,
+in microseconds, for the partition in `priority`), the state of a partition (JSON in `reason`), what is reported of
+it (by name in `kind`), and how many events came too late."""
 _MOST_LEARNED = 256
 """The most attributes with calls whose statistics a task sends, for each event type."""
 
@@ -84,6 +91,7 @@ class Matched(NamedTuple):
         dead: Events that could not be matched.
         misfits: How many events do not fit their type.
         shard: Where.
+        taken: Events that composite subscriptions may keep.
     """
 
     pairs: pa.Table
@@ -91,6 +99,7 @@ class Matched(NamedTuple):
     dead: list[DeadLetter]
     misfits: int = 0
     shard: int = 0
+    taken: pa.Table = pa.table({})
 
 
 @dataclass(slots=True)
@@ -102,6 +111,8 @@ class TaskCounts:
     useful: int = 0
     misfits: int = 0
     oldest: int | None = None
+    late: int = 0
+    reached_us: int | None = None
     tally: OperatorTally = field(default_factory=OperatorTally)
     before: dict[int, tuple[str, Statistics, int]] = field(default_factory=dict)
 
@@ -110,6 +121,8 @@ class TaskCounts:
         numbers = {EVENTS: self.events, VISITS: self.visits, USEFUL: self.useful, MISFITS: self.misfits}
         for kind, count in numbers.items():
             yield from result_rows(kind, pa.table({"count": [count]}))
+        if self.late:
+            yield from result_rows(LATE, pa.table({"count": [self.late]}))
         if self.oldest is not None:
             yield from result_rows(OLDEST, pa.table({"count": [self.oldest]}))
         yield from result_rows(CALLED, _report_columns(self.tally.reports()))
@@ -128,6 +141,7 @@ class StreamTask:
         learned: Statistics of the values of calls by event type, in JSON, for the same reason.
         is_routed: Do events come from a `RouteTask`? If not, every shard gets every event.
         expired: When subscriptions expired that meet only events which were accepted before, in microseconds.
+        composite: The state of composite subscriptions, if there are any.
     """
 
     shards: tuple[SnapshotRef, ...]
@@ -137,6 +151,7 @@ class StreamTask:
     learned: Mapping[str, str] | None = None
     is_routed: bool = False
     expired: Mapping[str, int] = field(default_factory=dict)
+    composite: CompositePlan | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """What Spark calls for a partition."""
@@ -145,6 +160,7 @@ class StreamTask:
         try:
             for found in self.matched(batches, counts):
                 yield from result_rows(DEAD, dead_columns(found.dead))
+                yield from result_rows(TAKEN, found.taken)
                 for pairs in [found.pairs] if cut is None else cut.add(found.pairs):
                     yield from result_rows(PAIR, pairs)
         except MisfitError as error:
@@ -153,6 +169,15 @@ class StreamTask:
         if cut is not None:
             yield from cut_rows(cut)
         yield from counts.rows()
+        yield from self.reached_rows(counts)
+
+    def reached_rows(self, counts: TaskCounts) -> Iterator[pa.RecordBatch]:
+        """The greatest time of the task's events, for every partition of the state, each of which has a row."""
+        reached_us = None if counts.reached_us == _NO_TIME else counts.reached_us
+        if self.composite is not None:
+            numbers = len(self.composite.files)
+            times = pa.array([reached_us] * numbers, pa.int64())
+            yield from result_rows(REACHED, pa.table({"priority": pa.array(range(numbers)), "count": times}))
 
     def matched(self, batches: Iterator[pa.RecordBatch], counts: TaskCounts) -> Iterator[Matched]:
         """What the events of a partition find, table by table and shard by shard."""
@@ -160,14 +185,16 @@ class StreamTask:
             for ref, given in tables_by_shard(self.shards, several):
                 counted = event_count(given) if self.is_routed else given.num_rows
                 table = event_rows(given) if self.is_routed else given
-                found = self._match(self._with_prior_statistics(ref.matchers(), counts.before), table)
+                # Without routing every shard has all events: count them once.
+                is_counted = self.is_routed or ref is self.shards[0]
+                found = self._match(
+                    self._with_prior_statistics(ref.matchers(), counts.before), table, counts, is_counted
+                )
                 counts.visits += table.num_rows
                 accepted = pc.min(self.reading.acceptance(table)).as_py() if self.reading.accepted_at else None
                 if accepted is not None:
                     counts.oldest = accepted if counts.oldest is None else min(accepted, counts.oldest)
                 counts.useful += len(found.events)
-                # Without routing every shard has all events: count them once.
-                is_counted = self.is_routed or ref is self.shards[0]
                 if is_counted:
                     counts.events += counted
                     counts.misfits += misfit_count(given) if self.is_routed else found.misfits
@@ -186,17 +213,28 @@ class StreamTask:
                 before[id(statistics)] = name, statistics, statistics.learned
         return matchers
 
-    def _match(self, matchers: Matchers, table: pa.Table) -> Matched:
+    def _match(self, matchers: Matchers, table: pa.Table, counts: TaskCounts, is_counted: bool) -> Matched:
         dead: list[DeadLetter] = []
         original = self.reading.originals(table)
-        accepted = self.reading.acceptance(table) if self.expired else None
-        found = [self._pairs(each, original, accepted, dead) for each in self.reading.read(matchers, table, dead)]
+        accepted = self.reading.acceptance(table) if self.expired or self.composite is not None else None
+        taken: list[pa.Table] = []
+        found = [
+            self._pairs(each, original, accepted, dead, counts if is_counted else TaskCounts(), taken)
+            for each in self.reading.read(matchers, table, dead)
+        ]
         pairs = pa.concat_tables([_NO_PAIRS, *(pairs for pairs, *_ in found)])
         events = pa.concat_arrays([pa.array([], pa.string()), *(events for _, events, _ in found)])
-        return Matched(pairs, events, dead, sum(misfits for *_, misfits in found))
+        joined = pa.concat_tables(taken) if taken else pa.table({})
+        return Matched(pairs, events, dead, sum(misfits for *_, misfits in found), taken=joined)
 
     def _pairs(
-        self, read: TypedEvents, original: Any, accepted: pa.Array | None, dead: list[DeadLetter]
+        self,
+        read: TypedEvents,
+        original: Any,
+        accepted: pa.Array | None,
+        dead: list[DeadLetter],
+        counts: TaskCounts,
+        taken: list[pa.Table],
     ) -> tuple[pa.Table, pa.Array, int]:
         """The pairs of some events, the ids of those that have one, and how many events do not fit their type."""
         matcher, batch = read.matcher, read.batch
@@ -206,8 +244,29 @@ class StreamTask:
         owners, labels = found.owners_and_labels()
         priorities = found.priorities()
         kept = good[at]
+        is_part = np.zeros(len(at), np.bool_)
+        if self.composite is not None:
+            is_part = pc.match_substring(ids, PART_MARK).to_numpy(zero_copy_only=False)
         if self.expired:
-            kept &= self._was_valid(ids, None if accepted is None else accepted.take(pa.array(read.rows[at])))
+            own = pc.list_element(pc.split_pattern(ids, PART_MARK, max_splits=1), 0) if is_part.any() else ids
+            kept &= self._was_valid(own, None if accepted is None else accepted.take(pa.array(read.rows[at])))
+        if self.composite is not None:
+            times = self._all_times(batch, good, None if accepted is None else accepted.take(pa.array(read.rows)))
+            if good.any():
+                reached = int(times.max())
+                counts.reached_us = reached if counts.reached_us is None else max(reached, counts.reached_us)
+            is_late = times < (
+                _NO_TIME + 1 if self.composite.watermark_us is None else self.composite.watermark_us
+            )
+            counts.late += int(np.count_nonzero(is_late & good))
+            rows = np.flatnonzero(kept & is_part & ~is_late[at])
+            if len(rows):
+                some = ids.take(pa.array(rows)), revisions[rows].astype(np.int64)
+                partitions, keep = len(self.composite.files), self.reading.keep
+                taken.append(
+                    taken_table(matcher, batch, at[rows].astype(np.int64), *some, names, times, partitions, keep)
+                )
+            kept &= ~is_part
         if not kept.all():
             at, revisions, priorities = at[kept], revisions[kept], priorities[kept]
             ids, owners, labels = (each.filter(pa.array(kept)) for each in (ids, owners, labels))
@@ -260,6 +319,18 @@ class StreamTask:
             return pa.nulls(len(place), kind)
         return self.times(batch, rows.tolist()).take(place)
 
+    def _all_times(self, batch: EventBatch, good: Mask, accepted: pa.Array | None) -> I64:
+        """When events happened; one that does not say so, when it was accepted, and else long ago."""
+        name = self.reading.event_time
+        times = np.full(batch.rows, _NO_TIME) if accepted is None else np.asarray(accepted.fill_null(_NO_TIME))
+        if name is None:
+            return times
+        if batch.event_type.type_at((name,)) == TIMESTAMP:
+            column = batch.column((name,))
+            return np.where(column.valid & good, column.values, times)
+        found = self.times(batch, np.flatnonzero(good).tolist()).cast(pa.int64())
+        return np.where(np.asarray(found.is_valid()), np.asarray(found.fill_null(0)), times)
+
     def times(self, batch: EventBatch, rows: Iterable[int]) -> pa.Array:
         """When the events in these rows happened; NULL for the others."""
         times: list[Any] = [None] * batch.rows
@@ -272,7 +343,9 @@ class StreamTask:
         return pa.array(times, pa.int64()).cast(_NO_PAIRS.schema.field("event_time").type)
 
 
-_NO_PAIRS = pa.schema([FOUND.field(name) for name in FOUND.names[1:10]]).empty_table()
+_NO_TIME = -(1 << 62)
+"""The time of an event that has none, in microseconds."""
+PAIRS = _NO_PAIRS = pa.schema([FOUND.field(name) for name in FOUND.names[1:10]]).empty_table()
 
 
 def dead_columns(dead: list[DeadLetter]) -> pa.Table:

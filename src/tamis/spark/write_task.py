@@ -38,6 +38,7 @@ from tamis.spark.stream_task import (
     OVERFLOW,
     PAIR,
     PART,
+    TAKEN,
     StreamTask,
     TaskCounts,
     count_rows,
@@ -83,13 +84,14 @@ class WriteTask:
             yield from unwritten_rows(error)
 
     def _write(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        part = self.writer.open(*_attempt())
+        part = self.writer.open(*attempt_of())
         counts = TaskCounts()
         cut = None if self.quota is None else QuotaCut(self.quota.quota)
         busy: Counter[str] = Counter()
         dead: Counter[str] = Counter()
         for found in self.matching.matched(batches, counts):
             pairs, events = found.pairs, found.events
+            yield from result_rows(TAKEN, found.taken)
             if self.quota is not None and cut is not None:
                 limited = self.quota.is_limited(pairs["subscription_id"])
                 for left in cut.add(pairs.filter(pa.array(limited))):
@@ -111,6 +113,7 @@ class WriteTask:
         yield from count_rows(BUSY, dict(busiest(busy, _BUSIEST)))
         yield from count_rows(DEAD_KIND, dead)
         yield from counts.rows()
+        yield from self.matching.reached_rows(counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +155,7 @@ class QuotaTask:
         keep, written, beyond = self.quota.decide(notifications["subscription_id"].take(pa.array(order)))
         rows = order[keep]
         if len(rows):
-            partition, attempt = _attempt()
+            partition, attempt = attempt_of()
             part = self.writer.open(-1 - partition, attempt)
             kept = notifications.take(pa.array(rows))
             # Other tasks have other subscriptions, so that an event here is not the same event there.
@@ -202,7 +205,7 @@ def parts_in(found: pa.Table) -> list[Part]:
     return sorted((Part.from_json(text, numbers) for text, numbers in rows), key=lambda part: part.token)
 
 
-def _attempt() -> tuple[int, int]:
+def attempt_of() -> tuple[int, int]:
     """The partition and the attempt of this task; without Spark it is the first and only one."""
     from pyspark import TaskContext
 

@@ -14,8 +14,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tamis.composite.parts import compile_composite
+from tamis.composite.syntax import MOST_PARTS
 from tamis.errors import SnapshotError
-from tamis.segments.published import EXPIRED
+from tamis.language.dialects import COMPOSITE
+from tamis.segments.published import EXPIRED, PART_MARK, PARTS
+from tamis.segments.records import Subscription
 from tamis.store.database import StoreError
 from tamis.store.store import Store
 from tamis.store.tables import ACTIVE
@@ -23,7 +27,7 @@ from tamis.store.view import ChangedSubscriptions, StoreView
 from tamis.urls import without_secrets
 
 if TYPE_CHECKING:
-    from tamis.matcher import Refusal
+    from tamis.matcher import Matcher, Refusal
     from tamis.matchers import Matchers
 
 _SEGMENT_ROWS = 1_000_000
@@ -89,39 +93,45 @@ class Publisher:
         ended = {id for id, at in expired.items() if valid_since is None or at <= valid_since}
         with self.store.view() as view:
             if matchers.version is not None and held is not None and held == view.version and not ended:
-                return PublishResult(matchers.version, held, False, 0, 0, len(matchers), refusals)
+                count = len(matchers) - matchers.extra.get(PARTS, 0)
+                return PublishResult(matchers.version, held, False, 0, 0, count, refusals)
             if held is not None and held > view.version:
                 msg = (
                     f"{without_secrets(self.url)}: holds version {held} of the store {self.store.url}, which has "
                     f"{view.version} only; was it restored from a copy? Publish under another URL"
                 )
                 raise StoreError(msg)
-            before = len(matchers)
+            before = len(matchers) - matchers.extra.get(PARTS, 0)
             if held is None or held < view.trimmed:
                 removed = before
                 expired = {} if valid_since is None else view.expired(valid_since)
-                _build(matchers, view, valid_since, refusals)
+                is_composite = _build(matchers, view, valid_since, refusals)
             else:
                 changed = view.changed_subscriptions(held, valid_since, ended)
-                removed = _update(matchers, view, held, changed, valid_since, refusals)
+                removed, is_composite = _update(matchers, view, held, changed, valid_since, refusals)
                 for id in changed.ids:
                     expired.pop(id, None)
                 expired |= changed.expired
             # Others went with their event type.
             expired = {id: at for id, at in expired.items() if any(id in matchers[name] for name in matchers)}
             version = view.version
-            refused = view.count(states=(ACTIVE,)) + len(expired) - len(matchers)
+            is_composite |= bool(matchers.extra.get(PARTS))
+            parts = sum(len(matchers[name].part_ids()) for name in matchers) if is_composite else 0
+            count = len(matchers) - parts
+            refused = view.count(states=(ACTIVE,)) + len(expired) - count
         source = {"id": self.store.identity, "version": version, "refused": refused}
-        more = {EXPIRED: expired} if expired else {}
+        more: dict[str, Any] = {EXPIRED: expired} if expired else {}
+        if parts:
+            more |= {PARTS: parts, "subscriptions": count}
         manifest = matchers.publish(self.url, extra={"store": source, **more})
-        added = len(matchers) - before + removed
-        return PublishResult(manifest.version, version, True, added, removed, len(matchers), refusals)
+        added = count - before + removed
+        return PublishResult(manifest.version, version, True, added, removed, count, refusals)
 
     def _open_matchers(self) -> Matchers:
         from tamis.matchers import Matchers
 
         try:
-            return Matchers.open(self.url, limits=self.store.limits, expired=True)
+            return Matchers.open(self.url, limits=self.store.limits, expired=True, parts=True)
         except SnapshotError as error:
             if error.kind != "missing":
                 raise
@@ -140,13 +150,15 @@ class Publisher:
         return int(source["version"])
 
 
-def _build(matchers: Matchers, view: StoreView, valid_since: int | None, refusals: list[Refusal]) -> None:
-    """Load all subscriptions of the store, whatever the matchers held before."""
+def _build(matchers: Matchers, view: StoreView, valid_since: int | None, refusals: list[Refusal]) -> bool:
+    """Load all subscriptions of the store, whatever the matchers held before; is one of them composite?"""
+    is_composite = False
     for name in [*matchers]:
         matchers.drop(name)
     for name, event_type in view.event_types().items():
         matchers.declare(event_type)
-        _add(matchers, name, view.matchable(name, valid_since), refusals)
+        is_composite |= _add(matchers, name, view.matchable(name, valid_since), refusals)
+    return is_composite
 
 
 def _update(
@@ -156,10 +168,14 @@ def _update(
     changed: ChangedSubscriptions,
     valid_since: int | None,
     refusals: list[Refusal],
-) -> int:
-    """Apply the changes since version `held` of the store; gives how many subscriptions were removed."""
+) -> tuple[int, bool]:
+    """Apply the changes since version `held` of the store: how many were removed, and is a new one composite?"""
+    is_composite, has_parts = False, bool(matchers.extra.get(PARTS))
     types = view.event_types()
     before = {name: len(matchers[name]) for name in matchers}
+    if has_parts:
+        before = {name: count - len(matchers[name].part_ids()) for name, count in before.items()}
+    parts = [f"{id}{PART_MARK}{place}" for id in changed.ids for place in range(MOST_PARTS + 1)]
     changed_types = view.changed_event_types(held)
     for name in changed_types:
         if name in matchers and name not in types:
@@ -172,17 +188,41 @@ def _update(
     removed = sum(before[name] for name in before if name in redeclared or name not in matchers)
     for name in redeclared:
         matchers.declare(types[name])
-        _add(matchers, name, view.matchable(name, valid_since), refusals)
+        is_composite |= _add(matchers, name, view.matchable(name, valid_since), refusals)
     for name in matchers:
         if name not in redeclared:
             removed += len(changed.ids) - len(matchers[name].remove_many(changed.ids))
-            _add(matchers, name, changed.matchable.filter(pc.field("event_type") == name).to_batches(), refusals)
-    return removed
+            if has_parts:
+                matchers[name].remove_many(parts)
+            batches = changed.matchable.filter(pc.field("event_type") == name).to_batches()
+            is_composite |= _add(matchers, name, batches, refusals)
+    return removed, is_composite
 
 
-def _add(matchers: Matchers, name: str, batches: Iterable[pa.RecordBatch], refusals: list[Refusal]) -> None:
+def _add(matchers: Matchers, name: str, batches: Iterable[pa.RecordBatch], refusals: list[Refusal]) -> bool:
+    """Add subscriptions; is one of them composite?"""
+    is_composite = False
     for table in _tables(batches):
         refusals += matchers[name].add_many(table.select(_COLUMNS))
+        composite = table.filter(pc.equal(table["dialect"], COMPOSITE))
+        if composite.num_rows:
+            is_composite = True
+            refusals += matchers[name].add_many(_parts(composite, matchers[name]))
+    return is_composite
+
+
+def _parts(composite: pa.Table, matcher: Matcher) -> list[Subscription]:
+    """The parts of composite subscriptions as ordinary ones, for whoever keeps what is open."""
+    return [
+        Subscription(
+            f"{row['id']}{PART_MARK}{place}", part.local.text, row["priority"], row["owner"], row["revision"]
+        )
+        for row in composite.to_pylist()
+        if row["id"] in matcher
+        for place, part in enumerate(
+            compile_composite(row["condition"], matcher.event_type, matcher.limits).all_parts
+        )
+    ]
 
 
 def _tables(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -61,12 +61,13 @@ if TYPE_CHECKING:
 class Store:
     """Subscriptions of record in a database.
 
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, Store.open(f"{folder}/subs.db") as store:
-    ...     store.add("cheap", "price < 300"), store.replace("cheap", "price < 200")
-    ...     [(change.store_version, change.kind, change.revision) for change in store.history("cheap")]
-    (1, 2)
-    [(1, 'add', 1), (2, 'replace', 2)]
+    Examples:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, Store.open(f"{folder}/subs.db") as store:
+        ...     store.add("cheap", "price < 300"), store.replace("cheap", "price < 200")
+        ...     [(change.store_version, change.kind, change.revision) for change in store.history("cheap")]
+        (1, 2)
+        [(1, 'add', 1), (2, 'replace', 2)]
     """
 
     def __init__(self, database: StoreDatabase, limits: Limits = DEFAULT_LIMITS, actor: str | None = None) -> None:

@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from tamis.composite.parts import compile_composite
 from tamis.errors import ConditionError, SubscriptionError, TamisError
 from tamis.events.event_type import EventType
+from tamis.language.dialects import COMPOSITE
 from tamis.limits import Limits
 from tamis.store.records import (
     DEFAULT_TYPE,
@@ -120,7 +122,13 @@ def condition_errors(
     from tamis.language.bulk import compile_many, refusals
 
     dialects = [each.dialect for each in subscriptions]
-    return refusals(compile_many([each.condition for each in subscriptions], event_type, limits, dialects))
+    found = refusals(compile_many([each.condition for each in subscriptions], event_type, limits, dialects))
+    for place in [place for place, dialect in enumerate(dialects) if dialect == COMPOSITE and place not in found]:
+        try:
+            compile_composite(subscriptions[place].condition, event_type, limits)
+        except ConditionError as error:
+            found[place] = error
+    return found
 
 
 def after_import(

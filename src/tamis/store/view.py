@@ -62,6 +62,13 @@ MATCHABLE_SCHEMA = pa.schema(
 _subscriptions, _changes, _meta = tables.subscriptions.c, tables.changes.c, tables.meta.c
 
 
+def _begins_with(prefix: str) -> list[ColumnElement[bool]]:
+    """That an id begins so. Ids are in the order of their bytes, so an index ends the search, too."""
+    id, last = _subscriptions.id, ord(prefix[-1])
+    ends = [id < prefix[:-1] + chr(last + 1)] if last < 0xD7FF else []
+    return [id >= prefix, *ends, func.substr(id, 1, len(prefix)) == prefix]
+
+
 def _change_column(name: str) -> ColumnElement[Any]:
     """A column of the change log, whose table calls the version of its own store `version`."""
     return _changes.version.label(name) if name == "store_version" else _changes[name]
@@ -101,6 +108,7 @@ class StoreView:
         self,
         *,
         owner: str | None = None,
+        prefix: str = "",
         event_type: str | None = None,
         refused: bool = False,
         states: Sequence[str] = LIVING,
@@ -109,6 +117,7 @@ class StoreView:
 
         Args:
             owner: Only those of this owner.
+            prefix: Only those whose ids begin so.
             event_type: Only those to this event type.
             states: Only those in one of these states.
             refused: Only those whose event type refuses them.
@@ -116,6 +125,8 @@ class StoreView:
         query = select(func.count()).where(_subscriptions.state.in_(states))
         if owner is not None:
             query = query.where(_subscriptions.owner == owner)
+        if prefix:
+            query = query.where(*_begins_with(prefix))
         if event_type is not None:
             query = query.where(_subscriptions.event_type == event_type)
         if refused:
@@ -155,9 +166,7 @@ class StoreView:
             if value is not None:
                 query = query.where(column == value)
         if prefix:
-            query = query.where(
-                _subscriptions.id >= prefix, func.substr(_subscriptions.id, 1, len(prefix)) == prefix
-            )
+            query = query.where(*_begins_with(prefix))
         if search:
             wanted = search.lower()
             name = func.substr(_subscriptions.id, len(prefix) + 1)

@@ -90,8 +90,9 @@ _HALF_PAIR = re.compile("[\ud800-\udfff]")
 def parse(text: str, limits: Limits = DEFAULT_LIMITS) -> Expression:
     """Read a condition; raises ConditionError with all problems of its syntax.
 
-    >>> parse("price < 300 AND NOT sold").function
-    'and'
+    Examples:
+        >>> parse("price < 300 AND NOT sold").function
+        'and'
     """
     expression, problems = parse_leniently(text, limits)
     if problems:

@@ -52,9 +52,10 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 def to_text(expression: Expression) -> str:
     """The canonical text of a syntax tree.
 
-    >>> from tamis.syntax.parser import parse
-    >>> to_text(parse("NOT(a==1 and (b<2)) or x between 1 and 5"))
-    'NOT (a = 1 AND b < 2) OR x >= 1 AND x <= 5'
+    Examples:
+        >>> from tamis.syntax.parser import parse
+        >>> to_text(parse("NOT(a==1 and (b<2)) or x between 1 and 5"))
+        'NOT (a = 1 AND b < 2) OR x >= 1 AND x <= 5'
     """
     match expression:
         case Literal():

@@ -65,6 +65,18 @@ def known_orders() -> tuple[str, ...]:
     return (GREEDY, *import_module(LABORATORY).CALL_ORDERS)
 
 
+def check_order(name: str) -> str:
+    """The name, if there is an order of calls of that name; the laboratory is looked into only for its own.
+
+    Raises:
+        ValueError: There is none.
+    """
+    if name != GREEDY and name not in known_orders():
+        msg = f"there is no order of calls {name!r}; known are {', '.join(known_orders())}"
+        raise ValueError(msg)
+    return name
+
+
 def start_order(name: str, plan: CallPlan, rows: int) -> NextUnits:
     """What names the next units in a search over so many rows, by one of `known_orders()`."""
     if name == GREEDY:

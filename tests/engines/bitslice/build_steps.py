@@ -87,6 +87,7 @@ def entry_source(
         forest.nodes,
         forest.roots,
         cells.widths,
+        cells.floors,
         numbered.ranges,
         numbered.leaves,
         placed.range_costs,

@@ -10,7 +10,7 @@ import pytest
 from tamis.engines.base import Index
 from tamis.engines.bitslice import Bitslice, BitsliceIndex
 from tamis.engines.bitslice.kernels.attribute_pairs import HEAD
-from tamis.engines.bitslice.kernels.masks import CHUNK
+from tamis.engines.bitslice.kernels.masks import SURVIVORS
 from tamis.engines.forest import forest_of
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import Attribute, EventType
@@ -75,6 +75,6 @@ def test_a_couple_with_more_entries_than_are_settled_together() -> None:
     statistics.observe(BatchFrame(past), [axis.attribute for axis in forest_of(formulas).axes])
     index = Bitslice().build(formulas, statistics)
     index.fewest = NEVER_MASKS
-    assert np.diff(index.index.attribute_pairs.heads[1::HEAD]).max() > 2 * CHUNK
+    assert np.diff(index.index.attribute_pairs.heads[1::HEAD]).max() > SURVIVORS
     events = EventBatch.of([{"a": 50, "b": 50}, {"a": 50}, {"a": 3, "b": 95, "c3": 3, "d3": 1}], event_type)
     assert _pairs(index, events) == _pairs(Postings().build(formulas), events)

@@ -50,22 +50,25 @@ def test_distinct_bounds_are_cuts_up_to_the_most_cells(axes: int, most: int) -> 
     coarse = cells_of(interval_forest([(bound, HIGHEST) for bound in bounds], axes=axes))
     assert coarse.counts[0] <= min(most, QUANTILE_CELLS)
     assert set(coarse.cuts.tolist()) < set(bounds)
-    assert coarse.widths.tolist() == [2, *[0] * axes], "exact bounds where cells are not"
+    assert coarse.widths.tolist() == [1, *[0] * axes], "exact bounds where cells are not"
 
 
 @pytest.mark.parametrize(
     ("low", "high", "width"),
     [
+        (-50_000, 50_000, 1),
+        (-65_535 - 1, 3, 2),
+        (3, 1 << 17, 2),
         (-(1 << 31) + 1, (1 << 31) - 3, 2),
         (3, (1 << 31) - 2, 4),
         (-(1 << 31), 3, 4),
         (3, 1 << 40, 4),
         (-(1 << 40), 3, 4),
-        (3, HIGHEST, 2),
-        (LOWEST, 3, 2),
+        (3, HIGHEST, 1),
+        (LOWEST, 3, 1),
     ],
 )
-def test_exact_bounds_take_64_bits_only_where_they_must(low: int, high: int, width: int) -> None:
+def test_exact_bounds_take_no_more_bits_than_they_must(low: int, high: int, width: int) -> None:
     """The outermost numbers of 32 bits stand for a missing bound; an upper bound counts as the number above it."""
     intervals = [(bound, HIGHEST) for bound in range(MOST_CELLS)]
     assert cells_of(interval_forest([*intervals, (low, high)])).widths.tolist() == [width, 0]

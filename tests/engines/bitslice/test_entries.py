@@ -13,6 +13,7 @@ from tamis.engines.bitslice.cells import MOST_CELLS, cells_of
 from tamis.engines.bitslice.entries import measure_entries, write_entries
 from tamis.engines.bitslice.kernels.entries import EntrySizes, EntrySource, WrittenEntries
 from tamis.engines.bitslice.kernels.placement import CELLS
+from tamis.engines.bitslice.kernels.verify import BoundCode, fill_lanes
 from tamis.engines.bitslice.placement import place_formulas
 from tamis.engines.bitslice.selectivity import cell_selectivities
 from tamis.engines.forest import Forest, forest_of
@@ -58,7 +59,10 @@ def test_sizes_are_those_of_what_is_written() -> None:
     sizes, written = write(STEPS.source, STEPS.forest)
     entries = written.entries
     assert np.diff(entries.firsts).tolist() == sizes.ranges.tolist()
-    assert np.diff(np.append(entries.bound_firsts, len(entries.bounds))).tolist() == sizes.words.tolist()
+    if len(entries.bound_firsts) == len(entries.slots):
+        assert np.diff(np.append(entries.bound_firsts, len(entries.bounds))).tolist() == sizes.words.tolist()
+    else:
+        assert (entries.bound_firsts * sizes.ranges).tolist() == sizes.words.tolist()
     assert written.residual_firsts[-1] == len(written.residual_parts) > 0
     assert entries.slots.tolist() == STEPS.placed.placements.slots.tolist()
     assert not len(entries.residuals) and not len(entries.guards), "these come later"
@@ -135,20 +139,26 @@ def test_what_is_left_to_ask(text: str, ranges: Sequence[str], parts: int) -> No
     assert {int(source.leaf_ranges[~root]) for root in forest.roots[1 + len(cuts) :].tolist()} <= {*found}
 
 
-@pytest.mark.parametrize(("shift", "width"), [(0, 2), (-5_000, 2), (1 << 40, 4), (-(1 << 40), 4)])
-def test_bounds_are_exact_where_cells_are_coarse(shift: int, width: int) -> None:
-    intervals = [(shift + 3 * number, shift + 4 * number + 9) for number in range(2 * MOST_CELLS)]
-    intervals += [(LOWEST, shift + 50), (shift + 90, HIGHEST)]
+@pytest.mark.parametrize(
+    ("shift", "step", "width"),
+    [(0, 3, 1), (-5_000, 3, 1), (1 << 40, 3, 1), (0, 20_000, 2), (-(1 << 20), 20_000, 2), (1 << 40, 20_000, 4)],
+)
+def test_bounds_are_exact_where_cells_are_coarse(shift: int, step: int, width: int) -> None:
+    """Events at, before and after each bound, which all are in the cell range, are told apart."""
+    intervals = [(shift + step * number, shift + step * (number + 40) + 9) for number in range(2 * MOST_CELLS)]
+    intervals += [(LOWEST, shift + 50 * step), (shift + 90 * step, HIGHEST)]
     forest = interval_forest(intervals)
     source = source_of(forest)
     _, written = write(source, forest)
-    entries = written.entries
+    entries, code = written.entries, BoundCode(source.widths.astype(np.int32), source.floors)
     assert source.widths[0] == width
+    assert entries.bound_firsts.tolist() == [width], "one number for all entries"
     for entry, slot in enumerate(entries.slots.tolist()):
-        words = entries.bounds[entries.bound_firsts[entry] :][:width].astype(np.int64).tolist()
-        if width == 4:
-            bounds = tuple((low & 0xFFFFFFFF) + (high << 32) for low, high in (words[:2], words[2:]))
-            assert bounds == intervals[slot]
-        else:
-            low, high = intervals[slot]
-            assert words == [max(low, -(1 << 31)), min(high, (1 << 31) - 1)], "the outermost numbers are no bound"
+        low, high = intervals[slot]
+        lows, highs = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        assert fill_lanes(entries, source.ranges, code, np.zeros(1, np.int32), np.uint64(entry), lows, highs)
+        cells = cells_of(forest)
+        first = int(source.ranges.lows[entries.ranges[entry]]) + 1 - int(cells.bases[0])
+        begins = LOWEST if first == 1 else int(cells.cuts[first - 2])
+        assert low == lows[0] or (low == begins and lows[0] == LOWEST)
+        assert high == highs[0]

@@ -134,16 +134,19 @@ def test_masks_and_survivors(index: BitsliceIndex, batch: CellBatch, visits: Vis
                 mask = bits(int(state.tables.ranges[number]), 3)
                 line = " ".join(f"{number} up to row {high} without up to row {low} {mask}".split())
                 assert any(" ".join(each.split()).endswith(line) for each in PAGE)
-        entries = arrays.groups.run_entries[arrays.groups.runs[group : group + 2]].tolist()
-        left = survivors_1(
+        runs, run_entries = arrays.groups.runs[group : group + 2].tolist(), arrays.groups.run_entries
+        left, run, entry = survivors_1(
             arrays.entries.firsts,
             arrays.entries.ranges,
-            *entries,
+            run_entries,
+            (arrays.groups.run_lows, arrays.groups.run_highs),
+            (runs[0], int(run_entries[runs[0]]), runs[1]),
+            state.tables.rows,
             state.tables.ranges,
-            state.tables.full,
             state.tables.survivors,
             state.tables.masks,
         )
+        assert (run, entry) == (runs[1], run_entries[runs[1]])
         for number in range(left):
             entry, survived = int(state.tables.survivors[number]), int(state.tables.masks[number])
             found[entry] = {"abcd"[event] for bit, event in enumerate(events.tolist()) if survived >> bit & 1}

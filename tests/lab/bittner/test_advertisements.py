@@ -8,8 +8,8 @@ import pytest
 from tamis.events import EventBatch, EventType
 from tamis.formulas.formula import Formula, conjunction, disjunction
 from tamis.lab.bittner.advertisements import Advertisement, Advertisements
-from tamis.lab.bittner.overlap import OverlapIndex
 from tamis.language.condition import normalise
+from tamis.routing.overlap import OverlapIndex
 from tests.lab.bittner.goblet import ADVERTISEMENT, SUBSCRIPTION, matches
 from tests.lab.bittner.small_worlds import SMALL, all_events, formula, masks
 

@@ -4,10 +4,10 @@ import pytest
 
 from tamis.formulas.formula import at_least
 from tamis.lab.bittner.characteristics import OVERLAP, Characteristics
-from tamis.lab.bittner.overlap import OverlapIndex
 from tamis.lab.bittner.prunings import pruning_options
 from tamis.lab.bittner.ranking import Ranking
 from tamis.language.condition import normalise
+from tamis.routing.overlap import OverlapIndex
 from tests.lab.bittner.goblet import ADVERTISEMENT, SUBSCRIPTION, matches
 
 

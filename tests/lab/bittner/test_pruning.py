@@ -10,10 +10,9 @@ import pytest
 from tamis.formulas.formula import Formula
 from tamis.lab.bittner.measures import ACCURACY, DISTANCE, EFFICIENCY, MEASURES, MEMORY, OCCURRENCE
 from tamis.lab.bittner.pruning import Pruner, Strategy, TableTotals
-from tamis.lab.bittner.prunings import leaf_counts
 from tamis.lab.bittner.replacement import hulls
 from tamis.lab.bittner.selectivity_table import SelectivityTable
-from tamis.routing.trees import tree_size
+from tamis.routing.trees import leaf_counts, tree_size
 from tamis.selectivity import priors
 from tests.lab.bittner.auctions import class_formulas, golden_table, third_class
 from tests.routing.drawing import formula_of, misses, random_formula, random_frame, table_of

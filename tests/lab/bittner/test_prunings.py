@@ -8,8 +8,8 @@ import pytest
 
 from tamis.formulas.formula import FALSE, TRUE, at_least, conjunction, disjunction
 from tamis.frames import BatchFrame
-from tamis.lab.bittner.prunings import leaf_counts, pruning_options
-from tamis.routing.trees import size, tree_size
+from tamis.lab.bittner.prunings import pruning_options
+from tamis.routing.trees import leaf_counts, size, tree_size
 from tests.lab.bittner.auctions import option_name, third_class
 from tests.routing.drawing import formula_of, misses, random_formula, random_frame
 from tests.worlds import WORLDS, world

@@ -10,11 +10,11 @@ import pytest
 from tamis.formulas.formula import FALSE, TRUE, Formula, at_least, conjunction, disjunction
 from tamis.formulas.predicates.base import Predicate
 from tamis.lab.bittner.measures import MEASURES, Facts, PruningStep
-from tamis.lab.bittner.prunings import leaf_counts, pruning_options
+from tamis.lab.bittner.prunings import pruning_options
 from tamis.lab.bittner.ranking import Ranking
 from tamis.lab.bittner.selectivity_table import SelectivityTable
 from tamis.lab.bittner.shapes import ShapeCache, skeleton
-from tamis.routing.trees import is_opaque, tree_size
+from tamis.routing.trees import is_opaque, leaf_counts, tree_size
 from tests.routing.drawing import formula_of, random_formula, random_frame
 from tests.worlds import WORLDS, world
 

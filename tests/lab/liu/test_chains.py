@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from benchmarks.operators_exact import all_orders, expected_cost, expected_costs, printed_order, some_chains
 from tamis.arrays import F64, I64
+from tamis.lab.claims.exact_costs import all_orders, expected_cost, expected_costs, printed_order, some_chains
 from tamis.lab.liu.chains import (
     best_position,
     chain_cost,

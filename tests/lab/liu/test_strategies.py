@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from benchmarks.operators_exact import expected_cost, least_cost, outcomes_of, relaxed_bound, some_chains
+from tamis.lab.claims.exact_costs import expected_cost, least_cost, outcomes_of, relaxed_bound, some_chains
 from tamis.lab.liu.chains import chains_of, score_order
 from tamis.lab.liu.strategies import greedy, greedy_start, naive, pricing, sequential, sub_order
 from tests.lab.liu.small_chains import chains_from

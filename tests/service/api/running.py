@@ -79,6 +79,7 @@ class Running:
         revision: int = 1,
         label: str | None = None,
         attributes: str | None = None,
+        owner: str | None = None,
     ) -> list[str]:
         """Write a batch of notifications as the stream would; gives their ids."""
         now, rows = datetime.now(UTC), len(event_ids)
@@ -95,7 +96,7 @@ class Running:
             "version": pa.array([7] * rows, pa.int64()),
             "event_time": pa.array([None] * rows, NOTIFICATIONS.field("event_time").type),
             "matched_at": pa.array([now] * rows, NOTIFICATIONS.field("matched_at").type),
-            "owner": pa.array([tenant] * rows),
+            "owner": pa.array([owner or tenant] * rows),
             "label": pa.array([label] * rows, pa.string()),
             "attributes": pa.array([attributes] * rows, pa.string()),
         }

@@ -50,6 +50,8 @@ ROUTES = {
     "POST /v1/deliveries/{id}/replay": "subscribe",
     "GET /v1/webhooks": "subscribe",
     "GET /v1/webhooks/{id}": "subscribe",
+    "PUT /v1/webhooks/{id}": "subscribe",
+    "DELETE /v1/webhooks/{id}": "subscribe",
     "POST /v1/webhooks/{id}/resume": "subscribe",
     "GET /v1/dead-letters": "subscribe",
     "POST /v1/dead-letters/{id}/replay": "subscribe",

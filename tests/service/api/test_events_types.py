@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import httpx2
 import pytest
 
+from tamis.service.accounts import Conformity, TenantRights
 from tests.service.api.running import Running, Tenant, problem
 from tests.service.api.test_subscriptions import subscribe
 
@@ -134,3 +136,66 @@ def test_an_advertisement_can_be_changed_and_taken_back(served: Running, tenant:
 def test_an_advertisement_is_a_condition(tenant: Tenant) -> None:
     answer = tenant.publish.put("/v1/advertisements/shop", json={"condition": "a ="})
     assert problem(answer, 422, "condition")["problems"]
+
+
+PATH = "/v1/advertisements/expensive"
+EXPENSIVE = {"condition": "price > 100"}
+
+
+@pytest.fixture
+def advertised(served: Running) -> Callable[[Conformity], Tenant]:
+    """Makes a tenant of a conformity whose publisher advertises what is expensive."""
+
+    def make(conformity: Conformity) -> Tenant:
+        made = served.tenant(TenantRights(conformity=conformity))
+        assert made.publish.put(PATH, json=EXPENSIVE).json()["token"]
+        return made
+
+    return make
+
+
+def test_an_event_that_is_not_as_advertised_is_refused(advertised: Callable[[Conformity], Tenant]) -> None:
+    tenant = advertised("refuse")
+    given = [{"id": "dear", "price": 300}, {"id": "cheap", "price": 3}]
+    said = problem(tenant.publish.post("/v1/events", json=given), 422, "invalid")["detail"]
+    assert "event 2: not as advertised: satisfies none of expensive" in said
+    assert tenant.subscribe.get("/v1/events").json()["items"] == [], "none of the request is taken"
+    assert tenant.publish.post("/v1/events", json=given[:1]).status_code == 202
+    problem(tenant.admin.post("/v1/events", json=given[:1]), 422, "invalid")
+
+
+def test_or_accepted_with_a_warning_or_in_silence(advertised: Callable[[Conformity], Tenant]) -> None:
+    warned = advertised("warn").publish.post("/v1/events", json={"price": 3})
+    assert warned.status_code == 202
+    assert warned.json()["warnings"] == ["event 1: not as advertised: satisfies none of expensive"]
+    silent = advertised("off").publish.post("/v1/events", json={"price": 3})
+    assert silent.status_code == 202 and "warnings" not in silent.json()
+
+
+def test_only_the_publisher_and_administrators_change_an_advertisement(
+    served: Running, advertised: Callable[[Conformity], Tenant]
+) -> None:
+    tenant = advertised("refuse")
+    other, text = served.service.accounts.new_token(tenant.name, ["publish"])
+    theirs = served.client(text)
+    problem(theirs.put(PATH, json={"condition": "true"}), 403, "forbidden")
+    problem(theirs.delete(PATH), 403, "forbidden")
+    mine = tenant.publish.get(PATH).json()["token"]
+    problem(theirs.put("/v1/advertisements/b", json={"condition": "true", "token": mine}), 403, "forbidden")
+    problem(tenant.admin.put(PATH, json={"condition": "true", "token": "nobody"}), 404, "not-found")
+    assert tenant.admin.put(PATH, json={"condition": "true", "token": other.id}).json()["token"] == other.id
+    assert theirs.post("/v1/events", json={"price": 3}).status_code == 202
+    problem(tenant.publish.post("/v1/events", json={"price": 300}), 422, "invalid")
+    assert theirs.delete(PATH).status_code == 204
+
+
+def test_a_subscription_to_what_nobody_announces_is_warned_of(
+    advertised: Callable[[Conformity], Tenant],
+) -> None:
+    tenant = advertised("off")
+    made = tenant.subscribe.post("/v1/subscriptions", json={"condition": "price < 50"})
+    assert made.status_code == 201 and [each["code"] for each in made.json()["warnings"]] == ["unadvertised"]
+    good = tenant.subscribe.post("/v1/subscriptions", json={"condition": "price > 50"})
+    assert good.json()["warnings"] == []
+    lint = tenant.subscribe.post("/v1/conditions/lint", json={"condition": "price = 100"}).json()
+    assert [each["code"] for each in lint["findings"]][-1:] == ["unadvertised"]

@@ -282,3 +282,24 @@ def test_history_tells_every_change_the_oldest_first(tenant: Tenant) -> None:
     assert [each["revision"] for each in items] == [1, 2, 2, 2, 2, 2]
     assert [each["state"] for each in items[-2:]] == ["active", "removed"]
     problem(tenant.subscribe.get("/v1/subscriptions/never/history"), 404, "not-found")
+
+
+def test_a_subscription_has_a_subscriber_until_it_stands_alone(tenant: Tenant) -> None:
+    made = subscribe(tenant.subscribe, id="mine", subscriber="ann")
+    assert made["subscription"]["subscriber"] == "ann"
+    path = "/v1/subscriptions/mine"
+    assert tenant.subscribe.get(path).json()["subscriber"] == "ann"
+    assert [each["id"] for each in tenant.subscribe.get("/v1/subscriptions").json()["items"]] == ["mine"]
+    alone = tenant.subscribe.patch(path, json={"subscriber": None}, headers={"Tamis-Ticket": made["ticket"]})
+    assert alone.status_code == 200 and alone.json()["subscriber"] is None
+    assert alone.json()["revision"] == 1
+    back = tenant.subscribe.patch(path, json={"subscriber": "bob"}, headers={"Tamis-Ticket": made["ticket"]})
+    assert back.json()["subscriber"] == "bob"
+    exported = tenant.subscribe.get("/v1/subscriptions/export").text
+    again = tenant.admin.post("/v1/subscriptions/import", params={"replace": True}, content=exported)
+    assert (again.json()["unchanged"], again.json()["refusals"]) == (1, [])
+
+
+@pytest.mark.parametrize("given", [{"id": "@ann"}, {"subscriber": "a/b"}, {"subscriber": ""}])
+def test_names_of_subscribers_are_kept_apart_from_ids(tenant: Tenant, given: dict[str, str]) -> None:
+    problem(tenant.subscribe.post("/v1/subscriptions", json={"condition": "true", **given}), 422, "invalid")

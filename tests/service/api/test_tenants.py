@@ -22,6 +22,7 @@ from tests.service.webhooks.receiver import after_handshake, answering, receivin
 
 WORD = "zanzibar"
 SUBSCRIPTION, EVENT, TYPE, ADVERTISEMENT = "their-alarm", "their-event", "their-type", "their-advert"
+SUBSCRIBER = "@their-person"
 TEXT = {"content-type": "application/x-ndjson"}
 HIDDEN = {403, 404}
 OWN = {200, 201, 202, 204}
@@ -41,6 +42,7 @@ class Victim:
             *("/v1/subscriptions", f"/v1/subscriptions/{SUBSCRIPTION}/history", "/v1/events", "/v1/event-types"),
             *("/v1/advertisements", "/v1/notifications?after=0", "/v1/deliveries/failed", "/v1/dead-letters"),
             *("/v1/tokens", f"/v1/webhooks/{SUBSCRIPTION}", f"/v1/notifications/{self.ids['notification']}"),
+            f"/v1/webhooks/{SUBSCRIBER}",
         ]
         answers = {path: self.tenant.admin.get(path) for path in paths}
         assert {answer.status_code for answer in answers.values()} == {200}
@@ -65,6 +67,8 @@ def victim(service: Running) -> Iterator[Victim]:
         subscribe(tenant.subscribe, **words, id=SUBSCRIPTION, delivery=hook)
         path = f"/v1/subscriptions/{SUBSCRIPTION}"
         until(lambda: tenant.subscribe.get(path).json()["delivery"]["state"] == "confirmed")
+        assert tenant.subscribe.put(f"/v1/webhooks/{SUBSCRIBER}", json={"url": receiver.url("/")}).is_success
+        until(lambda: tenant.subscribe.get(f"/v1/webhooks/{SUBSCRIBER}").json()["state"] == "confirmed")
         described = {"attributes": {WORD: "string"}}
         assert tenant.admin.put(f"/v1/event-types/{TYPE}", json=described).is_success
         claim = {"condition": f"name = '{WORD}'"}
@@ -76,6 +80,7 @@ def victim(service: Running) -> Iterator[Victim]:
         token = tenant.admin.post("/v1/tokens", json={"role": "admin", "label": WORD}).json()["id"]
         [dead] = tenant.subscribe.get("/v1/dead-letters").json()["items"]
         ids = {"subscription": SUBSCRIPTION, "event": EVENT, "type": TYPE, "advertisement": ADVERTISEMENT}
+        ids["subscriber"] = SUBSCRIBER
         yield Victim(tenant, {**ids, "notification": notification, "dead": dead["id"], "token": token})
 
 
@@ -157,6 +162,8 @@ API = {
     "POST /v1/dead-letters/{id}/replay": hidden("dead"),
     "GET /v1/webhooks": own(),
     "GET /v1/webhooks/{id}": hidden("subscription"),
+    "PUT /v1/webhooks/{id}": own({"url": "http://127.0.0.1:9/"}, kind="subscriber"),
+    "DELETE /v1/webhooks/{id}": hidden("subscriber"),
     "POST /v1/webhooks/{id}/resume": hidden("subscription"),
     "GET /v1/tokens": own(),
     "POST /v1/tokens": hidden("", {"role": "admin", "tenant": "acme"}),

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
+from tamis.service.webhooks.tables import webhooks
 from tests.service.api.running import Running, Tenant, problem, running
 from tests.service.api.test_subscriptions import subscribe
 from tests.service.webhooks.receiver import Receiver, after_handshake, answering, receiving, until
@@ -154,3 +156,64 @@ def test_a_name_that_no_database_takes_is_refused(calling: Running) -> None:
     asked += [client.get("/v1/webhooks?after=%00"), client.get("/v1/deliveries/failed?subscription=%00")]
     asked += [client.post("/v1/deliveries/replay", json={"subscription": "\0"})]
     assert [answer.status_code for answer in asked if answer.status_code not in (404, 422)] == []
+
+
+# --- subscribers ---------------------------------------------------------------------------------------------
+
+
+def test_a_subscriber_is_called_once_an_event_and_told_all_its_subscriptions(
+    calling: Running, receiver: Receiver
+) -> None:
+    tenant = calling.tenant()
+    made = tenant.subscribe.put("/v1/webhooks/@ann", json={"url": receiver.url("/")})
+    assert made.status_code == 201 and made.json()["secret"].startswith("whsec_")
+    until(lambda: is_confirmed(tenant, "@ann"))
+    calling.match(tenant.name, "s", "e1", "e2", owner=f"{tenant.name}/@ann", label="cheap")
+    calling.match(tenant.name, "other", "e2")
+    until(lambda: len(receiver.notified("/")) == 2)
+    told = [call.message["data"]["notification"] for call in receiver.notified("/")]
+    assert [each["id"] for each in told] == receiver.ids("/")
+    assert sorted(each["event_id"] for each in told) == ["e1", "e2"]
+    for each in told:
+        assert (each["subscriber"], each["subscription_id"]) == ("ann", "@ann")
+        assert each["subscriptions"] == [{"id": "s", "revision": 1, "label": "cheap"}]
+    assert tenant.subscribe.delete("/v1/webhooks/@ann").status_code == 204
+    problem(tenant.subscribe.delete("/v1/webhooks/@ann"), 404, "not-found")
+
+
+def test_only_subscribers_have_webhooks_of_their_own(calling: Running) -> None:
+    tenant = calling.tenant()
+    for id in ("s", "@"):
+        problem(tenant.subscribe.put(f"/v1/webhooks/{id}", json={"url": "https://a.example"}), 422, "invalid")
+    problem(tenant.subscribe.put("/v1/webhooks/@ann", json={"url": "http://10.0.0.1/"}), 422, "invalid")
+
+
+def test_the_webhook_of_a_subscriber_outlives_its_subscriptions(calling: Running) -> None:
+    tenant = calling.tenant()
+    tenant.subscribe.put("/v1/webhooks/@ann", json={"url": "http://127.0.0.1:9/"})
+    hook = calling.service.webhooks.get(f"{tenant.name}/@ann")
+    assert hook is not None
+    long_ago = update(webhooks).where(webhooks.c.subscription_id == hook.subscription_id).values(created=1)
+    with calling.service.feed.database.writing() as connection:
+        connection.execute(long_ago)
+    assert hook.subscription_id not in calling.service.subscriptions.ended_webhooks()
+
+
+def test_a_digest_is_wanted_with_the_delivery(calling: Running, receiver: Receiver) -> None:
+    tenant = calling.tenant()
+    hook = {"kind": "webhook", "url": receiver.url("/"), "digest_seconds": 3600}
+    made = subscribe(tenant.subscribe, id="s", delivery=hook)
+    assert made["subscription"]["delivery"]["digest_seconds"] == 3600
+    until(lambda: is_confirmed(tenant, "s"))
+    ids = calling.match(tenant.name, "s", "a", "b", "c")
+    until(lambda: len(receiver.notified("/")) == 1)
+    [call] = receiver.notified("/")
+    assert (call.message["data"]["digest"]["count"], call.id in ids) == (3, True)
+    exported = tenant.subscribe.get("/v1/subscriptions/export").text
+    again = tenant.admin.post("/v1/subscriptions/import", params={"replace": True}, content=exported)
+    assert (again.json()["secrets"], again.json()["refusals"]) == ({}, []), "it is the same receiver"
+    problem(
+        tenant.subscribe.put("/v1/webhooks/@ann", json={"url": hook["url"], "digest_seconds": 0}), 422, "invalid"
+    )
+    made = tenant.subscribe.put("/v1/webhooks/@ann", json={"url": hook["url"], "digest_seconds": 60}).json()
+    assert made["digest_seconds"] == 60

@@ -24,6 +24,7 @@ from tests.client.server import Served, serving
 from tests.service.page.worlds import World
 
 expect = pytest.importorskip("playwright.sync_api").expect
+Axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe
 
 pytestmark = pytest.mark.slow
 
@@ -387,6 +388,37 @@ def tenant(served: Served) -> str:
         for found in served.service.feed.before(tenant, None, limit=1, subscription=hook):
             world.park(hook, found.id, found.seq)
     return tenant
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_are_accessible_and_fit_a_phone(visitor: Callable[..., Visitor], scheme: str) -> None:
+    """With data and without: axe finds nothing serious, and nothing but a table scrolls sideways."""
+    empty, me = visitor("admin"), visitor("admin")
+    me.declare(name="camera", attributes={"price": "int", "brand": "string"})
+    me.subscribe("cheap", "price < 300", label="bargains")
+    me.publish({"id": "e1", "price": 1}, {"id": "e2", "price": 900})
+    me.publish({"id": "c1", "price": "a lot"}, type="camera")
+    me.served.match()
+    ids = {"/subscriptions/{id}": "cheap", "/events/{id:path}": "e1", "/event-types/{id}": "camera"}
+    (found,) = me.served.service.feed.before(me.tenant, None, limit=1)
+    ids["/notifications/{id}"] = found.id
+    places = [each.path for each in PAGES if "{" not in each.path and each.audience != "operator"]
+    places += [re.sub(r"\{.*\}", id, path) for path, id in ids.items()]
+    troubles = []
+    for who, paths in ((empty, [place for place in places if place.count("/") == 1]), (me, places)):
+        who.page.emulate_media(color_scheme=scheme)
+        who.page.set_viewport_size({"width": 390, "height": 844})
+        for path in paths:
+            page = who.go(path if path != "/subscriptions/edit" else "/subscriptions/edit?id=cheap")
+            found_here = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+            troubles += [
+                f"{path}: {each['id']}: {each['nodes'][0]['html'][:200]}"
+                for each in found_here
+                if each["impact"] in ("serious", "critical")
+            ]
+            if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+                troubles.append(f"{path} is wider than a phone")
+    assert not troubles, "\n".join(troubles)
 
 
 class TestHostileText:

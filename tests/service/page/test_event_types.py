@@ -64,3 +64,15 @@ def test_only_administrators_can_declare_and_drop(world: World, visit: Any) -> N
     for where in ("/event-types", "/event-types/event"):
         assert 'id="declare"' in visit(world.token).get(where).text
         assert 'id="declare"' not in visit(subscriber).get(where).text
+
+
+def test_advertisements_are_shown_with_their_types(world: World, page: TestClient) -> None:
+    declare(world, "camera", attributes={"price": "int"})
+    world.service.accounts.advertise("default", "default/shop", f"brand = '{HOSTILE}'", "default/camera", "t1")
+    [found] = page.get("/event-types/camera.json").json()["advertisements"]
+    assert (found["id"], found["event_type"], found["token"]) == ("shop", "camera", "t1")
+    for path in ("/event-types", "/event-types/camera"):
+        text = page.get(path).text
+        assert "shop" in text and HOSTILE not in text
+    assert page.get("/event-types.json").json()["conformity"] == "off"
+    assert "is not checked" in page.get("/event-types").text

@@ -49,6 +49,7 @@ def addresses_of(world: World) -> list[str]:
         "/event-types/event",
         "/tokens",
         "/tenants?name=acme",
+        "/peers",
     ]
 
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
+import random
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 import standardwebhooks
+from sqlalchemy import update
 
-from tamis.service.webhooks import verify
+from tamis.service.webhooks import tables, verify
+from tamis.service.webhooks.deliverer import Deliverer
 from tamis.service.webhooks.failed_filter import FailedFilter
 from tamis.service.webhooks.queue import Webhooks
-from tamis.service.webhooks.records import Webhook
+from tamis.service.webhooks.records import Action, DeliveryAttempt, Digest, Outcome, Transition, Webhook
 from tamis.sql.database import Database
+from tamis.store.records import now_us
 from tests.service.webhooks.feeds import QUICK, Feed, delivering, webhooks_of
 from tests.service.webhooks.receiver import (
     Call,
@@ -501,3 +506,129 @@ def test_the_body_is_the_same_in_every_attempt(webhooks: Webhooks, feed: Feed, r
     assert len(receiver.notified("/a")) == 3
     assert len(bodies) == 1
     assert json.loads(bodies.pop())["type"] == "tamis.notification"
+
+
+# --- digests -------------------------------------------------------------------------------------------------
+
+HOUR = 3_600.0
+
+
+def let_time_pass(database: Database, deliverer: Deliverer | None = None) -> None:
+    """Let the time of every digest be over."""
+    with database.writing() as connection:
+        connection.execute(update(tables.webhooks).values(next_attempt=0))
+    if deliverer is not None:
+        deliverer.wake([A])
+
+
+@pytest.mark.usefixtures("either_database")
+def test_a_digest_is_one_message_for_all_that_came_in_its_time(
+    webhooks: Webhooks, feed: Feed, receiver: Receiver
+) -> None:
+    webhooks.add(A, receiver.url("/a"), digest_seconds=HOUR)
+    ids = feed.write(*[A] * 12)
+    with delivering(webhooks) as deliverer:
+        until(lambda: len(receiver.notified("/a")) == 1)
+        until(lambda: state(webhooks).digest_upto is None)
+        more = feed.write(*[A] * 3)
+        deliverer.wake([A])
+        [due] = webhooks.due([A])
+        assert due.at == state(webhooks).next_attempt > now_us()
+        assert len(receiver.notified("/a")) == 1, "the hour is not over"
+        let_time_pass(webhooks._database, deliverer)
+        until(lambda: len(receiver.notified("/a")) == 2)
+    first, second = (call.message for call in receiver.notified("/a"))
+    assert receiver.ids("/a") == [ids[-1], more[-1]]
+    assert first["type"] == "tamis.digest"
+    told = first["data"]["digest"]
+    assert (told["count"], told["subscriptions"]) == (12, [{"id": "a", "count": 12}])
+    assert [each["notification"]["id"] for each in first["data"]["first"]] == ids[:10]
+    assert first["data"]["first"][0]["event"] == {"name": "acme/e1", "price": 1.5}
+    assert [each["notification"]["id"] for each in second["data"]["first"]] == more
+
+
+def test_every_attempt_at_a_digest_has_the_same_notifications(
+    webhooks: Webhooks, feed: Feed, receiver: Receiver
+) -> None:
+    webhooks.add(A, receiver.url("/a"), digest_seconds=HOUR)
+    ids = feed.write(A, A)
+
+    def failing(handler: Handler, call: Call) -> None:
+        feed.write(A)  # it comes too late for this digest
+        handler.reply(500)
+
+    receiver.script("/a", honest, failing, failing)
+    with delivering(webhooks):
+        until(lambda: len(receiver.notified("/a")) == 3)
+        until(lambda: state(webhooks).digest_upto is None)
+    assert receiver.ids("/a") == [ids[-1]] * 3
+    assert len({call.body for call in receiver.notified("/a")}) == 1
+    assert state(webhooks).next_attempt > now_us()
+
+
+def test_a_digest_that_was_parked_is_replayed_as_it_was(
+    webhooks: Webhooks, feed: Feed, receiver: Receiver
+) -> None:
+    webhooks.add(A, receiver.url("/a"), digest_seconds=HOUR)
+    receiver.always["/a"] = after_handshake(answering(500))
+    ids = feed.write(A, A, A)
+    with delivering(webhooks) as deliverer:
+        until(lambda: len(webhooks.parked_deliveries()) == 1)
+        feed.write(A)
+        del receiver.always["/a"]
+        assert webhooks.replay(ids[-1]) == A
+        deliverer.wake([A])
+        until(lambda: webhooks.parked_deliveries() == [])
+    assert {call.id for call in receiver.notified("/a")} == {ids[-1]}
+    assert len({call.body for call in receiver.notified("/a")}) == 1
+
+
+def test_a_digest_of_a_subscriber_counts_by_subscription(webhooks: Webhooks, feed: Feed) -> None:
+    ann = "acme/@ann"
+    webhooks.add(ann, "http://127.0.0.1:9/", state="confirmed", digest_seconds=HOUR)
+    feed.write(ann, ann, ann)
+    named = json.dumps([{"id": "x", "revision": 1, "label": None}, {"id": "y", "revision": 1, "label": None}])
+    with webhooks._database.writing() as connection:
+        connection.execute(update(tables.feed).values(subscriber=ann, subscriptions=named))
+        only_y = json.dumps([{"id": "y", "revision": 1, "label": None}])
+        connection.execute(update(tables.feed).where(tables.feed.c.seq == 1).values(subscriptions=only_y))
+    turn = webhooks.turn(ann, 16)
+    assert turn is not None and turn.digest is not None
+    assert (turn.digest.count, turn.digest.counts) == (3, (("acme/y", 3), ("acme/x", 2)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_digests_have_every_notification_once_whatever_fails(webhooks: Webhooks, feed: Feed, seed: int) -> None:
+    """Against the plainest twin: a list, cut where a digest was delivered or parked."""
+    random_ = random.Random(seed)
+    webhooks.add(A, "http://127.0.0.1:9/", state="confirmed", digest_seconds=HOUR)
+    written: list[str] = []
+    digests: list[tuple[int, str]] = []
+    under_way: Digest | None = None
+    for number in range(1, 60):
+        new = random_.randrange(3)
+        written += feed.write(*[A] * new) if new else []
+        let_time_pass(webhooks._database)
+        turn = Webhooks(webhooks._database).turn(A, 16)  # as after a restart: nothing is in memory
+        assert turn is not None
+        if turn.digest is None:
+            assert sum(count for count, _ in digests) == len(written)
+            continue
+        assert under_way is None or turn.digest == under_way
+        under_way = turn.digest
+        actions: tuple[Action | None, ...] = ("go on", "again", "park", None)
+        action = random_.choice(actions)
+        if action is None:  # killed during the call
+            continue
+        last = turn.digest.last
+        outcome: Outcome = "delivered" if action == "go on" else "failed"
+        attempt = DeliveryAttempt(last.id, A, number, 0.0, 1, None, None, outcome)
+        webhooks.record(
+            [Transition(attempt, turn.webhook.created, last.seq, action, digest_after=turn.digest.after)]
+        )
+        if action != "again":
+            digests.append((turn.digest.count, last.id))
+            under_way = None
+    ends = list(itertools.accumulate(count for count, _ in digests))
+    assert len(digests) > 5
+    assert [written[end - 1] for end in ends] == [id for _, id in digests]

@@ -87,15 +87,21 @@ def event_types() -> ApiCall[tuple[Mapping[str, Any], ...]]:
     return get("/v1/event-types", lambda answer: tuple(member(answer, "items")))
 
 
-def advertise(id: str, condition: str, *, event_type: str | None = None) -> ApiCall[Advertisement]:
-    """Say that all events of a publisher satisfy a condition.
+def advertise(
+    id: str, condition: str, *, event_type: str | None = None, token: str | None = None
+) -> ApiCall[Advertisement]:
+    """Say that all events of a publisher satisfy a condition, or another that it advertises.
 
     Args:
         id: Name of the advertisement.
         condition: What they satisfy.
         event_type: Name of their type.
+        token: The id of the publisher's token; by default the client's own. Another's needs `admin`.
+
+    Raises:
+        ClientError: "condition" with its problems, "forbidden" if it is another publisher's.
     """
-    body = {"condition": condition, **without_none(event_type=event_type)}
+    body = {"condition": condition, **without_none(event_type=event_type, token=token)}
     return put(under("/v1/advertisements", id), lambda answer: decode(Advertisement, answer), body)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from tamis.client.calls.base import ApiCall, Listing, get, moment, page, post, under, without_none
+from tamis.client.calls.base import ApiCall, Listing, as_json, delete, get, moment, page, post, under, without_none
 from tamis.client.decoding import decode
 from tamis.client.models import (
     DeadLetter,
@@ -14,6 +14,7 @@ from tamis.client.models import (
     Notification,
     Page,
     Replayed,
+    SubscriberWebhook,
     Trace,
     WebhookStatus,
 )
@@ -118,6 +119,33 @@ def webhook(id: str) -> ApiCall[WebhookStatus]:
         ClientError: "not-found".
     """
     return get(under(_WEBHOOKS, id), lambda answer: decode(WebhookStatus, answer))
+
+
+def deliver_messages(subscriber: str, url: str, *, digest: timedelta | None = None) -> ApiCall[SubscriberWebhook]:
+    """Deliver what a subscriber is notified of to a webhook: one message an event, for all of its subscriptions.
+
+    Args:
+        subscriber: Its name.
+        url: The receiver.
+        digest: Gather messages for so long into one; by default each is sent.
+
+    Returns:
+        The webhook with its secret, which nothing can show again.
+    """
+    seconds = None if digest is None else digest.total_seconds()
+    body = as_json({"url": url, **without_none(digest_seconds=seconds)})
+    return ApiCall(
+        "PUT", under(_WEBHOOKS, f"@{subscriber}"), lambda answer: decode(SubscriberWebhook, answer), body=body
+    )
+
+
+def end_messages(subscriber: str) -> ApiCall[None]:
+    """End the webhook of a subscriber; its messages stay in the feed.
+
+    Raises:
+        ClientError: "not-found".
+    """
+    return delete(under(_WEBHOOKS, f"@{subscriber}"))
 
 
 def resume_webhook(id: str) -> ApiCall[WebhookStatus]:

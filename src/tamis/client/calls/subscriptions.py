@@ -24,10 +24,12 @@ def subscribe(
     label: str | None = None,
     priority: int | None = None,
     webhook: str | None = None,
+    digest: timedelta | None = None,
     valid_for: timedelta | None = None,
     valid_from: datetime | None = None,
     expires: datetime | None = None,
     dialect: str | None = None,
+    subscriber: str | None = None,
 ) -> ApiCall[Subscribed]:
     """Ask to be notified of events that satisfy a condition.
 
@@ -41,10 +43,12 @@ def subscribe(
         label: What people call it.
         priority: Higher ones are reported first.
         webhook: Where to send notifications; without it, they are asked for.
+        digest: Gather what the webhook sends for so long into one message; by default each is sent.
         valid_for: How long, from now; by default what the service says; a day, unless its settings say otherwise.
         valid_from: When it starts, by default at once.
         expires: When it ends, in place of `valid_for`.
         dialect: The language of the condition; by default SQL.
+        subscriber: Who gets one message about an event that several of its subscriptions match.
 
     Returns:
         The subscription and its ticket, which nothing can show again.
@@ -52,9 +56,10 @@ def subscribe(
     Raises:
         ClientError: "condition" with its problems, "conflict" if the id is taken, "quota".
     """
-    delivery = None if webhook is None else {"kind": "webhook", "url": webhook}
+    gather = {} if digest is None else {"digest_seconds": digest.total_seconds()}
+    delivery = None if webhook is None else {"kind": "webhook", "url": webhook, **gather}
     more = without_none(id=id, event_type=event_type, label=label, priority=priority, delivery=delivery)
-    more |= without_none(dialect=dialect)
+    more |= without_none(dialect=dialect, subscriber=subscriber)
     times = _validity(valid_for, expires) | without_none(valid_from=valid_from)
     return post(_FOLDER, lambda answer: decode(Subscribed, answer), {"condition": condition, **more, **times})
 
@@ -100,6 +105,7 @@ def change(
     valid_from: datetime | None = KEEP,
     expires: datetime | None = KEEP,
     dialect: str = KEEP,
+    subscriber: str | None = KEEP,
 ) -> ApiCall[Subscription]:
     """Change what is given of a subscription, and leave the rest.
 
@@ -113,6 +119,7 @@ def change(
         valid_from: When it starts; None for at once.
         expires: When it ends; None for as long from now as a new one lasts.
         dialect: The language of the condition.
+        subscriber: Who gets one message about an event for it and others; None for nobody.
 
     Raises:
         ClientError: "condition" with its problems, "not-found", "forbidden" without the right ticket.
@@ -124,6 +131,7 @@ def change(
         "priority": priority,
     }
     fields |= {"valid_from": valid_from, "expires": expires, "dialect": dialect}
+    fields["subscriber"] = subscriber
     body = as_json({name: value for name, value in fields.items() if value is not KEEP})
     return ApiCall("PATCH", under(_FOLDER, id), _subscription, body=body, ticket=ticket, repeatable=True)
 

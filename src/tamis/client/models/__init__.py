@@ -4,6 +4,7 @@ from tamis.client.models.access import Restored, Rights, Tenant, Token
 from tamis.client.models.events import Accepted, Advertisement, Conformity, Declared, Event
 from tamis.client.models.notifications import Attempt, DeadLetter, FailedDelivery, Notification, Trace
 from tamis.client.models.pages import Page
+from tamis.client.models.peers import Peer, PeerLink
 from tamis.client.models.subscriptions import (
     Change,
     Delivery,
@@ -17,7 +18,7 @@ from tamis.client.models.subscriptions import (
     Subscription,
     Tested,
 )
-from tamis.client.models.webhooks import NotificationDelivery, Replayed, WebhookStatus
+from tamis.client.models.webhooks import NotificationDelivery, Replayed, SubscriberWebhook, WebhookStatus
 
 __all__ = [
     "Accepted",
@@ -38,11 +39,14 @@ __all__ = [
     "Notification",
     "NotificationDelivery",
     "Page",
+    "Peer",
+    "PeerLink",
     "Refusal",
     "Replayed",
     "Restored",
     "Rights",
     "Subscribed",
+    "SubscriberWebhook",
     "Subscription",
     "Tenant",
     "Tested",

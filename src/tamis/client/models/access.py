@@ -39,6 +39,7 @@ class Rights:
         events_per_second: That it may publish; None for any number.
         matches_per_minute: Notifications of each of its subscriptions; None for any number.
         operators: That its conditions may call; None for all.
+        conformity: What becomes of events that are not as advertised: "off", "warn" or "refuse".
     """
 
     subscriptions: int | None = 1_000_000
@@ -46,6 +47,7 @@ class Rights:
     events_per_second: float | None = None
     matches_per_minute: int | None = None
     operators: tuple[str, ...] | None = None
+    conformity: str = "off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ class Restored:
         token: How many tokens.
         event_type: How many event types.
         advertisement: How many advertisements.
+        subscriber: How many webhooks of subscribers.
         subscription: How many subscriptions.
         refusals: Those that were not, and why.
     """
@@ -79,4 +82,5 @@ class Restored:
     event_type: int
     advertisement: int
     subscription: int
+    subscriber: int = 0
     refusals: tuple[Refusal, ...] = ()

@@ -19,11 +19,13 @@ class Accepted:
         accepted: How many were new.
         repeated: How many it had already, by their ids; a publish that was sent twice is counted here.
         ids: Of all of them, in their order.
+        warnings: Which are not as advertised, where the tenant is only warned.
     """
 
     accepted: int
     repeated: int
     ids: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +71,14 @@ class Advertisement:
         condition: Which all of its events satisfy.
         event_type: Name of their type.
         created: When it was last said.
+        token: The id of the publisher's token; None for all publishers.
     """
 
     id: str
     condition: str
     event_type: str
     created: datetime
+    token: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,8 @@ class Notification:
         attributes: Of the event, those that the service's setting `keep_attributes` names.
         condition: Of the subscription when it matched, if that was asked for (`describe`); a long one is cut.
         delivery: What became of it until now, likewise.
+        subscriber: Who gets one message for all of its subscriptions, if anybody.
+        subscriptions: Of a message to a subscriber, what it names: `id`, `revision` and `label` of each.
     """
 
     seq: int
@@ -47,6 +49,8 @@ class Notification:
     attributes: dict[str, Any] | None = None
     condition: str | None = None
     delivery: NotificationDelivery | None = None
+    subscriber: str | None = None
+    subscriptions: list[dict[str, Any]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

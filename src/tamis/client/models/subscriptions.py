@@ -21,6 +21,7 @@ class Delivery:
             "paused" after too many failed deliveries in a row.
         reason: Of a webhook: why it is refused or paused.
         since: Of a webhook: when it came into its state.
+        digest_seconds: Of a webhook: for how long it gathers notifications into one message, if it does.
     """
 
     kind: str
@@ -28,6 +29,7 @@ class Delivery:
     state: str | None = None
     reason: str | None = None
     since: datetime | None = None
+    digest_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class Subscription:
         refusal: Why its event type refuses the condition now, if it does.
         delivery: How its notifications come.
         dialect: The language of the condition.
+        subscriber: Who gets one message about an event that several of its subscriptions match, if anybody.
     """
 
     id: str
@@ -65,6 +68,7 @@ class Subscription:
     refusal: str | None = None
     delivery: Delivery = field(default_factory=lambda: Delivery("pull"))
     dialect: str = "sql"
+    subscriber: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +79,13 @@ class Subscribed:
         subscription: It.
         ticket: What renewing, changing and cancelling it need.
         secret: What its webhook's calls are signed with.
+        warnings: Findings, as those of lint.
     """
 
     subscription: Subscription
     ticket: str = field(repr=False)
     secret: str | None = field(default=None, repr=False)
+    warnings: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

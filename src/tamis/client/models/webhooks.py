@@ -32,6 +32,17 @@ class WebhookStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class SubscriberWebhook(WebhookStatus):
+    """A new webhook of a subscriber.
+
+    Attributes:
+        secret: Signs its calls; nothing can show it again.
+    """
+
+    secret: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class NotificationDelivery:
     """What became of a notification.
 

@@ -34,8 +34,9 @@ from tamis.engines.bitslice.kernels.handle import (
     search_with_handle,
 )
 from tamis.engines.bitslice.kernels.mask_programs import HEAD, MOST_DIGITS
-from tamis.engines.bitslice.kernels.masks import CHUNK, STRIP, MaskTables
+from tamis.engines.bitslice.kernels.masks import STRIP, SURVIVORS, MaskTables
 from tamis.engines.bitslice.kernels.search import SearchState
+from tamis.engines.bitslice.kernels.verify import BoundCode
 from tamis.engines.bitslice.layout import PARTS, IndexArrays, stored_name
 from tamis.engines.bitslice.mask_programs import positions_of
 from tamis.engines.encoding import Encoder
@@ -119,15 +120,18 @@ class BitsliceIndex:
             cells=np.concatenate([np.zeros(len(index.cells.counts), np.uint8), np.ones(1, np.uint8)]),
             counts=np.zeros(len(index.groups.runs) - 1, np.int32),
             test_lines=np.full(tests, -1, np.int32),
-            widths=np.concatenate([index.cells.widths[:-1], np.zeros(tests + 1, np.uint8)]).astype(np.int32),
+            code=BoundCode(
+                np.concatenate([index.cells.widths[:-1], np.zeros(tests + 1, np.uint8)]).astype(np.int32),
+                index.cells.floors,
+            ),
             verdicts=np.zeros(ranges, np.uint8),
             tables=MaskTables(
                 rows=np.zeros((max(rows, int(programs.bases.max(initial=0))) + tests) * words, np.uint64),
                 ranges=np.zeros(max(ranges, positions_of(programs)) * words, np.uint64),
                 full=np.zeros(words, np.uint64),
                 set_bits=np.zeros(STRIP + 64, np.int32),
-                survivors=np.zeros(2 * CHUNK, np.int32),
-                masks=np.zeros(2 * CHUNK * words, np.uint64),
+                survivors=np.zeros(SURVIVORS, np.int32),
+                masks=np.zeros(SURVIVORS * words, np.uint64),
             ),
             memory=new_memory(index.program, tests),
             digits=np.zeros(MOST_DIGITS * words, np.uint64),

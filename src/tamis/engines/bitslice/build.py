@@ -43,6 +43,7 @@ def build_index(given: Forest, statistics: Statistics | None = None) -> IndexArr
         forest.nodes,
         forest.roots,
         cells.widths,
+        cells.floors,
         ranges,
         numbered.leaves,
         placed.range_costs,

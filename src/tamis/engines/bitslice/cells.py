@@ -19,6 +19,7 @@ from tamis.arrays import I64
 from tamis.engines.bitslice.kernels.cells import mark_axes, sample_bounds
 from tamis.engines.bitslice.layout import AxisCells
 from tamis.engines.forest import Forest
+from tamis.engines.forest.axes import HIGHEST, LOWEST
 
 MOST_CELLS = 255
 """Of an axis; a cell, and 0 for NULL, fits in a byte."""
@@ -30,6 +31,10 @@ _MOST_ROWS = 60_000
 """Of all axes; more axes have fewer cells each, so that two bytes still number most cell ranges."""
 _SAMPLE = 1 << 14
 """Bounds of an axis from which quantiles are taken."""
+_OFFSETS = 1 << 16
+"""Coordinates of a cell that half a word can number."""
+_FAR = 1 << 62
+"""Beyond it, sums of a coordinate and an offset might not fit in 64 bits."""
 _FIRST_ROW = 2
 """Rows 0 and 1 are no event and every event."""
 
@@ -87,13 +92,29 @@ def _cells_between(cuts: list[I64]) -> AxisCells:
         cuts=np.concatenate(cuts) if cuts else np.empty(0, np.int64),
         widths=np.zeros(len(cuts) + 1, np.uint8),
         axis_of=np.concatenate([np.full(_FIRST_ROW, len(cuts), np.int32), axis_of]),
+        floors=np.zeros(_FIRST_ROW + len(axis_of), np.int64),
     )
 
 
 def _with_widths(cells: AxisCells, forest: Forest) -> AxisCells:
-    """Which axes need exact bounds, and whether 32 bits hold them."""
-    inexact = np.zeros(len(cells.counts), np.uint8)
-    wide = np.zeros(len(cells.counts), np.uint8)
-    mark_axes(cells, forest.leaves, forest.pieces, inexact, wide)
-    widths = np.where(inexact != 0, np.where(wide != 0, 4, 2), 0).astype(np.uint8)
-    return cells._replace(widths=np.concatenate([widths, np.zeros(1, np.uint8)]))
+    """Which axes need exact bounds, and how many words hold them.
+
+    One word is enough where a cell has so few coordinates that 16 bits number them, with the lowest number of the
+    first cell and the highest of the last for a missing bound. Two are enough for bounds of 32 bits, of which the
+    outermost stand for a missing bound.
+    """
+    axes = len(cells.counts)
+    inexact, least, most = np.zeros(axes, np.uint8), np.full(axes, HIGHEST), np.full(axes, LOWEST)
+    mark_axes(cells, forest.leaves, forest.pieces, inexact, least, most)
+    widths, floors = np.zeros(axes + 1, np.uint8), cells.floors.copy()
+    for axis in np.flatnonzero(inexact).tolist():
+        low, high = int(least[axis]), int(most[axis])
+        cuts: list[int] = cells.cuts[cells.cut_firsts[axis] : cells.cut_firsts[axis + 1]].tolist()
+        own = [low - 1, *cuts]
+        sizes = [after - floor for floor, after in zip(own, [*cuts, high + 1], strict=True)]
+        if max(sizes) <= _OFFSETS and abs(low) < _FAR > abs(high):
+            widths[axis] = 1
+            floors[cells.bases[axis] + 1 : cells.bases[axis + 1]] = own
+        else:
+            widths[axis] = 2 if -(1 << 31) < low and high < (1 << 31) - 1 else 4
+    return cells._replace(widths=widths, floors=floors)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tamis.arrays import I32, I64
+from tamis.arrays import I32, I64, U8
 from tamis.engines.bitslice.kernels.entries import (
     EntryDraft,
     EntrySizes,
@@ -43,7 +43,7 @@ def write_entries(
         slots=np.empty(count, np.int32),
         firsts=_empty_offsets(count + 1, total),
         ranges=np.empty(total, np.uint16) if len(source.ranges.lows) <= 1 << 16 else np.empty(total, np.uint32),
-        bound_firsts=_empty_offsets(count, words),
+        bound_firsts=_bound_offsets(count, total, words, source.widths),
         bounds=np.empty(words, np.int32),
         residuals=none,
         guards=none,
@@ -69,6 +69,15 @@ def _prefetch_plan(source: EntrySource, order: I64) -> PrefetchPlan:
     children = np.append(source.nodes.children, np.int32(~0))
     leaves = np.where(roots < 0, roots, children[source.nodes.firsts[np.maximum(roots, 0)]])
     return PrefetchPlan(roots, np.where(leaves < 0, ~leaves, 0))
+
+
+def _bound_offsets(entries: int, ranges: int, words: int, widths: U8) -> I32 | I64:
+    """Room for the first word of each entry's bounds; or, if all ranges have equally many, their number."""
+    each = words // max(1, ranges)
+    is_same = len(widths) == 1 or (widths[:-1] == each).all()
+    if words == each * ranges and (is_same or words == 0):
+        return np.full(1, each, np.int32)
+    return _empty_offsets(entries, words)
 
 
 def _empty_offsets(size: int, most: int) -> I32 | I64:

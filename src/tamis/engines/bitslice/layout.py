@@ -45,8 +45,10 @@ class AxisCells(NamedTuple):
     cut_firsts: int64[axes + 1]: the axis' part of `cuts`.
     cuts: int64[...]: rising in each axis; a value is in cell 1 + the number of cuts at or below its coordinate.
     widths: uint8[axes + 1]: how many 32-bit words the exact bounds of an interval take in an entry: 0 where all
-        bounds are cuts, so that cells are exact; else 2 or 4. The last element belongs to no axis and is 0.
+        bounds are cuts, so that cells are exact; else 1, 2 or 4. The last element belongs to no axis and is 0.
     axis_of: int32[rows of axes]: the axis of a row; the number of axes for rows 0 and 1.
+    floors: int64[rows of axes]: the coordinate from which bounds of one word count: the cut at which a cell
+        begins, for the first cell of an axis one less than its lowest bound; 0 for rows of no cell.
     """
 
     bases: I32
@@ -55,6 +57,7 @@ class AxisCells(NamedTuple):
     cuts: I64
     widths: U8
     axis_of: I32
+    floors: I64
 
 
 class CellRanges(NamedTuple):
@@ -80,9 +83,10 @@ class EntryArrays(NamedTuple):
     slots: int32[entries]: the subscription.
     firsts: [entries + 1]: the entry's part of `ranges`.
     ranges: [...]: the conjunction, most selective range first.
-    bound_firsts: [entries]: the entry's first word in `bounds`.
+    bound_firsts: [entries]: the entry's first word in `bounds`; or one element, the words of a range, if that is
+        the same for all ranges.
     bounds: int32[...]: the exact bounds of intervals, in the order of the ranges: low and high, both inside, in as
-        many words as `AxisCells.widths` says.
+        many words as `AxisCells.widths` says (`tamis.engines.bitslice.kernels.verify.narrow_bounds`).
     residuals: int32[entries]: a node or leaf of the program that must hold, too, or NO_NODE; empty if no entry has
         one.
     guards: int32[entries]: a node or leaf that holds if an earlier entry of the same slot reports the event, so
@@ -254,7 +258,7 @@ class CellBatch(NamedTuple):
     """A batch of events, encoded for one index; event by event, because that is how most kernels read it.
 
     columns: int32[axes]: the axis' column in `values` and `rows`; -1 if it is NULL in every event.
-    values: int64[events, columns]: coordinates; anything where NULL.
+    values: int64[events, columns, rounded up to LANES]: coordinates; anything where NULL.
     rows: int32[events, columns]: the event's row of the axis.
     bases: int32[axes + 1]: as in `AxisCells`.
     test_lines: int32[tests]: the test's line in `test_bits`, or -1 if it holds in no event.

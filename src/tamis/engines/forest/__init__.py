@@ -141,10 +141,10 @@ class Forest(Sequence[Formula]):
         else:
             lows, highs = self.pieces.lows[low:high].tolist(), self.pieces.highs[low:high].tolist()
             intervals = list(zip(lows, highs, strict=True))
-        return Within(axis.attribute, _ranges(axis, intervals), bool(self.leaves.nulls[number]))
+        return Within(axis.attribute, ranges_of(axis, intervals), bool(self.leaves.nulls[number]))
 
 
-def _ranges(axis: Axis, intervals: Sequence[tuple[int, int]]) -> Ranges:
+def ranges_of(axis: Axis, intervals: Sequence[tuple[int, int]]) -> Ranges:
     """The set of values whose coordinates are in these intervals."""
     inside = bool(intervals) and intervals[0][0] == LOWEST
     cuts: list[Key] = []

@@ -20,8 +20,8 @@ from tamis.formulas.formula import Formula
 from tamis.formulas.predicates.base import Predicate
 from tamis.frames import BatchFrame
 from tamis.lab.bittner.characteristics import OVERLAP, Characteristics
-from tamis.lab.bittner.overlap import OverlapIndex
 from tamis.lab.bittner.pruning import Pruner, Strategy, TableTotals
+from tamis.routing.overlap import OverlapIndex
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from math import prod, sqrt
 
 from tamis.formulas.predicates.base import Predicate
 from tamis.lab.bittner.measures import Measure, PruningStep, efficiency, memory
-from tamis.lab.bittner.overlap import OverlapIndex
 from tamis.lab.bittner.selectivity_bounds import Selectivity
 from tamis.lab.bittner.selectivity_table import SelectivityTable
+from tamis.routing.overlap import OverlapIndex
 
 _DIGITS = 12
 

@@ -10,6 +10,9 @@ what is done about it: *strict* uses the old rank; *static* ranks the first entr
 rank has changed little; *dynamic* does so and accepts it if it is still the first. An entry that is not accepted
 goes back into the queue, up to a number of times. Efficiency and memory depend on formulas only, so strategies
 affect only their ties.
+
+This is the readable form, with strategies, thresholds and undo; `tamis.routing.pruning` has the same order as
+kernels.
 """
 
 from __future__ import annotations
@@ -20,17 +23,11 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Literal, NamedTuple, TypeAlias
 
-from tamis.engines.forest import Forest
-from tamis.events.batch import EventBatch
 from tamis.formulas.formula import Formula
-from tamis.frames import BatchFrame
-from tamis.lab.bittner.measures import MEASURES, Facts, Measure, Rank
-from tamis.lab.bittner.prunings import leaf_counts
+from tamis.lab.bittner.measures import Facts, Measure, Rank
 from tamis.lab.bittner.ranking import Estimates, Ranked, Ranking, ReplacingRanking
 from tamis.lab.bittner.replacement import Replacing
-from tamis.lab.bittner.selectivity_table import SelectivityTable
-from tamis.routing.trees import TreeSize, tree_size
-from tamis.statistics import Statistics
+from tamis.routing.trees import TreeSize, leaf_counts, tree_size
 
 Strategy: TypeAlias = Literal["strict", "static", "dynamic"]
 
@@ -89,8 +86,7 @@ class Pruner:
 
     >>> from tamis.language.condition import normalise
     >>> from tamis.lab.bittner.measures import ACCURACY
-    >>> from tamis.lab.bittner.selectivity_table import SelectivityTable
-    >>> pruner = Pruner(ACCURACY, SelectivityTable())
+    >>>     >>> pruner = Pruner(ACCURACY, SelectivityTable())
     >>> pruner.register(7, normalise("a = 1 AND b < 3"), neighbour="north")
     >>> pruner.prune(count=1)
     {7: Formula(a = 1)}
@@ -396,25 +392,3 @@ class Pruner:
             counts[predicate] += sign * each
             if not counts[predicate]:
                 del counts[predicate]
-
-
-def prune_to_budget(
-    forest: Forest, budget: int, measure: str, statistics: Statistics | None, sample: EventBatch | None
-) -> list[Formula]:
-    """All formulas, pruned step by step until their trees take no more than the budget, or to the end.
-
-    Args:
-        forest: The formulas.
-        budget: Bytes of all trees; equal ones count each time.
-        measure: A name of `MEASURES`.
-        statistics: Of attributes.
-        sample: Events to learn selectivities from.
-    """
-    table = SelectivityTable(statistics)
-    pruner = Pruner(MEASURES[measure], table)
-    for slot, formula in enumerate(forest):
-        pruner.register(slot, formula)
-    if sample is not None:
-        table.observe(BatchFrame(sample))
-    pruner.prune(until_bytes=budget)
-    return [entry.current for entry in pruner]

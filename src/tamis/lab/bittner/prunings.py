@@ -10,12 +10,10 @@ A formula is a graph: pruning a shared node prunes it for all nodes that use it.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from tamis.formulas.formula import TRUE, Formula, at_least
-from tamis.formulas.predicates.base import Predicate
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +94,4 @@ def _prunable(nodes: list[Formula], places: dict[int, int]) -> list[bool]:
     found: list[bool] = []
     for node in nodes:
         found.append(node.least >= 2 or any(found[places[id(operand)]] for operand in node.operands))
-    return found
-
-
-def leaf_counts(formula: Formula) -> Counter[Predicate]:
-    """How often each predicate occurs in the tree."""
-    times: Counter[int] = Counter({id(formula): 1})
-    found: Counter[Predicate] = Counter()
-    for node in reversed(list(formula.nodes())):
-        if node.predicate is not None:
-            found[node.predicate] += times[id(node)]
-        for operand in node.operands:
-            times[id(operand)] += times[id(node)]
     return found

@@ -18,8 +18,8 @@ from tamis.formulas.formula import Formula, at_least, leaf
 from tamis.formulas.predicates.base import Predicate
 from tamis.formulas.predicates.matches import MatchesPattern
 from tamis.formulas.predicates.within import Within
-from tamis.lab.bittner.prunings import Pruning, ancestors, apply_pruning, leaf_counts, pruning_options
-from tamis.routing.trees import TreeSize, is_opaque, tree_size
+from tamis.lab.bittner.prunings import Pruning, ancestors, apply_pruning, pruning_options
+from tamis.routing.trees import TreeSize, is_opaque, leaf_counts, tree_size
 from tamis.values.ranges import Ranges
 from tamis.values.types import INT, STRING
 

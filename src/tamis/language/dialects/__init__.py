@@ -20,12 +20,16 @@ from tamis.syntax.parser import size_problems, text_problem
 SQL = "sql"
 """The dialect of a condition that names none."""
 
+COMPOSITE = "composite"
+"""The dialect of composite subscriptions; one alone, as a condition on a single event, is never true."""
+
 DIALECTS: dict[str, str] = {
     SQL: "tamis.syntax.parser",
     "cesql": "tamis.language.dialects.cesql",
     "percolator": "tamis.language.dialects.percolator",
     "jms": "tamis.language.dialects.jms",
     "eventbridge": "tamis.language.dialects.eventbridge",
+    COMPOSITE: "tamis.composite.syntax",
 }
 """The module of each dialect."""
 

@@ -19,6 +19,7 @@ from tamis.service.api import (
     notifications,
     openapi,
     operations,
+    peers,
     problems,
     subscriptions,
     webhooks,
@@ -51,10 +52,22 @@ def make_app(service: Service) -> FastAPI:
     app.state.service = service
     app.state.gatekeeper = Gatekeeper(service)
     problems.install(app)
-    parts = (subscriptions, conditions, events, notifications, deliveries, webhooks, accounts, backup, operations)
+    parts = (
+        subscriptions,
+        conditions,
+        events,
+        notifications,
+        deliveries,
+        webhooks,
+        accounts,
+        backup,
+        peers,
+        operations,
+    )
     for part in parts:
         app.include_router(part.router)
     app.include_router(conditions.matching)
+    app.include_router(peers.linked)
     page.install(app)
     openapi.install(app)
     app.add_middleware(GuardMiddleware, service=service)

@@ -9,6 +9,7 @@ from fastapi import APIRouter
 
 from tamis.errors import EventError
 from tamis.events.conversion import clean
+from tamis.language.dialects import COMPOSITE
 from tamis.service import testing
 from tamis.service.api import models
 from tamis.service.api.auth import CurrentService, Subscriber, in_thread
@@ -17,6 +18,8 @@ from tamis.service.core import Service
 from tamis.service.errors import NotFound
 from tamis.service.names import local_name, qualified_name
 
+_TRIED = 10_000
+"""Of the last events, so many are given to a composite subscription that is explained."""
 _RECENT = 1_000
 """Of the last events, so many are looked at for attributes that a condition misspells."""
 
@@ -35,7 +38,11 @@ async def lint(given: models.ConditionGiven, caller: Subscriber, service: Curren
         if event_type.attributes is None:
             recent = service.inbox.recent(caller.tenant, limit=_RECENT, event_type=event_type.name)
         lines = [each.value for each in recent]
-        return {"findings": testing.findings(given.condition, event_type, limits, lines, given.dialect)}
+        findings = testing.findings(given.condition, event_type, limits, lines, given.dialect)
+        if all(each["severity"] != "error" for each in findings):
+            more = service.advertising.finding(caller.tenant, event_type, given.condition, given.dialect)
+            findings += [] if more is None else [more]
+        return {"findings": findings}
 
     return await in_thread(work)
 
@@ -69,6 +76,16 @@ async def explain(given: models.ExplanationWanted, caller: Subscriber, service: 
         event, event_type = _event(service, caller.tenant, given)
         named = service.subscriptions.event_type(caller.tenant, given.event_type or event_type or of_type)
         limits = service.subscriptions.limits(caller.tenant)
+        if dialect == COMPOSITE:
+            recent = service.inbox.recent(caller.tenant, limit=_TRIED, event_type=named.name)
+            events = [(local_name(each.id), each.value) for each in recent]
+            own = given.event_id or ""
+            if given.event is not None:
+                own = "the event that is given"
+                events.append((own, _line(given.event)))
+            trial = testing.try_events(condition, named, limits, events, own)
+            text = str(trial)
+            return {"verdict": bool(trial.matches), "reason": text, "tree": trial.to_dict(), "text": text}
         found = testing.explain_event(
             condition, named, limits, event, subscription_id=given.subscription, dialect=dialect
         )

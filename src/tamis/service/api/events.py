@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -12,19 +13,30 @@ from tamis.errors import EventTypeError
 from tamis.events.event_type import EventType
 from tamis.language.condition import compile_condition
 from tamis.service import testing
-from tamis.service.accounts import StoredAdvertisement
+from tamis.service.accounts import Caller, StoredAdvertisement
 from tamis.service.api import models, serializers
-from tamis.service.api.auth import Admin, CurrentGatekeeper, CurrentService, Publisher, Subscriber, in_thread
+from tamis.service.api.auth import (
+    Admin,
+    CurrentGatekeeper,
+    CurrentService,
+    Gatekeeper,
+    Publisher,
+    Subscriber,
+    in_thread,
+)
 from tamis.service.api.notifications import describe_notifications
 from tamis.service.api.paths import ANY_ID
 from tamis.service.api.problems import RESPONSES
-from tamis.service.errors import NotFound, Overloaded
+from tamis.service.core import Service
+from tamis.service.errors import Forbidden, NotFound, Overloaded
 from tamis.service.ingestion import (
     CLOUD_EVENT,
     CLOUD_EVENTS,
     JSON,
     JSON_LINES,
     MEDIA_TYPES,
+    PublishedEvent,
+    PublishError,
     arrivals,
     read_events,
     refuse_misfits,
@@ -51,6 +63,7 @@ _SMALL_BYTES = 16_384
 """Shorter requests are read at once: a thread would cost more."""
 _NOTIFICATIONS = 1_000
 _TRIED = 1_000
+_SHOWN_WARNINGS = 20
 
 EventId = Annotated[str, Path(description="The id of an event.")]
 Name = Annotated[str, Path(max_length=200, pattern=r"^[^/\u0000]+$")]
@@ -94,12 +107,38 @@ async def publish(
         raise NotFound(msg)
     if settings.on_misfit == "refuse":
         await in_thread(refuse_misfits, events, types, type or DEFAULT_TYPE)
+    warnings = await _check_conformity(service, keeper, caller, events, types, type or DEFAULT_TYPE)
     await keeper.take_events(caller, len(events))
     is_new = await service.inbox_commits.submit(arrivals(caller.tenant, events, types, type or DEFAULT_TYPE))
     accepted = sum(is_new)
     service.metrics.count_published(accepted)
     ids = [each.id for each in events]
-    return JSONResponse({"accepted": accepted, "repeated": len(ids) - accepted, "ids": ids}, 202)
+    answer: dict[str, Any] = {"accepted": accepted, "repeated": len(ids) - accepted, "ids": ids}
+    return JSONResponse(answer | ({"warnings": warnings} if warnings else {}), 202)
+
+
+async def _check_conformity(
+    service: Service,
+    keeper: Gatekeeper,
+    caller: Caller,
+    events: list[PublishedEvent],
+    types: Mapping[str, EventType],
+    default: str,
+) -> list[str]:
+    """What there is to say of events that are not as advertised.
+
+    Raises:
+        PublishError: There are some, and the tenant refuses them.
+    """
+    conformity = (await keeper.rights(caller.tenant)).conformity
+    if conformity == "off":
+        return []
+    found = await in_thread(service.advertising.unadvertised, caller.tenant, caller.token, events, types, default)
+    service.metrics.count_unadvertised(len(found))
+    if found and conformity == "refuse":
+        raise PublishError(found)
+    shown = [f"event {place}: {what}" for place, what in found[:_SHOWN_WARNINGS]]
+    return shown + ([f"and {len(found) - len(shown)} more"] if len(found) > len(shown) else [])
 
 
 @router.get("/events", response_model=models.EventsAnswer)
@@ -223,14 +262,23 @@ async def advertisement(id: Name, caller: Publisher, service: CurrentService) ->
 
 
 @router.put("/advertisements/{id}", response_model=models.AdvertisementAnswer)
-async def advertise(id: Name, given: models.ConditionGiven, caller: Publisher, service: CurrentService) -> Any:
-    """Say that all events of a publisher satisfy a condition."""
+async def advertise(id: Name, given: models.AdvertisementGiven, caller: Publisher, service: CurrentService) -> Any:
+    """Say that the events of the token's publisher satisfy this condition, or another that it advertises."""
+    if given.token not in (None, caller.token) and not caller.may("admin"):
+        msg = "advertising for the token of another needs a token with the role 'admin'"
+        raise Forbidden(msg)
+    token = given.token or caller.token
 
     def work() -> Any:
+        _check_publisher(service, caller, id)
+        if token not in {each.id for each in service.accounts.tokens(caller.tenant)}:
+            msg = f"there is no token {token!r}"
+            raise NotFound(msg)
         event_type = service.subscriptions.event_type(caller.tenant, given.event_type)
         compile_condition(given.condition, event_type, service.subscriptions.limits(caller.tenant))
         name = qualified_name(caller.tenant, id)
-        service.accounts.advertise(caller.tenant, name, given.condition, event_type.name)
+        service.accounts.advertise(caller.tenant, name, given.condition, event_type.name, token)
+        service.advertising.forget()
         found = {each.id: each for each in service.accounts.advertisements(caller.tenant)}
         return _advertisement(found[name])
 
@@ -240,9 +288,28 @@ async def advertise(id: Name, given: models.ConditionGiven, caller: Publisher, s
 @router.delete("/advertisements/{id}", status_code=204)
 async def withdraw(id: Name, caller: Publisher, service: CurrentService) -> None:
     """Take an advertisement back."""
-    if not await in_thread(service.accounts.withdraw, qualified_name(caller.tenant, id)):
+
+    def work() -> bool:
+        _check_publisher(service, caller, id)
+        return service.accounts.withdraw(qualified_name(caller.tenant, id))
+
+    if not await in_thread(work):
         msg = f"there is no advertisement {id!r}"
         raise NotFound(msg)
+    service.advertising.forget()
+
+
+def _check_publisher(service: Service, caller: Caller, id: str) -> None:
+    """Refuse to change what another publisher said.
+
+    Raises:
+        Forbidden: It is bound to another token, and the caller is no administrator.
+    """
+    name = qualified_name(caller.tenant, id)
+    bound = {each.id: each.token for each in service.accounts.advertisements(caller.tenant)}.get(name)
+    if bound not in (None, caller.token) and not caller.may("admin"):
+        msg = f"advertisement {id!r} is another publisher's; changing it needs a token with the role 'admin'"
+        raise Forbidden(msg)
 
 
 def _is_storable(value: Any) -> bool:
@@ -256,4 +323,4 @@ def _is_storable(value: Any) -> bool:
 
 def _advertisement(each: StoredAdvertisement) -> dict[str, Any]:
     names = {"id": local_name(each.id), "event_type": local_name(each.event_type)}
-    return {**names, "condition": each.condition, "created": each.created}
+    return {**names, "condition": each.condition, "created": each.created, "token": each.token}

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, NaiveDatetime
 
+from tamis.service.accounts import Conformity
 from tamis.service.webhooks.records import DeliveryState, WebhookState
 
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^/\u0000]+$")]
@@ -19,6 +20,17 @@ ConditionText = Annotated[
     str, Field(max_length=1_000_000, description="A SQL WHERE clause, or what the dialect says.")
 ]
 DialectName = Annotated[str, Field(min_length=1, max_length=50, description="Of the condition; sql by default.")]
+
+
+SubscriberName = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=200,
+        pattern=r"^[^/\u0000]+$",
+        description="Who gets one message about an event for all its subscriptions; null to stand alone.",
+    ),
+]
 
 
 def _check_time_text(value: object) -> object:
@@ -36,6 +48,11 @@ Moment = Annotated[AwareDatetime | NaiveDatetime, BeforeValidator(_check_time_te
 """A time; in UTC if it has no zone."""
 
 
+DigestSeconds = Annotated[
+    Seconds, Field(description="Of a webhook: at most one message in so many seconds, with counts and the first.")
+]
+
+
 class RequestModel(BaseModel):
     """The body of a request; unknown fields are refused."""
 
@@ -47,6 +64,7 @@ class DeliveryWanted(RequestModel):
 
     kind: Literal["pull", "webhook"] = "pull"
     url: Annotated[str, Field(min_length=1, max_length=2_000)] | None = None
+    digest_seconds: DigestSeconds | None = None
 
 
 class NewSubscription(RequestModel):
@@ -73,6 +91,7 @@ class NewSubscription(RequestModel):
         Annotated[Seconds, Field(description="Seconds; `validity_seconds` of the service if not given.")] | None
     ) = None
     delivery: DeliveryWanted | None = None
+    subscriber: SubscriberName | None = None
 
 
 class ImportedSubscription(NewSubscription):
@@ -91,6 +110,14 @@ class SubscriptionChange(RequestModel):
     priority: Priority = 0
     valid_from: Moment | None = None
     expires: Moment | None = None
+    subscriber: SubscriberName | None = None
+
+
+class SubscriberWebhook(RequestModel):
+    """Where the messages of a subscriber go."""
+
+    url: Annotated[str, Field(min_length=1, max_length=2_000)]
+    digest_seconds: DigestSeconds | None = None
 
 
 class Renewal(RequestModel):
@@ -169,6 +196,22 @@ class RightsGiven(RequestModel):
     events_per_second: Rate | None = None
     matches_per_minute: Annotated[int, Field(ge=1)] | None = None
     operators: list[str] | None = None
+    conformity: Annotated[
+        Conformity, Field(description="What becomes of events that are not as their publishers advertise.")
+    ] = "off"
+
+
+class AdvertisementGiven(ConditionGiven):
+    """What a publisher says of its events."""
+
+    token: Annotated[Name | None, Field(description="Of the publisher, if it is another's; needs `admin`.")] = None
+
+
+class PeerGiven(RequestModel):
+    """A neighbour: where its service is, and the token that both sides of the link know."""
+
+    url: Text
+    token: Text | None = None
 
 
 # --- answers -----------------------------------------------------------------------------------------------------
@@ -195,6 +238,7 @@ class DeliveryAnswer(BaseModel):
     state: WebhookState | None = None
     reason: str | None = None
     since: datetime | None = None
+    digest_seconds: float | None = None
 
 
 class SubscriptionAnswer(BaseModel):
@@ -213,6 +257,7 @@ class SubscriptionAnswer(BaseModel):
     changed: datetime
     refusal: str | None
     dialect: str
+    subscriber: str | None = None
     delivery: DeliveryAnswer
 
 
@@ -232,6 +277,7 @@ class SubscribedAnswer(BaseModel):
     ticket: str
     secret: str | None = None
     renewal: RenewalAnswer
+    warnings: Annotated[list[dict[str, Any]], Field(description="Findings, as those of lint.")] = []
 
 
 class SubscriptionsAnswer(BaseModel):
@@ -264,6 +310,22 @@ class HistoryAnswer(BaseModel):
     """All changes, the oldest first."""
 
     items: list[ChangeAnswer]
+
+
+class OpenMatchAnswer(BaseModel):
+    """A match of a composite subscription that has begun."""
+
+    key: list[Any]
+    found: int
+    until: datetime
+    reason: str
+    first: str
+
+
+class OpenAnswer(BaseModel):
+    """What is open of a composite subscription; of many keys, some."""
+
+    items: list[OpenMatchAnswer]
 
 
 class RefusalAnswer(BaseModel):
@@ -311,6 +373,7 @@ class RestoreAnswer(BaseModel):
     token: int
     event_type: int
     advertisement: int
+    subscriber: int
     subscription: int
     refusals: list[RefusalAnswer]
 
@@ -345,6 +408,17 @@ class AcceptedAnswer(BaseModel):
     accepted: int
     repeated: int
     ids: list[str]
+    warnings: Annotated[
+        list[str], Field(description="Which events are not as advertised, where the tenant is only warned.")
+    ] = []
+
+
+class NamedSubscription(BaseModel):
+    """A subscription in a message to its subscriber, as it was when it matched."""
+
+    id: str
+    revision: int
+    label: str | None
 
 
 class NotificationAnswer(BaseModel):
@@ -366,6 +440,12 @@ class NotificationAnswer(BaseModel):
         dict[str, Any] | None,
         Field(description="Of the event, those that `keep_attributes` of the service names."),
     ]
+    subscriber: Annotated[
+        str | None, Field(description="Who gets one message for all of its subscriptions, if anybody.")
+    ] = None
+    subscriptions: Annotated[
+        list[NamedSubscription] | None, Field(description="Of a message to a subscriber, what it names.")
+    ] = None
 
 
 class NotificationDeliveryAnswer(BaseModel):
@@ -452,6 +532,7 @@ class AdvertisementAnswer(BaseModel):
     condition: str
     event_type: str
     created: datetime
+    token: Annotated[str | None, Field(description="The id of the publisher's token; null for all.")] = None
 
 
 class ConformityAnswer(AdvertisementAnswer):
@@ -497,9 +578,16 @@ class WebhookAnswer(BaseModel):
     state: WebhookState
     reason: str | None
     since: datetime | None
+    digest_seconds: float | None = None
     failures: int
     waiting: int
     failed: int
+
+
+class SubscriberWebhookAnswer(WebhookAnswer):
+    """A new webhook of a subscriber, with the secret that signs its calls."""
+
+    secret: str
 
 
 class WebhooksAnswer(BaseModel):
@@ -564,3 +652,75 @@ class TenantsAnswer(BaseModel):
     """All tenants."""
 
     items: list[TenantAnswer]
+
+
+class PeerMadeAnswer(BaseModel):
+    """A link, with the token that its other end needs."""
+
+    name: str
+    url: str
+    token: str
+    state: str
+
+
+class PeerAnswer(BaseModel):
+    """A link and how it is doing; counts of events are of those that are kept, or since the start."""
+
+    name: str
+    url: str
+    origin: str
+    state: str
+    since: datetime | None
+    kind: str | None
+    reason: str | None
+    reach: list[str]
+    entries_in: int
+    entries_in_bytes: int
+    entries_out: int
+    entries_out_bytes: int
+    subscriptions_out: int
+    is_over_budget: bool
+    backlog: int
+    lag_seconds: float
+    forwarded: int
+    useful: int
+    in_vain: int
+    taken: int
+    repeated: int
+    refused: int
+    looped: int
+
+
+class PeersAnswer(BaseModel):
+    """The links of a site."""
+
+    site: str
+    items: list[PeerAnswer]
+
+
+class ForwardAnswer(BaseModel):
+    """The way of an event to a neighbour: the entry that took it there, and what happened there."""
+
+    link: str
+    entry: str | None
+    is_sent: bool
+    outcome: Literal["useful", "in vain", "unknown"] | None
+    there: RouteAnswer | None
+
+
+class RouteAnswer(BaseModel):
+    """What a site knows of an event: the sites before it, whom it concerned there, and the sites behind."""
+
+    site: str
+    event: str
+    path: list[str]
+    accepted: datetime
+    is_matched: bool
+    found: list[str]
+    forwards: list[ForwardAnswer]
+
+
+class RoutesAnswer(BaseModel):
+    """The same of several events."""
+
+    items: list[RouteAnswer | None]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import AsyncIterator, Sequence
-from typing import Annotated, Any
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
+from typing import Annotated, Any, TypeAlias
 
 from fastapi import APIRouter, Header, Path, Query, Response
 from fastapi.responses import StreamingResponse
@@ -17,7 +18,7 @@ from tamis.service.api.auth import CurrentService, Subscriber, in_thread
 from tamis.service.api.problems import RESPONSES
 from tamis.service.core import Service
 from tamis.service.errors import NotFound
-from tamis.service.feed import TenantNotification
+from tamis.service.feed import TenantNotification, View
 from tamis.service.inbox import InboxEvent
 from tamis.service.names import qualified_name
 
@@ -37,6 +38,8 @@ _STREAM: dict[str, Any] = {
     "description": "One event `notification` for each, with its number as the id and the rest as JSON.",
     "content": {_EVENTS: {"schema": {"type": "string"}}},
 }
+Read: TypeAlias = Callable[[int], list[TenantNotification]]
+"""The next notifications after a number."""
 _ONE = TypeAdapter(TenantNotification)
 _MANY = TypeAdapter(list[TenantNotification])
 
@@ -47,7 +50,12 @@ Describe = Annotated[
         "`delivery` until now."
     ),
 ]
-Only = Annotated[str | None, Query(description="Those of this subscription only.")]
+Only = Annotated[
+    str | None, Query(description="Those of this subscription only; of a subscriber with @ before its name.")
+]
+By = Annotated[
+    View, Query(description="One for each match, or one for each event and subscriber, which names all matches.")
+]
 
 
 @router.get("", response_model=models.NotificationsAnswer)
@@ -56,6 +64,7 @@ async def poll(
     service: CurrentService,
     after: After = 0,
     subscription: Only = None,
+    by: By = "subscription",
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000,
     wait: Annotated[float, Query(ge=0, le=_LONGEST_WAIT_SECONDS, description="Seconds to wait for one.")] = 0.0,
     newest: Annotated[bool, Query(description="The last ones instead, to go on from there.")] = False,
@@ -64,13 +73,13 @@ async def poll(
     """The next notifications after a number; ask again with `next`."""
     only = None if subscription is None else qualified_name(caller.tenant, subscription)
     if newest:
-        found = await in_thread(service.feed.before, caller.tenant, None, limit=limit, subscription=only)
+        found = await in_thread(service.feed.before, caller.tenant, None, limit=limit, subscription=only, by=by)
         found.reverse()
         return await in_thread(_page, service, caller.tenant, found, after, describe=describe)
     deadline = time.monotonic() + wait
     while True:
         seen = service.feed_watcher.seq
-        found = await in_thread(service.feed.after, caller.tenant, after, limit=limit, subscription=only)
+        found = await in_thread(service.feed.after, caller.tenant, after, limit=limit, subscription=only, by=by)
         left = deadline - time.monotonic()
         if found or left <= 0 or service.stopping.is_set():
             break
@@ -84,6 +93,7 @@ async def stream(
     service: CurrentService,
     after: Annotated[int | None, Query(ge=0, le=2**62, description="From here on; from now on without.")] = None,
     subscription: Only = None,
+    by: By = "subscription",
     describe: Describe = False,
     last_event_id: Annotated[str | None, Header(alias="Last-Event-ID")] = None,
 ) -> StreamingResponse:
@@ -93,19 +103,18 @@ async def stream(
     if last_event_id is not None and _SEQ.fullmatch(last_event_id):
         seq = int(last_event_id)
     headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+    read = partial(service.feed.after, caller.tenant, limit=_AT_ONCE, subscription=only, by=by)
     return StreamingResponse(
-        _events(service, caller.tenant, only, seq, describe=describe), headers=headers, media_type=_EVENTS
+        _events(service, caller.tenant, read, seq, describe=describe), headers=headers, media_type=_EVENTS
     )
 
 
-async def _events(
-    service: Service, tenant: str, only: str | None, seq: int, *, describe: bool
-) -> AsyncIterator[bytes]:
+async def _events(service: Service, tenant: str, read: Read, seq: int, *, describe: bool) -> AsyncIterator[bytes]:
     """Server-sent events of the notifications after a number, as long as the service runs."""
     yield _WELCOME
     while not service.stopping.is_set():
         seen = service.feed_watcher.seq
-        end, text = await in_thread(_encode_after, service, tenant, only, seq, describe=describe)
+        end, text = await in_thread(_encode_after, service, tenant, read, seq, describe=describe)
         if text:
             seq = end
             yield text
@@ -113,11 +122,9 @@ async def _events(
             yield _STILL_HERE
 
 
-def _encode_after(
-    service: Service, tenant: str, only: str | None, seq: int, *, describe: bool
-) -> tuple[int, bytes]:
+def _encode_after(service: Service, tenant: str, read: Read, seq: int, *, describe: bool) -> tuple[int, bytes]:
     """The next notifications after a number as events, and the number of the last."""
-    found = service.feed.after(tenant, seq, limit=_AT_ONCE, subscription=only)
+    found = read(seq)
     if describe:
         contents = [to_json(each) for each in describe_notifications(service, tenant, found)]
     else:

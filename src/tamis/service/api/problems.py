@@ -25,6 +25,7 @@ from tamis.errors import ConditionError, EventError, EventTypeError, Subscriptio
 from tamis.service.accounts import AccountError
 from tamis.service.errors import Conflict, Forbidden, NotFound, Overloaded, QuotaExceeded, Unauthorized
 from tamis.service.ingestion import PublishError
+from tamis.service.peers.links import LinkError
 from tamis.service.testing import problems_of
 from tamis.service.webhooks.records import WebhookError
 from tamis.sql.database import DatabaseError
@@ -100,6 +101,10 @@ def answer_of(error: Exception) -> Response:
             return problem(422, "invalid", str(error), problems=places)
         case Conflict():
             return problem(409, "conflict", str(error))
+        case LinkError(kind="name" | "url" | "token" | "settings"):
+            return problem(422, "invalid", str(error))
+        case LinkError():
+            return problem(409, "conflict", str(error), link_problem=error.kind)
         case WebhookError(kind="unknown") | SubscriptionError(kind="unknown" | "unknown event type"):
             return problem(404, "not-found", str(error))
         case SubscriptionError(kind="exists" | "event type in use") | WebhookError(kind="running"):

@@ -24,15 +24,15 @@ _NOTIFICATION = tuple(field.name for field in fields(TenantNotification))
 def subscription(stored: StoredSubscription, webhook: Webhook | None) -> dict[str, Any]:
     """A subscription and how it is delivered."""
     answer = asdict(stored)
-    del answer["owner"]
-    return answer | {"delivery": delivery(webhook)}
+    return answer | {"subscriber": answer.pop("owner"), "delivery": delivery(webhook)}
 
 
 def delivery(webhook: Webhook | None) -> dict[str, Any]:
     if webhook is None:
         return {"kind": "pull"}
     state = {"state": webhook.state, "reason": webhook.reason, "since": moment(webhook.since)}
-    return {"kind": "webhook", "url": webhook.url, **state}
+    digest = {} if webhook.digest_seconds is None else {"digest_seconds": webhook.digest_seconds}
+    return {"kind": "webhook", "url": webhook.url, **state, **digest}
 
 
 def webhook_status(of: WebhookStatus) -> dict[str, Any]:

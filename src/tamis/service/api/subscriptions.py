@@ -20,6 +20,7 @@ from tamis.service.api.problems import RESPONSES
 from tamis.service.core import Service
 from tamis.service.errors import Forbidden, NotFound
 from tamis.service.names import qualified_name
+from tamis.service.open_matches import read_open
 from tamis.service.subscriptions import TenantSubscriptions
 from tamis.service.webhooks.records import Webhook
 from tamis.store import StoredSubscription
@@ -43,8 +44,16 @@ async def subscribe(wanted: models.NewSubscription, caller: Subscriber, service:
     service.deliverer.wake([qualified_name(caller.tenant, made.subscription.id)])
     answer = await in_thread(_serialize, service, caller.tenant, made.subscription)
     path = f"{router.prefix}/{quote(made.subscription.id, safe='')}/renew"
+    warnings = await in_thread(_warnings, service, caller.tenant, made.subscription)
     renewal = {"before": made.subscription.expires, "method": "POST", "path": path, "header": TICKET_HEADER}
-    return {"subscription": answer, "ticket": made.ticket, "secret": made.secret, "renewal": renewal}
+    once = {"ticket": made.ticket, "secret": made.secret}
+    return {"subscription": answer, **once, "renewal": renewal, "warnings": warnings}
+
+
+def _warnings(service: Service, tenant: str, made: StoredSubscription) -> list[dict[str, Any]]:
+    event_type = service.subscriptions.event_type(tenant, made.event_type)
+    found = service.advertising.finding(tenant, event_type, made.condition, made.dialect)
+    return [] if found is None else [found]
 
 
 @router.get("", response_model=models.SubscriptionsAnswer)
@@ -147,6 +156,14 @@ async def history(id: Id, caller: Subscriber, service: CurrentService) -> Any:
         msg = f"there never was a subscription {id!r}"
         raise NotFound(msg)
     return {"items": [serializers.change(each) for each in changes]}
+
+
+@router.get("/{id}/open", response_model=models.OpenAnswer)
+async def open_matches(id: Id, caller: Subscriber, service: CurrentService) -> Any:
+    """What is open of a composite subscription after the newest batch, key by key: so far, until when, and why."""
+    return await in_thread(
+        lambda: {"items": read_open(service, caller.tenant, service.subscriptions.get(caller.tenant, id))}
+    )
 
 
 @router.patch("/{id}", response_model=models.SubscriptionAnswer)

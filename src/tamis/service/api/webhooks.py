@@ -6,17 +6,18 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
 
+from tamis.errors import SubscriptionError
 from tamis.service.api import models, serializers
 from tamis.service.api.auth import CurrentService, Subscriber, in_thread
 from tamis.service.api.problems import RESPONSES
 from tamis.service.core import Service
 from tamis.service.errors import NotFound
-from tamis.service.names import qualified_name
+from tamis.service.names import SUBSCRIBER, qualified_name
 from tamis.service.webhooks.records import WebhookState
 
 router = APIRouter(prefix="/v1/webhooks", tags=["webhooks"], responses=RESPONSES)
 
-Id = Annotated[str, Path(description="The id of the webhook's subscription.")]
+Id = Annotated[str, Path(description="The id of the webhook's subscription, or @ and the name of a subscriber.")]
 
 
 @router.get("", response_model=models.WebhooksAnswer)
@@ -41,6 +42,23 @@ async def get(id: Id, caller: Subscriber, service: CurrentService) -> Any:
     return await in_thread(_status, service, caller.tenant, id)
 
 
+@router.put("/{id}", status_code=201, response_model=models.SubscriberWebhookAnswer)
+async def put(id: Id, wanted: models.SubscriberWebhook, caller: Subscriber, service: CurrentService) -> Any:
+    """Deliver the messages of a subscriber, `@` and its name, from now on; the answer shows the secret once."""
+    receiver = (wanted.url, wanted.digest_seconds)
+    secret = await in_thread(service.subscriptions.deliver_to, caller.tenant, _subscriber(id), *receiver)
+    service.deliverer.wake([qualified_name(caller.tenant, id)])
+    return {**await in_thread(_status, service, caller.tenant, id), "secret": secret}
+
+
+@router.delete("/{id}", status_code=204)
+async def remove(id: Id, caller: Subscriber, service: CurrentService) -> None:
+    """Deliver the messages of a subscriber, `@` and its name, no longer; they stay in the feed."""
+    if not await in_thread(service.webhooks.remove, qualified_name(caller.tenant, _subscriber(id))):
+        msg = f"there is no webhook of {id!r}"
+        raise NotFound(msg)
+
+
 @router.post("/{id}/resume", status_code=202, response_model=models.WebhookAnswer)
 async def resume(id: Id, caller: Subscriber, service: CurrentService) -> Any:
     """Ask a receiver once more whether it agrees, after a pause or a refusal; if so, deliver what has waited."""
@@ -53,6 +71,16 @@ async def resume(id: Id, caller: Subscriber, service: CurrentService) -> Any:
     answer = await in_thread(work)
     service.deliverer.wake([qualified_name(caller.tenant, id)])
     return answer
+
+
+def _subscriber(id: str) -> str:
+    """`@` and the name of a subscriber; webhooks of subscriptions are made and end with them."""
+    if not id.removeprefix(SUBSCRIBER) or not id.startswith(SUBSCRIBER):
+        msg = (
+            f"expected @ and the name of a subscriber, found {id!r}; a subscription has its webhook in `delivery`"
+        )
+        raise SubscriptionError(msg)
+    return id
 
 
 def _status(service: Service, tenant: str, id: str) -> dict[str, Any]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tamis.events.event_type import EventType
+from tamis.service.accounts import TenantRights
 from tamis.service.errors import NotFound
+from tamis.service.names import local_name
 from tamis.service.page.page_request import PageData, PageRequest
 from tamis.store.records import DEFAULT_TYPE
 
@@ -16,6 +18,8 @@ def data(request: PageRequest) -> PageData:
     return {
         "is_admin": request.caller.may("admin"),
         "items": [_summary(request, each) for each in found.values()],
+        "advertisements": _advertisements(request),
+        "conformity": _conformity(request),
     }
 
 
@@ -34,6 +38,7 @@ def one(request: PageRequest) -> PageData:
         "is_admin": request.caller.may("admin"),
         "event_type": _summary(request, found),
         "attributes": _attributes(described),
+        "advertisements": _advertisements(request, request.id),
         "described": {name: value for name, value in described.items() if name != "name"},
     }
 
@@ -49,6 +54,28 @@ def _summary(request: PageRequest, event_type: EventType) -> dict[str, Any]:
         "refused": count(request.tenant, event_type=name, refused=True),
         "can_drop": request.caller.may("admin") and not subscriptions and name != DEFAULT_TYPE,
     }
+
+
+def _conformity(request: PageRequest) -> str:
+    rights = request.service.accounts.rights(request.tenant)
+    return TenantRights().conformity if rights is None else rights.conformity
+
+
+def _advertisements(request: PageRequest, event_type: str | None = None) -> list[dict[str, Any]]:
+    """What publishers say of their events, of all types or of one."""
+    labels = {each.id: each.label for each in request.service.accounts.tokens(request.tenant)}
+    return [
+        {
+            "id": local_name(each.id),
+            "event_type": local_name(each.event_type),
+            "condition": each.condition,
+            "token": each.token,
+            "publisher": labels.get(each.token or "", ""),
+            "created": each.created,
+        }
+        for each in request.service.accounts.advertisements(request.tenant)
+        if event_type in (None, local_name(each.event_type))
+    ]
 
 
 def _attributes(described: dict[str, Any]) -> list[dict[str, Any]] | None:

@@ -48,6 +48,8 @@ def _is_living(request: PageRequest, id: str) -> bool:
 
 
 def _why(request: PageRequest, trace: dict[str, Any], was: dict[str, Any] | None) -> dict[str, Any]:
+    if trace["subscriptions"] is not None:
+        return {"explanation": None, "problem": "it names several matches, and each has a notification of its own"}
     name = qualified_name(request.tenant, trace["event_id"])
     event = request.service.inbox.get([name]).get(name)
     if event is None or was is None:

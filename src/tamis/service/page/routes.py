@@ -34,6 +34,7 @@ from tamis.service.page import (
     feed,
     notification,
     overview,
+    peers,
     publishing,
     statistics,
     subscription,
@@ -101,6 +102,7 @@ PAGES = (
     PageRoute("/statistics", "statistics.html", "Statistics", statistics.data),
     PageRoute("/tokens", "tokens.html", "Tokens", access.tokens, "admin"),
     PageRoute("/tenants", "tenants.html", "Tenants", access.tenants, "operator"),
+    PageRoute("/peers", "peers.html", "Peers", peers.data, "operator"),
 )
 """All pages; of two that fit a path the first is served."""
 

@@ -43,7 +43,7 @@ def _service(request: PageRequest) -> dict[str, Any]:
     waiting, oldest = request.cached("behind, all", 1.0, service.inbox.behind)
     return {
         "started_seconds": service.started,
-        "subscriptions": len(service.store),
+        "subscriptions": service.subscriptions.total(),
         "store_version": service.store.version(),
         "inbox": {"end": service.inbox.end(), "waiting": waiting, "oldest": oldest},
         "feed": {"end": service.feed.end()},

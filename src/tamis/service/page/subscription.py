@@ -9,6 +9,7 @@ from tamis.service.api import serializers
 from tamis.service.api.notifications import describe_notifications
 from tamis.service.errors import NotFound
 from tamis.service.names import qualified_name
+from tamis.service.open_matches import read_open
 from tamis.service.page.activity import of_subscription
 from tamis.service.page.costs import EVENTS, costs
 from tamis.service.page.page_request import PageData, PageRequest
@@ -54,6 +55,7 @@ def data(request: PageRequest) -> PageData:
         "webhook": webhook(hooks[0]) if hooks else None,
         "attempts": attempts(service.webhooks.recent_attempts(name, _SHOWN)),
         "notifications": _notifications(request, name),
+        "open": [] if stored is None else read_open(service, tenant, stored, _SHOWN),
     }
 
 

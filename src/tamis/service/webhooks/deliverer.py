@@ -19,9 +19,24 @@ from tamis.service.group_commit import GroupCommit
 from tamis.service.webhooks.addresses import AddressError, parse_url
 from tamis.service.webhooks.client import CallResult, WebhookClient
 from tamis.service.webhooks.host_queues import HostQueues
-from tamis.service.webhooks.messages import handshake_body, handshake_problem, new_challenge, notification_body
+from tamis.service.webhooks.messages import (
+    digest_body,
+    handshake_body,
+    handshake_problem,
+    new_challenge,
+    notification_body,
+)
 from tamis.service.webhooks.queue import Webhooks
-from tamis.service.webhooks.records import Action, DeliveryAttempt, DueJob, FeedRow, Outcome, Transition, Webhook
+from tamis.service.webhooks.records import (
+    Action,
+    DeliveryAttempt,
+    Digest,
+    DueJob,
+    FeedRow,
+    Outcome,
+    Transition,
+    Webhook,
+)
 from tamis.service.webhooks.settings import DeliveryPolicy
 from tamis.service.webhooks.signatures import signed_headers
 from tamis.service.webhooks.tables import PENDING
@@ -177,11 +192,14 @@ class Deliverer:
         if turn is None:
             return None
         webhook = turn.webhook
-        if webhook.next_attempt > now_us():
+        if turn.is_early:
             return webhook.next_attempt
         if webhook.state == PENDING:
             return await self._shake_hands(webhook)
         tried = webhook.attempts
+        if turn.digest is not None:
+            transition = await self._send(webhook, turn.digest.last, tried + 1, tried + 1, digest=turn.digest)
+            return None if transition.action == "refuse" else transition.next_attempt
         for notification in turn.notifications:
             if self._is_stopping:
                 return None
@@ -200,7 +218,9 @@ class Deliverer:
         if replay.next_attempt > now_us():
             return replay.next_attempt
         transition = await self._send(
-            replay.webhook, replay.notification, replay.attempts + 1, replay.tries + 1, is_replay=True
+            *(replay.webhook, replay.notification, replay.attempts + 1, replay.tries + 1),
+            is_replay=True,
+            digest=replay.digest,
         )
         return transition.next_attempt if transition.action == "again" else None
 
@@ -221,21 +241,40 @@ class Deliverer:
         return 0
 
     async def _send(
-        self, webhook: Webhook, notification: FeedRow, number: int, tries: int, *, is_replay: bool = False
+        self,
+        webhook: Webhook,
+        notification: FeedRow,
+        number: int,
+        tries: int,
+        *,
+        is_replay: bool = False,
+        digest: Digest | None = None,
     ) -> Transition:
-        """Attempt number `number` at a notification, which is number `tries` since it was parked, if it was."""
-        event = await asyncio.to_thread(self._event_of, notification.event_id)
+        """Attempt number `number` at a notification, which is number `tries` since it was parked, if it was.
+
+        Of a digest, the notification is its last one.
+        """
+        body = await asyncio.to_thread(self._body, notification, digest)
         at = now_us()
-        answer = await self._call(webhook, notification.id, notification_body(notification, event))
+        answer = await self._call(webhook, notification.id, body)
         attempt = _attempt(webhook, notification.id, at, number, answer, answer.error)
         action, next_attempt = self._after(answer, answer.error, tries)
-        transition = Transition(attempt, webhook.created, notification.seq, action, next_attempt, is_replay)
+        if digest is not None and not is_replay and action in ("go on", "park"):
+            next_attempt = now_us() + int((webhook.digest_seconds or 0) * _SECOND)
+        after = None if digest is None else digest.after
+        transition = Transition(attempt, webhook.created, notification.seq, action, next_attempt, is_replay, after)
         await self._attempt_log.submit([transition])
         if action in ("park", "refuse"):
             _log.warning(
                 "webhook of %s: notification %s parked: %s", webhook.subscription_id, notification.id, answer.error
             )
         return transition
+
+    def _body(self, notification: FeedRow, digest: Digest | None) -> bytes:
+        if digest is None:
+            return notification_body(notification, self._event_of(notification.event_id))
+        events = {each.event_id for each in digest.first}
+        return digest_body(digest, {id: self._event_of(id) for id in events})
 
     def _record(self, transitions: list[Transition]) -> list[None]:
         self._webhooks.record(transitions, self._delivery.pause_after)

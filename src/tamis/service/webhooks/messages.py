@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tamis.service.names import local_name, tenant_of
+from tamis.service.names import local_name, subscriber_of, tenant_of
 from tamis.service.webhooks.client import CallResult
-from tamis.service.webhooks.records import FeedRow
+from tamis.service.webhooks.records import Digest, FeedRow
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -22,6 +23,24 @@ def notification_body(notification: FeedRow, event: bytes | None) -> bytes:
         _json(public_fields(notification)),
         b"null" if event is None else event,
     )
+
+
+def digest_body(digest: Digest, events: Mapping[str, bytes | None]) -> bytes:
+    """The message of a digest: counts, and the first notifications with their events, as far as they are kept."""
+    head = {"type": "tamis.digest", "timestamp": iso(digest.last.matched_at)}
+    told = {
+        "id": digest.last.id,
+        "subscription_id": local_name(digest.last.subscription_id),
+        "count": digest.count,
+        "from": iso(digest.first[0].matched_at),
+        "until": iso(digest.last.matched_at),
+        "subscriptions": [{"id": local_name(id), "count": count} for id, count in digest.counts],
+    }
+    first = (
+        b'{"notification":%s,"event":%s}' % (_json(public_fields(each)), events.get(each.event_id) or b"null")
+        for each in digest.first
+    )
+    return b'%s,"data":{"digest":%s,"first":[%s]}}' % (_json(head)[:-1], _json(told), b",".join(first))
 
 
 def handshake_body(subscription_id: str, challenge: str, at: int) -> bytes:
@@ -64,6 +83,9 @@ def public_fields(notification: FeedRow) -> dict[str, Any]:
     row["label"] = row.pop("label")
     kept = row.pop("attributes")
     row["attributes"] = None if kept is None else json.loads(kept)
+    subscriber, named = row.pop("subscriber"), row.pop("subscriptions")
+    if named is not None:
+        row |= {"subscriber": subscriber_of(subscriber), "subscriptions": json.loads(named)}
     return row
 
 

@@ -8,6 +8,8 @@ All methods block, and may be called from several threads and processes.
 from __future__ import annotations
 
 import builtins
+import json
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -15,11 +17,13 @@ from typing import Any
 from sqlalchemy import Connection, Select, and_, delete, exists, func, insert, or_, select, update
 from sqlalchemy.sql import ColumnElement
 
+from tamis.service.names import qualified_name, tenant_of
 from tamis.service.webhooks import tables
 from tamis.service.webhooks.addresses import AddressError, Gate
 from tamis.service.webhooks.failed_filter import EVERY_FAILED, FailedFilter
 from tamis.service.webhooks.records import (
     DeliveryAttempt,
+    Digest,
     DueJob,
     FeedRow,
     NotificationDelivery,
@@ -58,6 +62,10 @@ _IDS_AT_ONCE = 500
 """How many ids one question may name."""
 _ASK_ALL = 10_000
 """For more ids than this it is quicker to look through all webhooks."""
+_MOST_OF_DIGEST = 10_000
+"""Notifications that are one message; those beyond are in the next."""
+_FIRST_OF_DIGEST = 10
+_SUBSCRIPTIONS_OF_DIGEST = 100
 _FAILED_COLUMNS = [failed.c[name] for name in ParkedDelivery.__dataclass_fields__]
 _FEED_COLUMNS = [feed.c[name] for name in FeedRow._fields]
 
@@ -88,6 +96,7 @@ class Webhooks:
         connection: Connection | None = None,
         secret: str | None = None,
         state: str = PENDING,
+        digest_seconds: float | None = None,
     ) -> str:
         """Deliver what a subscription matches from now on; one that is there is replaced.
 
@@ -97,6 +106,7 @@ class Webhooks:
             connection: To take part in a transaction.
             secret: Of a backup; a new one by default.
             state: Of a backup; by default the receiver has to agree first.
+            digest_seconds: Gather notifications for so long into one message; None for one message each.
 
         Returns:
             The secret with which calls are signed, to be shown once.
@@ -120,6 +130,7 @@ class Webhooks:
             "next_attempt": 0,
             "created": now,
             "since": now,
+            "digest_seconds": digest_seconds,
         }
         with self._writing(connection) as transaction:
             transaction.execute(delete(webhooks).where(webhooks.c.subscription_id == subscription_id))
@@ -276,15 +287,59 @@ class Webhooks:
         webhook = self.get(subscription_id)
         if webhook is None or webhook.state in (PAUSED, REFUSED):
             return None
+        if webhook.next_attempt > now_us():
+            return Turn(webhook, is_early=True)
         if webhook.state == PENDING:
-            return Turn(webhook, ())
+            return Turn(webhook)
+        if webhook.digest_seconds is not None:
+            return Turn(webhook, digest=self._next_digest(webhook))
         mine = and_(feed.c.subscription_id == subscription_id, feed.c.seq > webhook.cursor)
         rows = self._rows(select(*_FEED_COLUMNS).where(mine).order_by(feed.c.seq).limit(limit))
         return Turn(webhook, tuple(FeedRow(*row) for row in rows))
 
+    def _next_digest(self, webhook: Webhook) -> Digest | None:
+        """The digest that is due, which is the same until it is delivered or parked; None if there is nothing."""
+        if webhook.digest_upto is not None:
+            digest = self._digest(webhook.subscription_id, webhook.cursor, webhook.digest_upto)
+            if digest is not None:
+                return digest  # else its last notification is not kept any more
+        mine = and_(feed.c.subscription_id == webhook.subscription_id, feed.c.seq > webhook.cursor)
+        gathered = select(feed.c.seq).where(mine).order_by(feed.c.seq).limit(_MOST_OF_DIGEST).subquery()
+        upto = self._rows(select(func.max(gathered.c.seq)))[0][0]
+        if upto is None:
+            return None
+        # Whoever else delivers meanwhile has fixed a digest, or moved the cursor: then this one is not ours.
+        same = ("subscription_id", "created", "cursor", "digest_upto")
+        this = and_(*(webhooks.c[name].is_not_distinct_from(getattr(webhook, name)) for name in same))
+        with self._writing() as connection:
+            is_fixed = connection.execute(update(webhooks).where(this).values(digest_upto=upto)).rowcount > 0
+        return self._digest(webhook.subscription_id, webhook.cursor, upto) if is_fixed else None
+
+    def _digest(self, subscription_id: str, after: int, upto: int) -> Digest | None:
+        """The notifications between two numbers as one message; None if the last of them is not kept any more."""
+        mine = and_(feed.c.subscription_id == subscription_id, feed.c.seq > after, feed.c.seq <= upto)
+        rows = self._rows(select(*_FEED_COLUMNS).where(mine).order_by(feed.c.seq).limit(_FIRST_OF_DIGEST))
+        last = self._rows(select(*_FEED_COLUMNS).where(mine, feed.c.seq == upto))
+        if not last:
+            return None
+        first, tenant = tuple(FeedRow(*row) for row in rows), tenant_of(subscription_id)
+        every = [text for (text,) in self._rows(select(feed.c.subscriptions).where(mine))]
+        counts = Counter(
+            id
+            for text in every
+            for id in (
+                [subscription_id]
+                if text is None
+                else [qualified_name(tenant, each["id"]) for each in json.loads(text)]
+            )
+        )
+        listed = sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:_SUBSCRIPTIONS_OF_DIGEST]
+        return Digest(after, FeedRow(*last[0]), len(every), first, tuple(listed))
+
     def replay_of(self, notification_id: str) -> Replay | None:
         """The parked notification that is to be tried again, if it still is and its receiver takes calls."""
         columns = [failed.c.attempts.label("tried"), failed.c.tries, failed.c.next_attempt.label("when")]
+        columns.append(failed.c.digest_after)
         query = (
             select(*columns, *WEBHOOK_COLUMNS, *_FEED_COLUMNS)
             .select_from(
@@ -296,9 +351,11 @@ class Webhooks:
             .where(failed.c.next_attempt.is_not(None), webhooks.c.state == CONFIRMED)
         )
         for row in self._rows(query):
-            tried, tries, when, *rest = row
-            webhook, notification = rest[: len(WEBHOOK_COLUMNS)], rest[len(WEBHOOK_COLUMNS) :]
-            return Replay(Webhook(*webhook), FeedRow(*notification), tried, tries, when)
+            tried, tries, when, after, *rest = row
+            webhook = Webhook(*rest[: len(WEBHOOK_COLUMNS)])
+            notification = FeedRow(*rest[len(WEBHOOK_COLUMNS) :])
+            digest = None if after is None else self._digest(webhook.subscription_id, after, notification.seq)
+            return Replay(webhook, notification, tried, tries, when, digest)
         return None
 
     def record(self, steps: builtins.list[Transition], pause_after: int = 0) -> None:

@@ -73,6 +73,8 @@ class Webhook:
         created: When it was made.
         failures: How many deliveries in a row have failed.
         since: When it came into its state, if that is on record.
+        digest_seconds: How long notifications are gathered into one message; None for one message each.
+        digest_upto: The number of the last notification of the digest that is being delivered, if one is.
     """
 
     subscription_id: str
@@ -86,6 +88,8 @@ class Webhook:
     created: int
     failures: int
     since: int | None
+    digest_seconds: float | None = None
+    digest_upto: int | None = None
 
 
 class FeedRow(NamedTuple):
@@ -103,6 +107,8 @@ class FeedRow(NamedTuple):
     batch: int
     label: str | None
     attributes: str | None
+    subscriber: str | None = None
+    subscriptions: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +160,39 @@ class ParkedDelivery:
 
 
 @dataclass(frozen=True, slots=True)
+class Digest:
+    """Notifications that are one message.
+
+    Attributes:
+        after: It has what comes after this number of the feed.
+        last: The last of them, whose id is that of the message.
+        count: How many there are.
+        first: The first few.
+        counts: How many matches each subscription has, by its qualified id, the most first.
+    """
+
+    after: int
+    last: FeedRow
+    count: int
+    first: tuple[FeedRow, ...]
+    counts: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
-    """What a webhook has to do next: a handshake if it is pending, or else these notifications."""
+    """What a webhook has to do next: a handshake if it is pending, or else these notifications, or a digest.
+
+    Attributes:
+        webhook: It.
+        notifications: To be sent one by one.
+        digest: To be sent as one.
+        is_early: It has nothing to do before its `next_attempt`.
+    """
 
     webhook: Webhook
-    notifications: tuple[FeedRow, ...]
+    notifications: tuple[FeedRow, ...] = ()
+    digest: Digest | None = None
+    is_early: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +204,7 @@ class Replay:
     attempts: int
     tries: int
     next_attempt: int
+    digest: Digest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +275,9 @@ class Transition:
         created: When the webhook was made; a webhook that replaced it meanwhile is not changed.
         seq: The number of the notification in the feed; None for a handshake.
         then: What follows.
-        next_attempt: When to try again, if that follows.
+        next_attempt: When to try again, if that follows; after a digest, when the next one may go.
         is_replay: It was parked before.
+        digest_after: Of a digest, the number that it begins after.
     """
 
     attempt: DeliveryAttempt
@@ -250,3 +286,4 @@ class Transition:
     action: Action
     next_attempt: int = 0
     is_replay: bool = False
+    digest_after: int | None = None

@@ -2,7 +2,9 @@
 
 `tamis_webhooks` has one row a subscription that is delivered so. Its `cursor` is the number in the feed up to
 which everything of the subscription was delivered or parked; `attempts` and `next_attempt` are of what comes next.
-`failures` counts the deliveries in a row that failed; `since` is when the webhook came into its state.
+`failures` counts the deliveries in a row that failed; `since` is when the webhook came into its state. With
+`digest_seconds`, what has come meanwhile is one message, at most once in that time; `digest_upto` is written
+before its first call, so that every attempt has the same notifications.
 `tamis_failed` has what was parked; `next_attempt` is set while it is to be replayed. Rows of `tamis_attempts` are
 only ever appended, and cut from the old end. Times are microseconds since 1970, UTC.
 """
@@ -52,6 +54,9 @@ webhooks = Table(
     # These two came later: databases of earlier versions get them when they are opened.
     Column("failures", Integer, nullable=False, server_default="0"),
     Column("since", BigInteger),
+    # So did these: how long a digest gathers, and up to which number that goes which is being delivered.
+    Column("digest_seconds", Double),
+    Column("digest_upto", BigInteger),
 )
 
 attempts = Table(
@@ -82,6 +87,7 @@ failed = Table(
     Column("error", Text, nullable=False),
     Column("tries", Integer, nullable=False),  # of the present replay
     Column("next_attempt", BigInteger),
+    Column("digest_after", BigInteger),  # of a digest: it has what comes after this number, up to `seq`
 )
 Index("tamis_failed_subscription", failed.c.subscription_id, failed.c.seq)
 _IS_REPLAYED = failed.c.next_attempt.is_not(None)

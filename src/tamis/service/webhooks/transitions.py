@@ -53,7 +53,8 @@ def _after_notification(connection: Connection, step: Transition, seq: int) -> N
         later = {"attempts": attempt.attempt, "next_attempt": step.next_attempt}
         connection.execute(update(webhooks).where(here).values(**later))
         return
-    values: dict[str, Any] = {"cursor": seq, "attempts": 0, "next_attempt": 0, "failures": 0}
+    values: dict[str, Any] = {"cursor": seq, "attempts": 0, "next_attempt": step.next_attempt, "failures": 0}
+    values["digest_upto"] = None
     if step.action == "refuse":
         values |= {"state": REFUSED, "reason": attempt.error, "since": attempt.at}
     elif step.action == "park":
@@ -68,6 +69,7 @@ def _after_notification(connection: Connection, step: Transition, seq: int) -> N
             "attempts": attempt.attempt,
             "error": attempt.error or "",
             "tries": 0,
+            "digest_after": step.digest_after,
         }
         connection.execute(insert(failed).values(**row))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tamis.engines.bitslice.kernels.verify import is_within_bounds
+from tamis.engines.bitslice.kernels.verify import BoundCode, is_within_bounds
 from tamis.engines.bitslice.kernels.visits import batch_of, row_tests, visits_of
 from tamis.engines.bitslice.layout import NO_NODE
 from tamis.engines.formula_program import holds, new_memory
@@ -19,7 +19,7 @@ def test_exactly_one_visited_entry_of_a_formula_that_holds_reports_it() -> None:
     batch = batch_of(arrays.cells, steps.encoded, np.empty(0, np.int32))
     visits = visits_of(groups, arrays.attribute_pairs, batch, row_tests(steps.encoded))
     memory = new_memory(arrays.program, 0)
-    widths = np.append(arrays.cells.widths, 0).astype(np.int32)
+    code = BoundCode(np.append(arrays.cells.widths, 0).astype(np.int32), arrays.cells.floors)
     for event in range(len(steps.events)):
         memory.turn[0] += 1
         found = list[int]()
@@ -32,7 +32,7 @@ def test_exactly_one_visited_entry_of_a_formula_that_holds_reports_it() -> None:
                     if len(roots) and roots[entry] != NO_NODE:
                         root = int(roots[entry])
                         inside = inside and holds(arrays.program, root, steps.encoded, event, memory) == wanted
-                if inside and is_within_bounds(entries, ranges.axes, widths, entry, batch, event):
+                if inside and is_within_bounds(entries, ranges, code, np.uint64(entry), batch, np.uint64(event)):
                     found.append(int(entries.slots[entry]))
         roots_ = steps.forest.roots.tolist()
         assert sorted(found) == [slot for slot, root in enumerate(roots_) if steps.holds(root, event)]

@@ -32,6 +32,11 @@ def bytes_of(lanes: U8, at: Any, value: Any) -> Any:
 
 
 @numba.njit(nogil=True)
+def is_between(values: I64, at: Any, lows: I64, highs: I64, place: Any) -> Any:
+    return simd.is_between(values, at, lows, highs, place)
+
+
+@numba.njit(nogil=True)
 def bits_of(words: U64, out: I64) -> None:
     for place in range(len(words)):
         simd.prefetch(words, np.uint64(place))
@@ -93,22 +98,48 @@ def test_masks_of_ranges(width: int) -> None:
 
 @pytest.mark.parametrize("width", [1, 4, 8])
 @pytest.mark.parametrize("most", [0, 7, 8, 9, 30])
-def test_survivors(width: int, most: int) -> None:
-    """Entries around and beyond a block of eight ranges."""
+@pytest.mark.parametrize("room", [1, 10, 200])
+def test_survivors(width: int, most: int, room: int) -> None:
+    """Entries around and beyond a block of eight ranges, in runs, with room for all of them or for few."""
     random_ = np.random.default_rng(most)
     sizes = random_.integers(0, most + 1, 200)
     firsts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
     ranges = random_.integers(0, 50, firsts[-1]).astype(np.uint16)
     # Nearly full masks, so that long conjunctions survive, too.
     table = words(random_, 50 * width) | words(random_, 50 * width) | words(random_, 50 * width)
-    full = words(random_, width) & words(random_, width)
-    out, masks = np.zeros(200, np.int32), np.zeros(200 * width, np.uint64)
-    first, last = 3, 190
-    count = SURVIVORS[width](firsts, ranges, first, last, table, full, out, masks)
+    rows = np.sort(words(random_, 6 * width).reshape(6, width), axis=0).reshape(-1)
+    rows[:width], rows[-width:] = 0, rows[-2 * width : -width]
+    run_entries = np.array([0, 3, 90, 90, 120, 190, 200], np.int32)
+    run_ranges = np.array([[0, 0, 1, 4, 1, 2], [1, 3, 4, 5, 5, 3]], np.int32)  # the fourth has no event
+    out, masks = np.zeros(room, np.int32), np.zeros(room * width, np.uint64)
+    found, run, entry = [], 1, 3
+    while run < 5:
+        at = (run, entry, 5)
+        count, run, entry = SURVIVORS[width](
+            firsts, ranges, run_entries, tuple(run_ranges), at, rows, table, out, masks
+        )
+        found += list(zip(out[:count].tolist(), masks.reshape(room, width)[:count].tolist(), strict=True))
+    assert entry == 190
     wanted = []
-    for entry in range(first, last):
+    for entry in range(3, 190):
+        low, high = run_ranges[:, np.searchsorted(run_entries, entry, side="right") - 1]
+        of_run = rows.reshape(6, width)[high] & ~rows.reshape(6, width)[low]
         own = table.reshape(50, width)[ranges[firsts[entry] : firsts[entry + 1]]]
-        mask = np.bitwise_and.reduce(np.vstack([full, own]))
+        mask = np.bitwise_and.reduce(np.vstack([of_run, own]))
         if mask.any():
             wanted.append((entry, mask.tolist()))
-    assert list(zip(out[:count].tolist(), masks.reshape(200, width)[:count].tolist(), strict=True)) == wanted
+    assert found == wanted
+
+
+def test_values_between_bounds() -> None:
+    random_ = np.random.default_rng(5)
+    values = random_.integers(-9, 10, 30)
+    lows, highs = np.full(20, -5), np.full(20, 5)
+    for at in range(22):
+        for place in range(12):
+            wanted = all(-5 <= value <= 5 for value in values[at : at + 8].tolist())
+            assert is_between(values, np.uint64(at), lows, highs, np.uint64(place)) == wanted
+    values[:8], lows[:8], highs[:8] = [-(1 << 63), (1 << 63) - 1, *[0] * 6], -(1 << 63), (1 << 63) - 1
+    assert is_between(values, np.uint64(0), lows, highs, np.uint64(0)), "bounds are inside"
+    highs[1] -= 1
+    assert not is_between(values, np.uint64(0), lows, highs, np.uint64(0))

@@ -73,15 +73,15 @@ def _is_cut(cuts: I64, first: int, last: int, coordinate: int) -> bool:
 
 
 @kernel
-def mark_axes(cells: AxisCells, leaves: Leaves, pieces: Pieces, inexact: U8, wide: U8) -> None:
-    """Mark the axes that have a bound which is no cut, and those with one that does not fit in 32 bits.
+def mark_axes(cells: AxisCells, leaves: Leaves, pieces: Pieces, inexact: U8, least: I64, most: I64) -> None:
+    """Mark the axes that have a bound which is no cut, and lower `least` and raise `most` to the bounds of each.
 
-    The lowest and highest number of 32 bits do not fit: they stand for a missing bound.
+    An upper bound counts as the lowest coordinate above it.
     """
     cuts, firsts = cells.cuts, cells.cut_firsts
     for leaf in range(len(leaves.kinds)):
         axis = leaves.axes[leaf]
-        if axis < 0 or (inexact[axis] and wide[axis]):  # a test, or nothing more to find out
+        if axis < 0:  # a test
             continue
         has_pieces = leaves.kinds[leaf] == PIECES
         first, last = (leaves.lows[leaf], leaves.highs[leaf]) if has_pieces else (0, 1)
@@ -93,8 +93,7 @@ def mark_axes(cells: AxisCells, leaves: Leaves, pieces: Pieces, inexact: U8, wid
                 continue
             for bound, is_bound in ((low, low != LOWEST), (high + 1, high != HIGHEST)):
                 if is_bound:
-                    if not -(1 << 31) < bound < (1 << 31) - 1:
-                        wide[axis] = 1
+                    least[axis], most[axis] = min(least[axis], bound), max(most[axis], bound)
                     if inexact[axis] == 0 and not _is_cut(cuts, firsts[axis], firsts[axis + 1], bound):
                         inexact[axis] = 1
 

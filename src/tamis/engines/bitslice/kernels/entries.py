@@ -9,6 +9,7 @@ import numpy as np
 from tamis.arrays import F64, I32, I64, U8
 from tamis.engines.bitslice.kernels.placement import ATTRIBUTE_PAIR, CELLS, Placements
 from tamis.engines.bitslice.kernels.simd import prefetch
+from tamis.engines.bitslice.kernels.verify import MOST_OFFSET
 from tamis.engines.bitslice.layout import CellRanges, EntryArrays
 from tamis.engines.forest import INTERVAL, TEST, Leaves, Nodes
 from tamis.engines.forest.axes import HIGHEST, LOWEST
@@ -21,7 +22,7 @@ _IMPLIED_COST = 0.99
 
 
 class EntrySource(NamedTuple):
-    """What entries are made from: placements, the forest, widths of axes, cell ranges.
+    """What entries are made from: placements, the forest, widths of axes, floors of cells, cell ranges.
 
     leaf_ranges: int32[leaves]: as `NumberedRanges.leaves`.
     range_costs: float64[ranges]: as `PlacedFormulas.range_costs`.
@@ -32,6 +33,7 @@ class EntrySource(NamedTuple):
     nodes: Nodes
     roots: I32
     widths: U8
+    floors: I64
     ranges: CellRanges
     leaf_ranges: I32
     range_costs: F64
@@ -220,6 +222,7 @@ def fill_entries(
 ) -> None:
     """Fill the entries and residual parts of `out`; `run_axes` has the axis of each entry's run."""
     entries, order = out.entries, out.order
+    has_offsets = len(entries.bound_firsts) == len(order)
     written = 0
     by_cost = np.empty(len(draft.ranges), np.int32)
     axes = len(source.widths) - 1
@@ -240,7 +243,9 @@ def fill_entries(
                 draft.costs[place] = _IMPLIED_COST
         _order_by_cost(draft.costs, size, by_cost)
         entries.slots[entry] = source.placements.slots[placement]
-        entries.firsts[entry], entries.bound_firsts[entry] = start, word
+        entries.firsts[entry] = start
+        if has_offsets:
+            entries.bound_firsts[entry] = word
         for number in range(size):
             place = by_cost[number]
             cell_range = draft.ranges[place]
@@ -248,10 +253,18 @@ def fill_entries(
             axis = source.ranges.axes[cell_range]
             width = source.widths[axis] if axis < axes else 0
             low, high = draft.lows[place], draft.highs[place]
-            if width == 2:
+            if width == 1:
+                low_floor = source.floors[source.ranges.lows[cell_range] + 1]
+                high_floor = source.floors[source.ranges.highs[cell_range]]
+                low_offset = low - low_floor if low > low_floor else 0
+                high_offset = (
+                    max(high, high_floor) - high_floor if high < high_floor + MOST_OFFSET else MOST_OFFSET
+                )
+                entries.bounds[word] = np.int32(low_offset & MOST_OFFSET | high_offset << 16)
+            elif width == 2:
                 if low > high:  # no value; these bounds may not fit in 32 bits
                     low, high = 1, 0
-                # A missing bound becomes the lowest or highest number of 32 bits; see `verify.is_between`.
+                # A missing bound becomes the lowest or highest number of 32 bits; see `verify.narrow_bounds`.
                 entries.bounds[word] = max(low, -(1 << 31))
                 entries.bounds[word + 1] = min(high, (1 << 31) - 1)
             elif width == 4:

@@ -227,6 +227,7 @@ def search_mask_programs(
             programs.cuts,
             cells.widths,
             cells.axis_of,
+            cells.floors,
         )
         lows = programs.range_lows[first_range:last_range]
         highs = programs.range_highs[first_range:last_range]

@@ -22,21 +22,23 @@ import numpy as np
 
 from tamis.arrays import I32, U64
 from tamis.engines.bitslice.kernels.simd import (
+    LANES,
     count_bits,
     finish_1,
     finish_4,
     finish_8,
+    is_between,
     lowest_bit,
     no_inline,
+    prefetch,
     survivors_1,
     survivors_4,
     survivors_8,
 )
 from tamis.engines.bitslice.kernels.verify import (
-    MOST_BOUNDS,
-    NO_BOUNDS,
+    BoundCode,
     PairBuffer,
-    bounds_of,
+    fill_lanes,
     is_within_bounds,
     prefetch_bounds,
     room_for,
@@ -47,10 +49,17 @@ from tamis.kernels import kernel
 
 STRIP = 512
 """Events that are searched at a time: eight words, the widest vector that processors have."""
-CHUNK = 1_024
-"""Entries whose masks are computed at a time; survivors are verified when there are more than that."""
+SURVIVORS = 2_048
+"""Entries that are verified together."""
 _UNCONDITIONAL_BITS = 3
 """Bits of a word that are extracted without asking whether there are so many."""
+MOST_LANES = 64
+"""Columns up to which an event is compared with the bounds of all at once, in vectors."""
+_FEW_EVENTS = 0
+"""Of an entry: they are compared bound by bound, up to the first that refuses."""
+_AHEAD = 32
+"""How many entries before its turn an entry is prefetched."""
+_LANES = np.uint64(LANES)
 _ONE = np.uint64(1)
 _NONE = np.uint64(0)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -61,10 +70,10 @@ class MaskTables(NamedTuple):
 
     rows: uint64[rows * W]: masks of rows, as drawn above.
     ranges: uint64[ranges * W]: masks of cell ranges.
-    full: uint64[W]: the mask to start with: the events of the strip, or those of them that are in a run's range.
+    full: uint64[W]: the events of the strip.
     set_bits: int32[512 + 64]: the numbers of the bits of a mask that are set, and room for some more.
-    survivors: int32[2 * CHUNK]: entries.
-    masks: uint64[2 * CHUNK * W]: theirs.
+    survivors: int32[SURVIVORS]: entries.
+    masks: uint64[SURVIVORS * W]: theirs.
     """
 
     rows: U64
@@ -192,7 +201,7 @@ def set_bits_of(masks: U64, first: int, words: int, out: I32) -> int:
 def _verify_survivors(
     entries: EntryArrays,
     ranges: CellRanges,
-    widths: I32,
+    code: BoundCode,
     batch: CellBatch,
     left: int,
     words: int,
@@ -208,34 +217,48 @@ def _verify_survivors(
     for place in range(left * words):
         most += count_bits(tables.masks[place])
     pairs = room_for(pairs, count, most + 1)  # one more: a pair is written before it is known to count
-    prefetch_bounds(entries, tables.survivors, left)
-    values, set_bits = batch.values.reshape(-1), tables.set_bits
-    stride = batch.values.shape[1]
-    columns = np.empty(MOST_BOUNDS, np.int64)
-    lows, highs = np.empty(MOST_BOUNDS, np.int64), np.empty(MOST_BOUNDS, np.int64)
+    set_bits = tables.set_bits
+    values = batch.values.reshape(-1)
+    stride = np.uint64(batch.values.shape[1])
+    lows, highs = np.empty(stride, np.int64), np.empty(stride, np.int64)
+    has_lanes = stride <= MOST_LANES
+    # Survivors are spread over a large index, so each load would wait for memory.
+    for number in range(min(left, _AHEAD)):
+        prefetch_bounds(entries, np.uint64(tables.survivors[number]))
     for number in range(left):
-        entry = tables.survivors[number]
-        name = entry if has_program else entries.slots[entry]
+        if number + _AHEAD < left:
+            prefetch_bounds(entries, np.uint64(tables.survivors[number + _AHEAD]))
+            prefetch(entries.slots, np.uint64(tables.survivors[number + _AHEAD]))
+        entry = np.uint64(tables.survivors[number])
+        name = np.int32(entry) if has_program else entries.slots[entry]
         found = set_bits_of(tables.masks, number * words, words, set_bits)
-        bounds = bounds_of(entries, ranges, widths, batch.columns, entry, (columns, lows, highs))
-        if bounds == NO_BOUNDS:
+        if len(entries.bounds) == 0:
+            for place in range(found):
+                pairs.events[count] = events[set_bits[place]]
+                pairs.numbers[count] = name
+                count += 1
+        elif (
+            found > _FEW_EVENTS
+            and has_lanes
+            and fill_lanes(entries, ranges, code, batch.columns, entry, lows, highs)
+        ):
             for place in range(found):
                 event = events[set_bits[place]]
-                if is_within_bounds(entries, ranges.axes, widths, entry, batch, event):
-                    pairs.events[count] = event
-                    pairs.numbers[count] = name
-                    count += 1
-            continue
-        for place in range(found):
-            event = events[set_bits[place]]
-            start = stride * event
-            inside = True
-            for bound in range(bounds):
-                value = values[start + columns[bound]]
-                inside &= (lows[bound] <= value) & (value <= highs[bound])
-            pairs.events[count] = event
-            pairs.numbers[count] = name
-            count += inside
+                start = stride * np.uint64(event)
+                inside = True
+                lane = _NONE
+                while lane < stride:
+                    inside &= is_between(values, start + lane, lows, highs, lane)
+                    lane += _LANES
+                pairs.events[count] = event
+                pairs.numbers[count] = name
+                count += inside
+        else:
+            for place in range(found):
+                event = events[set_bits[place]]
+                pairs.events[count] = event
+                pairs.numbers[count] = name
+                count += is_within_bounds(entries, ranges, code, entry, batch, np.uint64(event))
     return pairs, count
 
 
@@ -244,7 +267,7 @@ def search_with_masks(
     entries: EntryArrays,
     groups: Groups,
     ranges: CellRanges,
-    widths: I32,
+    code: BoundCode,
     batch: CellBatch,
     packed: PackedGroups,
     tables: MaskTables,
@@ -253,7 +276,7 @@ def search_with_masks(
 ) -> tuple[PairBuffer, int]:
     """Search the packed groups; returns the pairs and their new number."""
     no_inline()
-    rows, full = tables.rows, tables.full
+    run_ranges = (groups.run_lows, groups.run_highs)
     for number in range(len(packed.groups)):
         group = packed.groups[number]
         events = packed.events[packed.firsts[number] : packed.firsts[number + 1]]
@@ -262,35 +285,29 @@ def search_with_masks(
         for first_event in range(0, len(events), STRIP):
             strip = events[first_event : first_event + STRIP]
             words = fill_masks(asked, named, ranges, batch, strip, tables)
-            left = 0
-            for run in range(groups.runs[group], groups.runs[group + 1]):
-                # Rows (0, 1] if the run has no range of its own: all events. Else `rows` has its axis, because at
-                # least one entry of the run has a range there.
-                low, high = np.int64(groups.run_lows[run]) * words, np.int64(groups.run_highs[run]) * words
-                some = _NONE
-                for word in range(words):
-                    full[word] = rows[high + word] & ~rows[low + word]
-                    some |= full[word]
-                if some == _NONE:
-                    continue
-                last = groups.run_entries[run + 1]
-                for first in range(groups.run_entries[run], last, CHUNK):
-                    stop = min(first + CHUNK, last)
-                    if left > CHUNK:  # there is room for two chunks
-                        pairs, count = _verify_survivors(
-                            entries, ranges, widths, batch, left, words, strip, tables, pairs, count
-                        )
-                        left = 0
-                    ask = (entries.firsts, entries.ranges, first, stop, tables.ranges, full)
-                    survivors, masks = tables.survivors[left:], tables.masks[left * words :]
-                    if words == 1:
-                        left += survivors_1(*ask, survivors, masks)
-                    elif words == 4:
-                        left += survivors_4(*ask, survivors, masks)
-                    else:
-                        left += survivors_8(*ask, survivors, masks)
-            if left:
-                pairs, count = _verify_survivors(
-                    entries, ranges, widths, batch, left, words, strip, tables, pairs, count
+            # Rows (0, 1] if a run has no range of its own: all events. Else `rows` has its axis, because at least
+            # one entry of the run has a range there.
+            run, last_run = np.int64(groups.runs[group]), np.int64(groups.runs[group + 1])
+            entry = np.int64(groups.run_entries[run])
+            while run < last_run:
+                at = (run, entry, last_run)
+                ask = (
+                    entries.firsts,
+                    entries.ranges,
+                    groups.run_entries,
+                    run_ranges,
+                    at,
+                    tables.rows,
+                    tables.ranges,
                 )
+                if words == 1:
+                    left, run, entry = survivors_1(*ask, tables.survivors, tables.masks)
+                elif words == 4:
+                    left, run, entry = survivors_4(*ask, tables.survivors, tables.masks)
+                else:
+                    left, run, entry = survivors_8(*ask, tables.survivors, tables.masks)
+                if left:
+                    pairs, count = _verify_survivors(
+                        entries, ranges, code, batch, left, words, strip, tables, pairs, count
+                    )
     return pairs, count

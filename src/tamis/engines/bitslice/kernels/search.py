@@ -19,9 +19,10 @@ from tamis.engines.bitslice.kernels.mask_programs import search_mask_programs
 from tamis.engines.bitslice.kernels.masks import MaskTables, search_with_masks
 from tamis.engines.bitslice.kernels.simd import no_inline, prefetch
 from tamis.engines.bitslice.kernels.verify import (
-    CACHE_LINE_WORDS,
+    BoundCode,
     PairBuffer,
     is_within_bounds,
+    prefetch_bounds,
     room_for,
     verify_formulas,
 )
@@ -58,7 +59,7 @@ class SearchState(NamedTuple):
     cells: uint8[axes + 1]: the cell of the event under way, between events 0; at the end 1.
     counts: int32[groups]: 0.
     test_lines: int32[tests]: -1.
-    widths: int32[axes + tests + 1]: of axes as in `AxisCells`, of tests 0; never written.
+    code: how exact bounds are stored; never written.
     verdicts: uint8[ranges]: where the last event is.
     tables: what the search with masks writes to.
     memory: what the evaluator of formulas writes to.
@@ -69,7 +70,7 @@ class SearchState(NamedTuple):
     cells: U8
     counts: I32
     test_lines: I32
-    widths: I32
+    code: BoundCode
     verdicts: U8
     tables: MaskTables
     memory: EvaluationMemory
@@ -91,7 +92,7 @@ class EventState(NamedTuple):
 
     rows: I32
     cells: U8
-    widths: I32
+    code: BoundCode
     verdicts: U8
     candidates: I32
     mask: U64
@@ -169,7 +170,9 @@ def search_by_event(
                             inside = False
                             break
                     start = end
-                    if inside and is_within_bounds(entries, ranges.axes, state.widths, entry, batch, event):
+                    if inside and is_within_bounds(
+                        entries, ranges, state.code, np.uint64(entry), batch, np.uint64(event)
+                    ):
                         pairs.events[count] = event
                         pairs.numbers[count] = entry if has_program else entries.slots[entry]
                         count += 1
@@ -252,18 +255,14 @@ def _verify_candidates(
     for number in range(kept):
         entry = candidates[number]
         prefetch(entries.slots, np.uint64(max(entry, ~entry)))
-        prefetch(entries.bound_firsts, np.uint64(max(entry, ~entry)))
-    for number in range(kept):
-        if candidates[number] >= 0:
-            bound_first = np.uint64(entries.bound_firsts[candidates[number]])
-            prefetch(entries.bounds, bound_first)
-            prefetch(entries.bounds, bound_first + np.uint64(CACHE_LINE_WORDS))
+        if entry >= 0:
+            prefetch_bounds(entries, np.uint64(entry))
     for number in range(kept):
         entry = candidates[number]
         sure = entry < 0
         if sure:
             entry = ~entry
-        if sure or is_within_bounds(entries, ranges.axes, state.widths, entry, batch, event):
+        if sure or is_within_bounds(entries, ranges, state.code, np.uint64(entry), batch, np.uint64(event)):
             pairs.events[count] = event
             pairs.numbers[count] = entry if has_program else entries.slots[entry]
             count += 1
@@ -289,13 +288,13 @@ def search(
         index.ranges, index.entries, index.groups, index.bitmaps, index.attribute_pairs
     )
     tables = state.tables
-    by_event = EventState(state.rows, state.cells, state.widths, state.verdicts, tables.survivors, tables.full)
+    by_event = EventState(state.rows, state.cells, state.code, state.verdicts, tables.survivors, tables.full)
     pairs, count = search_by_event(conjunctions, batch, visits, tests, by_event, skipped, pairs, count)
     for group in packed.groups:
         state.counts[group] = 0
     if len(packed.groups):
         pairs, count = search_with_masks(
-            index.entries, index.groups, index.ranges, state.widths, batch, packed, tables, pairs, count
+            index.entries, index.groups, index.ranges, state.code, batch, packed, tables, pairs, count
         )
     if len(index.entries.residuals) + len(index.entries.guards) > 0:
         pairs, count = verify_formulas(index.entries, index.program, encoded, tests, pairs, count, state.memory)

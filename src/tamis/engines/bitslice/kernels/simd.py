@@ -39,6 +39,8 @@ To ask more often costs more, in branches that are predicted wrongly, than it sa
 _BLOCK = np.uint64(BLOCK)
 _NONE, _ONE = np.uint64(0), np.uint64(1)
 _BYTES = 16
+LANES = 8
+"""Values that are compared with bounds at a time."""
 
 
 class MaskType(types.Type):  # type: ignore[misc]
@@ -233,6 +235,25 @@ bytes_below, bytes_not_below = _byte_comparison("<"), _byte_comparison(">=")
 """Which of 16 bytes are below a value, and which are not: bit i is that of `array[at + i]`."""
 
 
+@intrinsic
+def is_between(typing_context, values, at, lows, highs, place):  # type: ignore[no-untyped-def]
+    """Are LANES values from `at` on not below the lows, and not above the highs, from `place` on?"""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        vector, bits = ir.VectorType(ir.IntType(64), LANES), ir.IntType(LANES)
+        loaded = []
+        for array, index in ((0, 1), (2, 4), (3, 4)):
+            lanes = builder.load(_address(context, builder, signature, arguments, array, index, vector))
+            lanes.align = 8
+            loaded.append(lanes)
+        outside = builder.or_(
+            builder.icmp_signed("<", loaded[0], loaded[1]), builder.icmp_signed(">", loaded[0], loaded[2])
+        )
+        return builder.icmp_unsigned("==", builder.bitcast(outside, bits), ir.Constant(bits, 0))
+
+    return types.boolean(values, types.uint64, lows, highs, types.uint64), generate
+
+
 def _survivors_of(words: int) -> Callable[..., int]:
     """The function `survivors_W` for masks of so many words."""
     stride = np.uint64(words)
@@ -240,38 +261,49 @@ def _survivors_of(words: int) -> Callable[..., int]:
     # This is the white-hot centre: every entry of every group that many events visit passes here. A range of an
     # entry costs one load of its number and one AND with a mask from the table, which stays in the first cache.
     @kernel
-    def survivors(firsts, ranges, first, last, table, full, out, masks):  # type: ignore[no-untyped-def]
+    def survivors(firsts, ranges, run_entries, run_ranges, at, rows, table, out, masks):  # type: ignore[no-untyped-def]
         no_inline()
-        everyone = load(words, full, _NONE)
-        count = _NONE
-        entry, stop = np.uint64(first), np.uint64(last)
-        place = np.uint64(firsts[first])
-        # `while`, not `range`: setting up a range costs as much as one step of these short loops.
-        while entry < stop:
-            end = np.uint64(firsts[entry + _ONE])
-            mask = everyone
-            if end - place < _BLOCK:
-                while place < end:
-                    mask = mask_and(mask, load(words, table, np.uint64(ranges[place]) * stride))
-                    place += _ONE
-            else:
-                # The first block nearly always empties the mask, so it has a loop of its own, which is unrolled.
-                for offset in range(_BLOCK):
-                    mask = mask_and(mask, load(words, table, np.uint64(ranges[place + offset]) * stride))
-                place += _BLOCK
-                while place < end and has_events(mask):
-                    # The last block overlaps the one before, which does no harm to an AND.
-                    at = min(place, end - _BLOCK)
+        run_lows, run_highs = run_ranges
+        count, room = _NONE, np.uint64(len(out))
+        run, entry, last_run = np.uint64(at[0]), np.uint64(at[1]), np.uint64(at[2])
+        while run < last_run and count < room:
+            run_end = np.uint64(run_entries[run + _ONE])
+            everyone = mask_without(
+                load(words, rows, np.uint64(run_highs[run]) * stride),
+                load(words, rows, np.uint64(run_lows[run]) * stride),
+            )
+            stop = min(run_end, entry + room - count)
+            if not has_events(everyone):
+                entry = stop = run_end
+            place = np.uint64(firsts[entry])
+            # `while`, not `range`: setting up a range costs as much as one step of these short loops.
+            while entry < stop:
+                end = np.uint64(firsts[entry + _ONE])
+                mask = everyone
+                if end - place < _BLOCK:
+                    while place < end:
+                        mask = mask_and(mask, load(words, table, np.uint64(ranges[place]) * stride))
+                        place += _ONE
+                else:
+                    # The first block nearly always empties the mask; its loop is unrolled.
                     for offset in range(_BLOCK):
-                        mask = mask_and(mask, load(words, table, np.uint64(ranges[at + offset]) * stride))
+                        mask = mask_and(mask, load(words, table, np.uint64(ranges[place + offset]) * stride))
                     place += _BLOCK
-            if has_events(mask):
-                store(mask, masks, count * stride)
-                out[count] = entry
-                count += _ONE
-            place = end
-            entry += _ONE
-        return np.int64(count)
+                    while place < end and has_events(mask):
+                        # The last block overlaps the one before, which does no harm to an AND.
+                        last = min(place, end - _BLOCK)
+                        for offset in range(_BLOCK):
+                            mask = mask_and(mask, load(words, table, np.uint64(ranges[last + offset]) * stride))
+                        place += _BLOCK
+                if has_events(mask):
+                    store(mask, masks, count * stride)
+                    out[count] = entry
+                    count += _ONE
+                place = end
+                entry += _ONE
+            if entry == run_end:
+                run += _ONE
+        return np.int64(count), np.int64(run), np.int64(entry)
 
     return survivors  # type: ignore[no-any-return]
 
@@ -296,11 +328,12 @@ def _finish_of(words: int) -> Callable[..., None]:
 
 
 survivors_1, survivors_4, survivors_8 = _survivors_of(1), _survivors_of(4), _survivors_of(8)
-"""Of the entries [first, last), those for which some event of `full` is left: their numbers to `out`, their masks,
-one after the other, to `masks`, both with room for all. Returns how many survive.
+"""Of the entries of some runs, those for which some event of the run's cell range is left.
 
-The arguments are `firsts` and `ranges` of the entries, first, last, the table of masks of cell ranges, full, out
-and masks.
+The arguments are `firsts` and `ranges` of the entries; the entries, and (lows, highs), of runs; the run and entry
+to begin with, and the run to end before; the masks of rows and of cell ranges; room for the entries that survive,
+and for their masks, one after the other. Returns how many survive, and the run and entry to go on with when there
+is room again.
 """
 
 finish_1, finish_4, finish_8 = _finish_of(1), _finish_of(4), _finish_of(8)

@@ -19,11 +19,21 @@ from tamis.engines.forest.axes import HIGHEST, LOWEST
 from tamis.engines.formula_program import EvaluationMemory, FormulaProgram, RowTests, holds, set_held
 from tamis.kernels import kernel
 
-MOST_BOUNDS = 64
-"""Ranges of an entry up to which its exact bounds are unpacked, to be compared with many events."""
-NO_BOUNDS = -1
+MOST_OFFSET = (1 << 16) - 1
+"""In place of the offset of an upper bound: there is none before the end of the cell."""
 CACHE_LINE_WORDS = 16
 """32-bit words of a cache line."""
+
+
+class BoundCode(NamedTuple):
+    """How exact bounds are stored.
+
+    widths: int32[axes + tests + 1]: of axes as in `AxisCells`, of tests 0.
+    floors: int64[rows of axes]: as in `AxisCells`.
+    """
+
+    widths: I32
+    floors: I64
 
 
 class PairBuffer(NamedTuple):
@@ -46,96 +56,110 @@ def wide_bounds(bounds: I32, word: np.uint64) -> tuple[int, int]:
 
 
 @kernel(forceinline=True)
-def is_between(bounds: I32, word: np.uint64, width: int, value: int) -> bool:
-    """Is a coordinate between the exact bounds that begin at a word?"""
-    if width == 2:
-        # A missing bound is stored as the lowest or highest number of 32 bits; clipping makes every value pass it.
-        # A bound that exists is never so far out: `kernels.cells.mark_axes` would have made the axis 4 words wide.
-        value = min(max(value, -(1 << 31)), (1 << 31) - 1)
-        low = np.int64(bounds[word])
-        high = np.int64(bounds[word + np.uint64(1)])
-    else:
-        low, high = wide_bounds(bounds, word)
-    return low <= value <= high
+def narrow_bounds(width: int, word: int, next_word: int, first_floor: int, last_floor: int) -> tuple[int, int]:
+    """Low and high, from one word or two, of an interval whose first and last cell have these floors.
+
+    The event is known to be in these cells, so a bound that is no tighter than its cell may come out as none. All
+    arguments are numbers: for each array among them numba would count references, which takes longer than this.
+    """
+    if width == 1:
+        # Two offsets. 0 is where a cell begins, and in the first cell of an axis below all bounds; MOST_OFFSET is
+        # not before a cell's end, and in the last one above all bounds.
+        low, high = first_floor + (word & MOST_OFFSET), last_floor + (word >> 16 & MOST_OFFSET)
+        return LOWEST if low == first_floor else low, HIGHEST if high == last_floor + MOST_OFFSET else high
+    # A missing bound is stored as the lowest or highest number of 32 bits. A bound that exists is never so far
+    # out: `cells._with_widths` would have made the axis 4 words wide.
+    return LOWEST if word == -(1 << 31) else word, HIGHEST if next_word == (1 << 31) - 1 else next_word
 
 
 @kernel(forceinline=True)
-def bounds_of(
+def first_bound(entries: EntryArrays, entry: np.uint64) -> np.uint64:
+    """The first word of an entry's exact bounds."""
+    if len(entries.bound_firsts) == 1:
+        return np.uint64(entries.firsts[entry]) * np.uint64(entries.bound_firsts[0])
+    return np.uint64(entries.bound_firsts[entry])
+
+
+@kernel(forceinline=True)
+def fill_lanes(
     entries: EntryArrays,
     ranges: CellRanges,
-    widths: I32,
+    code: BoundCode,
     columns: I32,
-    entry: int,
-    out: tuple[I64, I64, I64],
-) -> int:
-    """Unpack the exact bounds of an entry into columns of the batch, lows and highs; returns how many there are.
+    entry: np.uint64,
+    lows: I64,
+    highs: I64,
+) -> bool:
+    """Write the exact bounds of an entry to the lanes of their columns, and none to the others.
 
-    NO_BOUNDS if there are too many, or some range admits NULL, where there is no value to compare: then each event
-    must be asked for by `is_within_bounds`.
+    False if some range admits NULL, where there is no value to compare: `is_within_bounds` must be asked.
     """
-    out_columns, lows, highs = out
-    word = np.uint64(entries.bound_firsts[entry])
-    first, last = np.uint64(entries.firsts[entry]), np.uint64(entries.firsts[entry + 1])
-    if last - first > MOST_BOUNDS:
-        return NO_BOUNDS
-    count = 0
-    for place in range(first, last):
+    lows[:] = LOWEST
+    highs[:] = HIGHEST
+    bounds, floors = entries.bounds, code.floors
+    word = first_bound(entries, entry)
+    for place in range(np.uint64(entries.firsts[entry]), np.uint64(entries.firsts[entry + np.uint64(1)])):
         cell_range = np.uint64(entries.ranges[place])
         axis = np.uint64(ranges.axes[cell_range])
-        width = widths[axis]
+        width = code.widths[axis]
         if width == 0:
             continue
         if ranges.lows[cell_range] == 0:
-            return NO_BOUNDS
-        # Never -1: the event is in a cell of that axis, so the batch has a column for it.
-        out_columns[count] = columns[axis]
-        if width == 2:
-            low, high = np.int64(entries.bounds[word]), np.int64(entries.bounds[word + np.uint64(1)])
-            lows[count] = low if low > -(1 << 31) else LOWEST
-            highs[count] = high if high < (1 << 31) - 1 else HIGHEST
+            return False
+        if width == 4:
+            low, high = wide_bounds(bounds, word)
         else:
-            lows[count], highs[count] = wide_bounds(entries.bounds, word)
+            low, high = narrow_bounds(
+                width,
+                np.int64(bounds[word]),
+                np.int64(bounds[word + np.uint64(width - 1)]),
+                floors[np.uint64(ranges.lows[cell_range] + 1)],
+                floors[np.uint64(ranges.highs[cell_range])],
+            )
+        # Never -1: some event is in a cell of that axis, so the batch has a column for it.
+        column = np.uint64(columns[axis])
+        lows[column], highs[column] = max(lows[column], low), min(highs[column], high)
         word += np.uint64(width)
-        count += 1
-    return count
+    return True
 
 
 @kernel(forceinline=True)
 def is_within_bounds(
-    entries: EntryArrays, axes: I32, widths: I32, entry: int, batch: CellBatch, event: int
+    entries: EntryArrays, ranges: CellRanges, code: BoundCode, entry: np.uint64, batch: CellBatch, event: np.uint64
 ) -> bool:
-    """Does an event, which is in all cell ranges of an entry, satisfy the intervals, too?
-
-    `axes` are those of cell ranges; `widths` has those of axes, and 0 for each test.
-    """
-    word = np.uint64(entries.bound_firsts[entry])
-    for place in range(np.uint64(entries.firsts[entry]), np.uint64(entries.firsts[entry + 1])):
-        axis = np.uint64(axes[np.uint64(entries.ranges[place])])
-        width = widths[axis]
+    """Does an event, which is in all cell ranges of an entry, satisfy the intervals, too?"""
+    bounds, floors = entries.bounds, code.floors
+    word = first_bound(entries, entry)
+    for place in range(np.uint64(entries.firsts[entry]), np.uint64(entries.firsts[entry + np.uint64(1)])):
+        cell_range = np.uint64(entries.ranges[place])
+        axis = np.uint64(ranges.axes[cell_range])
+        width = code.widths[axis]
         if width:
             column = batch.columns[axis]
             # NULL has a row of its own, so a range that the event is in says all about NULL.
-            if column >= 0 and batch.rows[event, column] != batch.bases[axis]:
-                if not is_between(entries.bounds, word, width, batch.values[event, column]):
+            if column >= 0 and batch.rows[event, np.uint64(column)] != batch.bases[axis]:
+                if width == 4:
+                    low, high = wide_bounds(bounds, word)
+                else:
+                    low, high = narrow_bounds(
+                        width,
+                        np.int64(bounds[word]),
+                        np.int64(bounds[word + np.uint64(width - 1)]),
+                        floors[np.uint64(ranges.lows[cell_range] + 1)],
+                        floors[np.uint64(ranges.highs[cell_range])],
+                    )
+                if not low <= batch.values[event, np.uint64(column)] <= high:
                     return False
             word += np.uint64(width)
     return True
 
 
 @kernel(forceinline=True)
-def prefetch_bounds(entries: EntryArrays, candidates: I32, count: int) -> None:
-    """Have the exact bounds of the first `count` candidates in the cache soon.
-
-    Candidates are spread over the whole index, so each would miss the cache twice, first for its offset and then
-    for its bounds. All offsets are requested before the first is used.
-    """
-    for number in range(count):
-        prefetch(entries.bound_firsts, np.uint64(candidates[number]))
-        prefetch(entries.slots, np.uint64(candidates[number]))
-    for number in range(count):
-        word_first = np.uint64(entries.bound_firsts[candidates[number]])
-        prefetch(entries.bounds, word_first)
-        prefetch(entries.bounds, word_first + np.uint64(CACHE_LINE_WORDS))
+def prefetch_bounds(entries: EntryArrays, entry: np.uint64) -> None:
+    """Have the exact bounds of an entry in the cache soon."""
+    word = first_bound(entries, entry)
+    prefetch(entries.bounds, word)
+    prefetch(entries.bounds, word + np.uint64(CACHE_LINE_WORDS))
 
 
 @kernel

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.arrays import I32, I64
-from tamis.engines.bitslice.kernels.simd import count_bits, no_inline
+from tamis.engines.bitslice.kernels.simd import LANES, count_bits, no_inline
 from tamis.engines.bitslice.layout import AttributePairs, AxisCells, CellBatch, CoarseBitmaps, Groups
 from tamis.engines.encoding import EncodedBatch
 from tamis.engines.formula_program import RowTests
@@ -56,7 +56,8 @@ def batch_of(cells: AxisCells, encoded: EncodedBatch, test_lines: I32) -> CellBa
     """The batch in rows of the index, event by event; `test_lines` is -1 everywhere, and becomes part of it."""
     no_inline()
     columns, events = encoded.coordinates.shape
-    values, rows = np.empty((events, columns), np.int64), np.empty((events, columns), np.int32)
+    padded = (columns + LANES - 1) // LANES * LANES  # what is beyond the columns is compared with no bounds
+    values, rows = np.empty((events, padded), np.int64), np.empty((events, columns), np.int32)
     for axis in range(len(encoded.columns)):
         column = encoded.columns[axis]
         if column < 0:

@@ -16,10 +16,10 @@ from tamis.formulas.predicates.base import Frame, Predicate
 from tamis.lab.bittner.advertisements import Advertisement, Advertisements
 from tamis.lab.bittner.network.filtering import BrokerFilter, FilterResult, NonLocalEntries
 from tamis.lab.bittner.network.settings import NetworkSettings
-from tamis.lab.bittner.overlap import OverlapIndex
 from tamis.lab.bittner.pruning import TableTotals
 from tamis.lab.bittner.ranking import Ranking, generalise
 from tamis.lab.bittner.selectivity_table import SelectivityTable
+from tamis.routing.overlap import OverlapIndex
 
 
 class Subscribe(NamedTuple):

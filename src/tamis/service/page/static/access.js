@@ -37,7 +37,8 @@ byId("rights-form")?.addEventListener("submit", async (event) => {
   const named = byId("operators").value.split(",").map((each) => each.trim()).filter(Boolean);
   const operators = named.length === 1 && named[0] === "none" ? [] : named.length ? named : null;
   const numbers = ["subscriptions", "requests_per_second", "events_per_second", "matches_per_minute"];
-  const rights = { ...Object.fromEntries(numbers.map((name) => [name, amount(name)])), operators };
+  const conformity = byId("conformity").value;
+  const rights = { ...Object.fromEntries(numbers.map((name) => [name, amount(name)])), operators, conformity };
   try {
     const name = event.target.dataset.name || byId("name").value;
     await ask("PUT", `/v1/tenants/${encodeURIComponent(name)}`, rights);

@@ -1,0 +1,348 @@
+"""Three linked services in a row: what is delivered, what is sent in vain, and what a hop costs.
+
+Everything is real and on this machine: services with their Sparks, in processes of their own. Events are published
+at one end. Before anything is told, the notifications at each site are compared with those of a `Matcher` with
+that site's subscriptions: none may be missing, none may come twice. The services send exact entries. What entries
+with a tenth of the bytes would have sent in vain is found by matching the events with them, in this process.
+
+An event had to be sent over a link if it matches a subscription behind it. The time of a notification is from the
+acceptance of its event at the first site until the match at the subscription's, by the clock of this machine.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sqlalchemy import select
+
+from benchmarks.report import Bar, Figures, Report, Size, number, print_bars
+from benchmarks.service_data import Data, data_of, keys
+from benchmarks.service_host import Host, serving
+from tamis import Matcher
+from tamis.events import EventType
+from tamis.service.feed import FeedReader
+from tamis.service.feed_tables import feed
+from tamis.service.inbox import Inbox
+from tamis.service.peers.entries import EntrySet, Source, entries_for
+from tamis.service.peers.outbox import Outbox
+
+SITES = ("a", "b", "c")
+_TOKEN = "a-token-for-the-links-of-a-benchmark"
+_PATIENCE_SECONDS = 900.0
+_SECONDS_BETWEEN = 0.1
+"""Between requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How much is measured: subscriptions at each site, events a second, and for how long."""
+
+    subscriptions: int
+    rate: float
+    seconds: float
+
+
+SCALES: dict[Size, Scale] = {
+    "smallest": Scale(100, 50.0, 2.0),
+    "quick": Scale(2_000, 200.0, 10.0),
+    "full": Scale(10_000, 1_000.0, 60.0),
+}
+
+
+def run(size: Size) -> Report:
+    """Measure; bars are judged at full size only."""
+    scale = SCALES[size]
+    started = time.monotonic()
+
+    def progress(what: str) -> None:
+        print(f"[{time.monotonic() - started:6.1f} s] {what}", file=sys.stderr, flush=True)
+
+    per_request = max(1, round(scale.rate * _SECONDS_BETWEEN))
+    events = round(scale.seconds / _SECONDS_BETWEEN) * per_request
+    progress(f"generating {3 * scale.subscriptions} subscriptions and {events} events, and matching them")
+    data = data_of(3 * scale.subscriptions, events)
+    figures: Figures = {"subscriptions at each site": scale.subscriptions, "events": events}
+    progress("pruning entries to a tenth of their bytes")
+    pruned = forwards_with(data, 0.1)
+    figures |= {f"a tenth of the bytes: {title}": value for title, value in pruned.figures().items()}
+    with tempfile.TemporaryDirectory(prefix="tamis-federation-") as folder:
+        exact = _measure(Path(folder), data, per_request, progress)
+    figures |= exact.figures()
+    bars = {
+        "forwarded / necessary, exact entries": Bar(exact.forwarded / max(1, exact.necessary), 1.5, at_most=True),
+        "in vain at a tenth of the bytes": Bar(pruned.vain_share, 0.1, at_most=True),
+        "p99 of two hops / one hop": Bar(exact.p99[2] / exact.p99[1], 3.0, at_most=True),
+    }
+    report = Report("federation", figures, bars, judged=size == "full")
+    print_bars(report)
+    return report
+
+
+@dataclass(frozen=True, slots=True)
+class Forwards:
+    """What entries of a size would send over both links.
+
+    Attributes:
+        entry_bytes: Of the entries that the first site has of its neighbour.
+        entries: How many these are.
+        forwarded: Events that they send.
+        necessary: Events that had to be.
+        events: That were published.
+        seconds: What it took to make the entries of the first link.
+    """
+
+    entry_bytes: int
+    entries: int
+    forwarded: int
+    necessary: int
+    events: int
+    seconds: float
+
+    @property
+    def vain_share(self) -> float:
+        """Of the events that are sent, those that did not have to be."""
+        return (self.forwarded - self.necessary) / max(1, self.forwarded)
+
+    def figures(self) -> Figures:
+        """For the report."""
+        return {
+            "entries": self.entries,
+            "entry bytes": self.entry_bytes,
+            "events forwarded": self.forwarded,
+            "events that had to be": self.necessary,
+            "in vain, of these": number(self.vain_share),
+            "in vain, of all events and links": number((self.forwarded - self.necessary) / (2 * self.events)),
+            "made in, s": number(self.seconds),
+        }
+
+
+def forwards_with(data: Data, share: float) -> Forwards:
+    """What is sent if a site sends entries that take a share of the bytes of exact ones, from site to site."""
+    name = f"default/{data.event_type}"
+    types = {name: replace(data.workload.event_type, name=name)}
+    conditions = data.workload.conditions.to_pylist()
+    at = {place: [Source(None, name, each, "sql") for each in conditions[place::3]] for place in range(3)}
+    last = _pruned(at[2], types, share)
+    began = time.perf_counter()
+    first = _pruned(at[1] + [Source("c", *each, "sql") for each in last.entries.values()], types, share)
+    seconds = time.perf_counter() - began
+    reached = _matching(data, first, np.arange(data.workload.events.num_rows))
+    onward = _matching(data, last, reached)
+    count = len(reached) + len(onward)
+    events = data.workload.events.num_rows
+    return Forwards(first.bytes, len(first.entries), count, _necessary(data), events, seconds)
+
+
+def _pruned(sources: list[Source], types: dict[str, EventType], share: float) -> EntrySet:
+    exact = entries_for("a", sources, types, 0)
+    return entries_for("a", sources, types, int(exact.bytes * share))
+
+
+def _matching(data: Data, entries: EntrySet, events: Any) -> Any:
+    """Those of the events, by number, that satisfy an entry."""
+    matcher = Matcher(data.workload.event_type)
+    texts = [each.condition for each in entries.entries.values()]
+    matcher.add_many(pa.table({"id": [str(place) for place in range(len(texts))], "condition": texts}))
+    pairs = matcher.match_batch(data.workload.events.take(pa.array(events)), sort=None)
+    return events[np.unique(pairs["event_id"].to_numpy())]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What happened in the chain.
+
+    Attributes:
+        entry_bytes: Of the entries that the first site has of its neighbour.
+        entries: How many these are.
+        forwarded: Events that were sent, over both links.
+        necessary: Events that had to be.
+        p99: From accepted to notified, in seconds, by number of hops.
+        p50: The same, half of them.
+        rate: Events a second that were published.
+    """
+
+    entry_bytes: int
+    entries: int
+    forwarded: int
+    necessary: int
+    p99: tuple[float, ...]
+    p50: tuple[float, ...]
+    rate: float
+
+    def figures(self) -> Figures:
+        """For the report."""
+        return {
+            "entries": self.entries,
+            "entry bytes": self.entry_bytes,
+            "events forwarded": self.forwarded,
+            "events that had to be": self.necessary,
+            "published, events/s": number(self.rate),
+            "p50 by hops, s": ", ".join(str(number(each)) for each in self.p50),
+            "p99 by hops, s": ", ".join(str(number(each)) for each in self.p99),
+        }
+
+
+def _measure(folder: Path, data: Data, per_request: int, progress: Any) -> Measured:
+    with _chain(folder, progress) as hosts:
+        for place, host in enumerate(hosts):
+            described = json.dumps(data.workload.event_type.to_dict()).encode()
+            host.ask("PUT", f"/v1/event-types/{data.event_type}", described)
+            _import(host, data, place)
+        progress("waiting for entries")
+        _wait_for_entries(hosts)
+        entries = host_link(hosts[0], "b")
+        progress("publishing")
+        rate = _publish(hosts[0], data, per_request)
+        progress("waiting for the last notifications")
+        _settle(hosts)
+        progress("comparing pairs")
+        times, sent = [], 0
+        for place, host in enumerate(hosts):
+            times.append(_compare(hosts[0], host, data, place))
+            sent += _forwarded(host)
+    quantiles = [[float(np.quantile(each, q)) for each in times] for q in (0.5, 0.99)]
+    return Measured(
+        entries["entries_in_bytes"],
+        entries["entries_in"],
+        sent,
+        _necessary(data),
+        tuple(quantiles[1]),
+        tuple(quantiles[0]),
+        rate,
+    )
+
+
+@contextmanager
+def _chain(folder: Path, progress: Any) -> Iterator[list[Host]]:
+    """Three services, linked in a row."""
+    with ExitStack() as stack:
+        progress("starting three services")
+        starting = []
+        for name in SITES:
+            (folder / name).mkdir()
+            settings = {"site": name, "master": "local[1]", "memory": "1g"}
+            starting.append(serving(folder / name, settings))
+        with ThreadPoolExecutor(len(SITES)) as pool:
+            hosts = [*pool.map(stack.enter_context, starting)]
+        named = dict(zip(SITES, hosts, strict=True))
+        for one, other in pairwise(SITES):
+            for here, there in ((one, other), (other, one)):
+                target = named[there].target
+                body = {"url": f"http://{target.host}:{target.port}", "token": _TOKEN}
+                named[here].ask("PUT", f"/v1/peers/{there}", json.dumps(body).encode())
+        yield hosts
+
+
+def _import(host: Host, data: Data, place: int) -> None:
+    """Every third subscription lives at a site."""
+    ids, conditions = (each.to_pylist()[place::3] for each in (data.workload.ids, data.workload.conditions))
+    lines = [
+        json.dumps({"id": id, "condition": condition, "event_type": data.event_type})
+        for id, condition in zip(ids, conditions, strict=True)
+    ]
+    refused = host.ask("POST", "/v1/subscriptions/import", "\n".join(lines).encode())["refusals"]
+    if refused:
+        msg = f"the service refuses subscription {refused[0]['id']}: {refused[0]['detail']}"
+        raise SystemExit(msg)
+
+
+def host_link(host: Host, name: str) -> dict[str, Any]:
+    """What a site says of a link."""
+    [found] = [each for each in host.ask("GET", "/v1/peers")["items"] if each["name"] == name]
+    return dict(found)
+
+
+def _wait_for_entries(hosts: Sequence[Host]) -> None:
+    """Wait until each site has what its neighbours want it to have, and that has not changed for a while."""
+    ends = [(hosts[0], "b", hosts[1], "a"), (hosts[1], "c", hosts[2], "b")]
+    ends += [(there, back, here, name) for here, name, there, back in ends]
+    deadline, same, before = time.monotonic() + _PATIENCE_SECONDS, 0, None
+    while same < 5:
+        if time.monotonic() > deadline:
+            msg = "entries do not arrive"
+            raise SystemExit(msg)
+        time.sleep(1.0)
+        state = [(host_link(a, b)["entries_in"], host_link(c, d)["entries_out"]) for a, b, c, d in ends]
+        is_done = all(held == wanted > 0 for held, wanted in state)
+        same, before = same + 1 if is_done and state == before else 0, state
+
+
+def _publish(host: Host, data: Data, per_request: int) -> float:
+    """Publish all events at the rate that is due; gives the rate that it was."""
+    bodies = data.bodies(0, data.workload.events.num_rows, per_request)
+    began = time.monotonic()
+    for place, body in enumerate(bodies):
+        time.sleep(max(0.0, began + place * _SECONDS_BETWEEN - time.monotonic()))
+        host.ask("POST", f"/v1/events?type={data.event_type}", body)
+    rate: float = data.workload.events.num_rows / (time.monotonic() - began)
+    return rate
+
+
+def _settle(hosts: Sequence[Host]) -> None:
+    """Wait until no event waits for a stream or a link."""
+    deadline, quiet = time.monotonic() + _PATIENCE_SECONDS, 0
+    while quiet < 3:
+        if time.monotonic() > deadline:
+            msg = "events wait for ever"
+            raise SystemExit(msg)
+        time.sleep(0.3)
+        quiet = quiet + 1 if not any(map(_pending, hosts)) else 0
+
+
+@contextmanager
+def _databases(host: Host) -> Iterator[tuple[Inbox, FeedReader]]:
+    inbox, reader = Inbox(str(host.folder / "inbox.db")), FeedReader(str(host.folder / "feed.db"))
+    try:
+        yield inbox, reader
+    finally:
+        inbox.close()
+        reader.close()
+
+
+def _pending(host: Host) -> int:
+    with _databases(host) as (inbox, reader):
+        return inbox.waiting() + sum(each.backlog for each in Outbox(reader.database).totals().values())
+
+
+def _forwarded(host: Host) -> int:
+    with _databases(host) as (_, reader):
+        return sum(each.forwarded for each in Outbox(reader.database).totals().values())
+
+
+def _compare(first: Host, host: Host, data: Data, place: int) -> Any:
+    """Check the notifications of a site; gives how long each took since its event was accepted at the first."""
+    with _databases(host) as (_, reader), reader.database.reading() as connection:
+        query = select(feed.c.event_id, feed.c.subscription_id, feed.c.matched_at)
+        rows = [(event, subscription, at) for event, subscription, at in connection.execute(query)]
+    events = np.array([int(event.rpartition("/e")[2]) for event, _, _ in rows], np.int64)
+    subscriptions = np.array([int(name.rpartition("/s")[2]) for _, name, _ in rows], np.int64)
+    own = data.expected[_subscriptions(data) % 3 == place]
+    if not np.array_equal(np.sort(keys(events, subscriptions)), own):
+        msg = f"site {SITES[place]}: {len(rows)} notifications, expected {len(own)}, or others"
+        raise SystemExit(msg)
+    with _databases(first) as (inbox, _):
+        accepted = inbox.accepted_at(sorted({event for event, _, _ in rows}))
+    return np.array([at / 1e6 - accepted[event].timestamp() for event, _, at in rows])
+
+
+def _subscriptions(data: Data) -> Any:
+    """The subscription of each expected pair; the workload numbers them in the order of its rows."""
+    return data.expected % (1 << 32)
+
+
+def _necessary(data: Data) -> int:
+    """Events that had to be sent over the first link, and over the second."""
+    events, sites = data.expected // (1 << 32), _subscriptions(data) % 3
+    return len(np.unique(events[sites >= 1])) + len(np.unique(events[sites == 2]))

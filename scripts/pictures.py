@@ -1,0 +1,32 @@
+"""Takes the pictures of the README: the report of a demo, in light and in dark.
+
+`make demo` first; then `.venv/bin/python scripts/pictures.py`. A browser is needed: Chromium of the system.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "docs" / "images"
+_WIDTH, _HEIGHT = 1_080, 760
+
+
+def main(report: Path) -> None:
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    FOLDER.mkdir(exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium)
+        for scheme in ("light", "dark"):
+            page = browser.new_page(viewport={"width": _WIDTH, "height": _HEIGHT}, color_scheme=scheme)
+            page.goto(report.resolve().as_uri())
+            page.screenshot(path=FOLDER / f"report-{scheme}.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "artifacts" / "demo" / "report.html")

@@ -1,0 +1,265 @@
+"""The plots and tables of `docs/benchmarks`, made from the same figures: `docs/benchmarks/data/*.json`.
+
+`python scripts/plots.py` draws `docs/benchmarks/NAME.svg` for every `data/NAME.json` that has a plot, and writes
+the table between `<!-- table: NAME -->` and `<!-- end of table -->` in every page that asks for it;
+`<!-- table: NAME plotted -->` leaves out the columns that the plot does not draw. `--check` writes nothing and
+fails if a plot or table is out of date.
+
+A cell of the data is the text that the table shows. The plot takes the number that the text begins with, and a
+note such as "at 200,000" behind it; any other cell ("not built", "20.8; 103") is not drawn.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = ROOT / "docs" / "benchmarks"
+
+_WIDTH, _MARGIN, _GAP = 760, 16, 28
+_BAR, _LETTER = 20, 6.8
+"""The height of a bar with its space, and the mean width of a letter, in pixels."""
+_STYLE = (
+    "svg{--ground:#fff;--ink:#1c2430;--soft:#5b6675;--line:#e3e7ed;"
+    "--c0:#2368b5;--c1:#d9692b;--c2:#2f8f6f;--c3:#8457b3;--c4:#b58a14;--other:#aeb8c6}"
+    "@media(prefers-color-scheme:dark){svg{--ground:#1a2029;--ink:#e6eaf0;--soft:#9aa6b5;--line:#2c3542;"
+    "--c0:#6aa9ef;--c1:#f0955c;--c2:#5cc39f;--c3:#b794e6;--c4:#e0bb52;--other:#566273}}"
+    ".ground{fill:var(--ground)}text{font:12px system-ui,'DejaVu Sans',sans-serif;fill:var(--soft)}"
+    ".title{font-size:15px;font-weight:600}.title,.head,.value{fill:var(--ink)}.head{font-weight:600}"
+    ".end{text-anchor:end}.middle{text-anchor:middle}.grid{stroke:var(--line);fill:none}"
+    ".curve{stroke-width:2;fill:none;stroke-linejoin:round}"
+)
+_TABLE = re.compile(
+    r"(<!-- table: ([\w-]+)( plotted)? -->\n)(?:(?!<!-- table:).)*?(<!-- end of table -->)", re.DOTALL
+)
+_CELL = re.compile(r"\**(\d[\d,]*(?:\.\d+)?)\**(?: \([^)]*\))?( at \S+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A figure to draw: its value, how it is written, and what the plot says behind it."""
+
+    value: float
+    digits: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """One data file.
+
+    Attributes:
+        name: Of the file, the plot and the table.
+        columns: Headings of the table, that of the row names first.
+        rows: Cells as the table shows them, the name of the row first.
+        plot: How it is drawn: title, unit, `kind` ("bars" or "lines"), and the options of that kind; None for a
+            table without a plot.
+    """
+
+    name: str
+    columns: list[str]
+    rows: list[list[str]]
+    plot: dict[str, Any] | None
+
+    def table(self, *, plotted: bool = False) -> str:
+        """The table in Markdown, between blank lines; all columns, or those that the plot draws."""
+        drawn = self.plot["columns"] if plotted and self.plot else self.columns
+        kept = [place for place, name in enumerate(self.columns) if place == 0 or name in drawn]
+        lines = [[row[place] for place in kept] for row in (self.columns, ["---"] * len(self.columns), *self.rows)]
+        return "\n".join(["", *("|" + "|".join(_padded(line)) + "|" for line in lines), "\n"])
+
+    def svg(self) -> str:
+        """The plot."""
+        assert self.plot is not None
+        parts, height = (_lines if self.plot["kind"] == "lines" else _bars)(self, self.plot)
+        title, unit = html.escape(self.plot["title"]), html.escape(self.plot["unit"])
+        return "\n".join(
+            [
+                f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img">',
+                f"<title>{title}</title>",
+                f"<desc>{unit}. The page has the figures as a table.</desc>",
+                f"<style>{_STYLE}</style>",
+                f'<rect class="ground" width="{_WIDTH}" height="{height}" rx="8"/>',
+                _text(_MARGIN, 28, self.plot["title"], "title"),
+                _text(_MARGIN, 46, self.plot["unit"]),
+                *parts,
+                "</svg>\n",
+            ]
+        )
+
+
+def read(path: Path) -> Figures:
+    """Read a data file; every row has a cell for every column."""
+    content = json.loads(path.read_text("utf-8"))
+    columns, rows = content["columns"], content["rows"]
+    wrong = [row[0] for row in rows if len(row) != len(columns)]
+    if wrong:
+        problem = f"{path.name}: {len(columns)} columns, but other numbers of cells in {wrong}"
+        raise ValueError(problem)
+    return Figures(path.stem, columns, rows, content.get("plot"))
+
+
+def cell(text: str) -> Cell | None:
+    """What to draw for a cell of a table.
+
+    >>> cell("15.1 (12.8-15.9)")
+    Cell(value=15.1, digits='15.1', note='')
+    >>> cell("39,025 at 200,000")
+    Cell(value=39025.0, digits='39,025', note=' at 200,000')
+    >>> cell("not built")
+    """
+    found = _CELL.fullmatch(text)
+    return Cell(float(found[1].replace(",", "")), found[1], found[2] or "") if found else None
+
+
+def _padded(cells: Sequence[str]) -> Iterator[str]:
+    for text in cells:
+        yield text if text == "---" else f" {text} " if text else " "
+
+
+def _plain(text: str) -> str:
+    return text.replace("`", "")
+
+
+def _text(x: float, y: float, text: str, kind: str = "") -> str:
+    attribute = f' class="{kind}"' if kind else ""
+    return f'<text{attribute} x="{x:.0f}" y="{y:.0f}">{html.escape(text)}</text>'
+
+
+def _groups(figures: Figures, plot: dict[str, Any]) -> Iterator[tuple[str, list[tuple[str, Cell]]]]:
+    """The bars: a group a row with a bar for each drawn column, or the other way round (`by` is "columns")."""
+    drawn = [place for place, name in enumerate(figures.columns) if place and name in plot["columns"]]
+    if plot.get("by") == "columns":
+        for place in drawn:
+            named = [(_plain(row[0]), cell(row[place])) for row in figures.rows]
+            yield figures.columns[place], [(name, found) for name, found in named if found]
+        return
+    for row in figures.rows:
+        named = [(figures.columns[place], cell(row[place])) for place in drawn]
+        yield _plain(row[0]), [(name, found) for name, found in named if found]
+
+
+def _bars(figures: Figures, plot: dict[str, Any]) -> tuple[list[str], int]:
+    """Groups of horizontal bars, side by side in `across` panels; logarithmic from 1 unless `scale` is "own"."""
+    groups = list(_groups(figures, plot))
+    across = plot.get("across", 1)
+    labels = max(len(name) for _, bars in groups for name, _ in bars) * _LETTER
+    values = max(len(found.digits + found.note) for _, bars in groups for _, found in bars) * _LETTER
+    panel = (_WIDTH - 2 * _MARGIN - (across - 1) * _GAP) / across
+    room = panel - labels - values - 12
+    decades = math.ceil(max(math.log10(found.value) for _, bars in groups for _, found in bars))
+    parts: list[str] = []
+    top = 62
+    for start in range(0, len(groups), across):
+        row = groups[start : start + across]
+        tall = max(len(bars) for _, bars in row) * _BAR
+        for place, (group, bars) in enumerate(row):
+            left = _MARGIN + place * (panel + _GAP)
+            zero = left + labels + 8
+            parts.append(_text(left, top + 14, group, "head"))
+            if plot.get("scale") != "own":
+                for decade in range(decades + 1):
+                    x = zero + room * decade / decades
+                    parts.append(f'<path class="grid" d="M{x:.0f} {top + 22}V{top + 24 + tall}"/>')
+                    shown = f"{10**decade:,}" if decade % 2 == 0 or across == 1 else ""
+                    parts.append(_text(x, top + 38 + tall, shown, "middle"))
+            for number, (name, found) in enumerate(bars):
+                y = top + 24 + number * _BAR
+                if plot.get("scale") == "own":
+                    share = found.value / max(other.value for _, other in bars)
+                else:
+                    share = math.log10(found.value) / decades
+                colour = "c0" if any(name.startswith(ours) for ours in plot["ours"]) else "other"
+                width = max(share * room, 1)
+                parts += [
+                    _text(zero - 6, y + 13, name, "end"),
+                    f'<rect x="{zero:.0f}" y="{y + 2}" width="{width:.1f}" height="{_BAR - 5}" rx="2" '
+                    f'style="fill:var(--{colour})"/>',
+                    _text(zero + width + 5, y + 13, found.digits + found.note, "value"),
+                ]
+        top += tall + (50 if plot.get("scale") != "own" else 34)
+    return parts, top + 8
+
+
+def _lines(figures: Figures, plot: dict[str, Any]) -> tuple[list[str], int]:
+    """A curve for each row over the drawn columns, whose headings are numbers; both axes logarithmic."""
+    drawn = [place for place, name in enumerate(figures.columns) if place and name in plot["columns"]]
+    sizes = [float(figures.columns[place].replace(",", "")) for place in drawn]
+    curves = {_plain(row[0]): [cell(row[place]) for place in drawn] for row in figures.rows}
+    curves = {name: cells for name, cells in curves.items() if all(cells)}
+    values = [found.value for cells in curves.values() for found in cells if found]
+    low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+    left, right = _MARGIN + 52, _WIDTH - _MARGIN - max(map(len, curves)) * _LETTER - 12
+    top, bottom = 66, 346
+
+    def x_of(size: float) -> float:
+        return left + 8 + (right - left - 8) * math.log(size / sizes[0]) / math.log(sizes[-1] / sizes[0])
+
+    def y_of(value: float) -> float:
+        return bottom - (bottom - top) * (math.log10(value) - low) / (high - low)
+
+    parts = []
+    for decade in range(low, high + 1):
+        y = y_of(10**decade)
+        parts += [
+            f'<path class="grid" d="M{left} {y:.0f}H{right:.0f}"/>',
+            _text(left - 6, y + 4, f"{10**decade:,}", "end"),
+        ]
+    parts += [_text(x_of(size), bottom + 20, f"{size:,.0f}", "middle") for size in sizes]
+    parts.append(_text((left + right) / 2, bottom + 40, plot["axis"], "middle"))
+    labels: list[tuple[float, str, int]] = []
+    for number, (name, cells) in enumerate(curves.items()):
+        places = [(x_of(size), y_of(found.value)) for size, found in zip(sizes, cells, strict=True) if found]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+        parts.append(f'<polyline class="curve" style="stroke:var(--c{number % 5})" points="{path}"/>')
+        parts += [
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" style="fill:var(--c{number % 5})"/>' for x, y in places
+        ]
+        labels.append((places[-1][1], name, number))
+    lowest = math.inf
+    for y, name, number in sorted(labels, reverse=True):
+        lowest = min(y + 4, lowest - 14)
+        colour = f"fill:var(--c{number % 5})"
+        parts.append(f'<text x="{right + 8:.0f}" y="{lowest:.0f}" style="{colour}">{html.escape(name)}</text>')
+    return parts, bottom + 54
+
+
+def outputs(pages: Path) -> Iterator[tuple[Path, str]]:
+    """Every plot, and every page with a table, as they should be."""
+    known = {path.stem: read(path) for path in sorted((pages / "data").glob("*.json"))}
+    for name, figures in known.items():
+        if figures.plot is not None:
+            yield pages / f"{name}.svg", figures.svg()
+    for page in sorted(pages.glob("*.md")):
+        text = page.read_text("utf-8")
+        if "<!-- table:" in text:
+            yield page, _TABLE.sub(lambda found: _filled(found, known), text)
+
+
+def _filled(found: re.Match[str], known: dict[str, Figures]) -> str:
+    return f"{found[1]}{known[found[2]].table(plotted=found[3] is not None)}{found[4]}"
+
+
+def main(arguments: Sequence[str], pages: Path = PAGES) -> int:
+    """Write what is out of date, or with `--check` name it and fail."""
+    stale = [(path, text) for path, text in outputs(pages) if not path.exists() or path.read_text("utf-8") != text]
+    checking = "--check" in arguments
+    for path, text in stale:
+        if checking:
+            print(f"{path.relative_to(pages)} is out of date: python scripts/plots.py", file=sys.stderr)
+        else:
+            path.write_text(text, "utf-8")
+            print(path.relative_to(pages))
+    return 1 if checking and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,61 @@
+"""Numbers of keys: equal exactly if the texts of the keys are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tamis import EventType
+from tamis.composite import key_numbers
+from tamis.composite.key_numbers import KeyNumbers
+from tamis.composite.parts import keys_of
+from tamis.events.batch import EventBatch
+
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 2),
+    st.sampled_from((0.0, 1.0, 1.5, -0.0)),
+    st.sampled_from(("", "a", "1", "true", "[1]")),
+    st.lists(st.integers(0, 1), max_size=2),
+)
+
+
+@given(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=8), st.sampled_from([("a",), ("a", "b"), ()]))
+def test_numbers_are_equal_where_texts_are(rows: list[tuple[Any, Any]], names: tuple[str, ...]) -> None:
+    events = [{"a": a, "b": b} for a, b in rows]
+    batch, paths = EventBatch.of(events), tuple((name,) for name in names)
+    numbers = KeyNumbers()
+    found = numbers.of_rows(batch, paths, np.arange(len(events))).tolist()
+    # One at a time, so that the other rows of the batch make no difference.
+    assert [numbers.of_rows(EventBatch.of(each), paths, np.zeros(1, np.int64))[0] for each in events] == found
+    texts = keys_of(batch, paths)
+    assert [number < 0 for number in found] == [text is None for text in texts]
+    by_number = numbers.texts()
+    for number, text in zip(found, texts, strict=True):
+        if text is not None:
+            assert by_number[number] == text
+            assert numbers.of_text(text) == number
+
+
+def test_columns_of_texts_and_of_numbers_have_keys() -> None:
+    event_type = EventType.of({"name": "e", "attributes": {"a": "string", "b": "double"}})
+    batch = EventBatch.of([{"a": "x", "b": 1.0}, {"a": "x", "b": 2.0}, {"a": None, "b": 1.0}], event_type)
+    numbers, rows = KeyNumbers(), np.arange(3)
+    assert numbers.of_rows(batch, (("a",),), rows).tolist() == [0, 0, -1]
+    assert numbers.of_rows(batch, (("b",),), rows).tolist() == [1, 2, 1]
+    assert numbers.of_rows(batch, (("a",), ("b",)), rows).tolist() == [3, 4, -1]
+
+
+def test_numbers_that_nobody_keeps_are_forgotten_when_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_numbers, "_SPARE", 2)
+    numbers = KeyNumbers()
+    for text in ('["a"]', '["b"]', '["c"]'):
+        numbers.of_text(text)
+    numbers.forget_unused([np.array([1])])
+    assert numbers.texts() == {1: '["b"]'}
+    assert numbers.of_text('["a"]') == 3

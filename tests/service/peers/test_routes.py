@@ -1,0 +1,40 @@
+"""Where an event went: asked of this site, and of a neighbour for what that has sent."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pyarrow as pa
+
+from tamis.service.inbox import Arrival
+from tamis.service.peers.outbox import write_forwards
+from tamis.service.peers.routes import explain_route
+from tests.service.peers.chains import LinkedSite, sites_in
+
+
+def explained(site: LinkedSite, came_over: str | None = None) -> dict[str, object] | None:
+    return asyncio.run(explain_route(site.service, "default/e", came_over))
+
+
+def test_a_neighbour_is_told_of_what_it_has_sent_only(tmp_path: Path) -> None:
+    with sites_in(tmp_path, "a") as (a,):
+        assert explained(a) is None
+        a.service.inbox.append([Arrival("default/e", "default/event", b"{}", ("x", "n"))])
+        found = explained(a, "n")
+        assert found is not None and (found["path"], found["is_matched"]) == (["x", "n"], False)
+        assert explained(a, "x") is None
+        assert explained(a) is not None
+
+
+def test_a_neighbour_that_is_away_leaves_the_rest_of_the_answer(tmp_path: Path) -> None:
+    with sites_in(tmp_path, "a") as (a,):
+        a.client.put("/v1/peers/n", json={"url": "http://127.0.0.1:9"})
+        a.service.inbox.append([Arrival("default/e", "default/event", b"{}")])
+        matched = pa.table({"event_id": ["default/e"], "subscription_id": ["~link/n/k"]})
+        with a.service.feed.database.writing() as connection:
+            write_forwards(connection, matched, a.service.inbox.places, 1)
+        a.site.outbox.acknowledge("n", [1])
+        found = explained(a)
+        assert found is not None
+        assert found["forwards"] == [{"link": "n", "entry": None, "is_sent": True, "outcome": None, "there": None}]

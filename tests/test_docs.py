@@ -68,7 +68,7 @@ def in_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: Path) -> 
     """Work in a copy of `examples/`, which a page may add to; what it imports and installs is forgotten."""
     copy = tmp_path / "examples"
     shutil.copytree(ROOT / "examples", copy)
-    home = copy / page.stem if page.parent.name == "gallery" else copy
+    home = copy / page.stem if page.parent == DOCS / "gallery" else copy
     monkeypatch.chdir(home)
     monkeypatch.syspath_prepend(home)
     monkeypatch.setenv("NO_COLOR", "1")

@@ -16,11 +16,13 @@ from statistics import median
 
 from benchmarks import growth
 from benchmarks.families import BAR_BATCH, CASES, SCALES, MatchCase, Scale, cases_of
+from benchmarks.limits import HEADS, copied_bytes_a_second, limit_of
 from benchmarks.memory import array_bytes
 from benchmarks.report import Bar, Figures, Report, Size, number, print_bars, spread
 from benchmarks.updates import measure_updates
 from tamis import Matcher
 from tamis.engines import ENGINES
+from tamis.engines.bitslice import BitsliceIndex
 from tamis.engines.forest import forest_of
 from tamis.lab.measuring.cases import Data, data_of
 from tamis.lab.measuring.contest import NAMES, OURS, Contestant, Run, compare_pairs, contest, enter
@@ -44,6 +46,8 @@ class _Outcome:
     figures: Figures = field(default_factory=dict)
     bars: dict[str, Bar] = field(default_factory=dict)
     drawings: list[str] = field(default_factory=list)
+    limits: dict[str, list[str]] = field(default_factory=dict)
+    memory: float = field(default_factory=copied_bytes_a_second)
     started: float = field(default_factory=time.perf_counter)
 
     def progress(self, what: str) -> None:
@@ -77,6 +81,7 @@ def run(
         _measure(case, count, scale, outcome)
     if any(case.family == growth.CASE.family for case in cases) and subscriptions is None:
         _growth(scale, outcome)
+    _print_limits(outcome)
     judged = size == "full" and not batches and (subscriptions is None or subscriptions == CASES[0].subscriptions)
     outcome.figures["bars"] = "judged" if judged else "not judged: this is not the size that they are set for"
     report = Report("match", outcome.figures, outcome.bars, judged, tuple(outcome.drawings))
@@ -118,6 +123,7 @@ def _measure(case: MatchCase, count: int, scale: Scale, outcome: _Outcome) -> No
     _print(case, runs, contestants)
     _record(case, runs, outcome)
     _judge(case, runs, outcome)
+    _limit(case, data, runs, contestants, outcome)
     _bytes(case, data, contestants, outcome)
     _built(case, data, built, scale, contestants, outcome)
     del contestants
@@ -197,6 +203,32 @@ def _judge(case: MatchCase, runs: dict[int, list[Run]], outcome: _Outcome) -> No
 
 def _best(others: Sequence[Run]) -> Run:
     return min(others, key=lambda each: each.median)
+
+
+def _limit(
+    case: MatchCase, data: Data, runs: dict[int, list[Run]], contestants: Sequence[Contestant], outcome: _Outcome
+) -> None:
+    """How near the engine is to the speed of memory."""
+    batch = BAR_BATCH if BAR_BATCH in runs else max(runs)
+    index = contestants[0].index
+    assert isinstance(index, BitsliceIndex), "ours is the first"
+    found = limit_of(index, data.batch(0, batch), runs[batch][0].median, outcome.memory)
+    cells = {head: number(cell) for head, cell in zip(HEADS, found.cells(), strict=True)}
+    outcome.figures[f"{case.label}, batch {batch}: limit"] = ", ".join(
+        f"{head} {cell}" for head, cell in cells.items()
+    )
+    outcome.limits[case.label] = list(cells.values())
+
+
+def _print_limits(outcome: _Outcome) -> None:
+    memory = number(outcome.memory / 1e9)
+    outcome.figures["memory, GB/s that one thread copies"] = memory
+    print(f"\nagainst memory that copies {memory} GB/s")
+    width = max(len(label) for label in outcome.limits)
+    print(f"{'':{width}}  " + "  ".join(HEADS))
+    for label, cells in outcome.limits.items():
+        line = (f"{cell:>{len(head)}}" for head, cell in zip(HEADS, cells, strict=True))
+        print(f"{label:{width}}  " + "  ".join(line))
 
 
 def _bytes(case: MatchCase, data: Data, contestants: Sequence[Contestant], outcome: _Outcome) -> None:

@@ -20,6 +20,7 @@ from benchmarks.__main__ import main
 from benchmarks.engine_cases import entries_of
 from benchmarks.families import CASES, cases_of
 from benchmarks.growth import Point, exponent
+from benchmarks.limits import HEADS, Limit, limit_of
 from benchmarks.memory import array_bytes
 from benchmarks.plain_spark import largest
 from benchmarks.process_tree import end, family
@@ -30,7 +31,10 @@ from benchmarks.spark_data import ATTRIBUTES, check, first_of
 from benchmarks.spark_data import Data as SparkData
 from benchmarks.verdict import less_is_better, mann_whitney, verdict
 from tamis import Matcher
+from tamis.engines.bitslice import Bitslice
+from tamis.events.batch import EventBatch
 from tamis.lab.workloads import generate
+from tamis.language.condition import compile_condition
 
 
 @pytest.mark.slow
@@ -123,6 +127,22 @@ def test_unknown_cases_are_named() -> None:
 def test_growth_is_the_slope_of_logarithms() -> None:
     points = [Point(size, (size**0.5, size**0.5 * 1.1, 1.0), 5.0) for size in (100, 1_000, 10_000)]
     assert exponent(points) == pytest.approx(0.5)
+
+
+def test_the_limit_is_that_of_entries_read_and_pairs_written() -> None:
+    found = Limit(entries=1_000, entry_bytes=24.0, pairs=500, events=10, microseconds=4.0, memory=1e9)
+    assert found.limit == pytest.approx(2.8)
+    row = dict(zip(HEADS, found.cells(), strict=True))
+    assert row["ns an entry"] == pytest.approx(40.0)
+    assert row["share"] == pytest.approx(0.7)
+
+
+def test_entries_that_several_events_reach_count_once() -> None:
+    conditions = [f"a = {number % 10} AND b > {number % 3}" for number in range(40)]
+    index = Bitslice().build([compile_condition(text).formula for text in conditions])
+    batch = EventBatch.of([{"a": 1, "b": 50}, {"a": 1, "b": 20}, {"a": 3, "b": 0}, {"c": 1}])
+    found = limit_of(index, batch, 1.0, 1e9)
+    assert (found.entries, found.pairs, found.events) == (4 + 4, 4 + 4, 4)
 
 
 def test_arrays_are_counted_once() -> None:

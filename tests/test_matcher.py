@@ -148,6 +148,29 @@ def test_add_many_takes(given: Any) -> None:
     assert list(found) == [Subscription("a", "price < 300"), Subscription("b", "brand = 'Sony'")]
 
 
+def test_add_many_compiles_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts differ in attributes, constants of texts and tests; refusals name the right ones."""
+    kinds = ["a < {n}", "b = 'x{n}' OR a = {n}", "c LIKE '%{n}%'", "a <", '{{"d": [{n}]}}']
+    rows = [
+        {
+            "id": f"s{n % 90}",
+            "condition": kinds[n // 20].format(n=n),
+            "dialect": "eventbridge" if n >= 80 else None,
+        }
+        for n in range(100)
+    ]
+    whole, parts = Matcher(), Matcher()
+    wanted = whole.add_many(rows)
+    assert {each.id for each in wanted} == {f"s{n}" for n in (*range(60, 80), *range(10))}
+    monkeypatch.setattr("tamis.matcher._COMPILED_AT_A_TIME", 7)
+    found = parts.add_many(rows)
+    assert [(each.id, str(each.error)) for each in found] == [(each.id, str(each.error)) for each in wanted]
+    assert {each.id: each for each in parts} == {each.id: each for each in whole}
+    for event in ({"a": 5}, {"a": 25, "b": "x30"}, {"c": "1 45 59"}, {"d": 85}, {"a": 0, "c": "44", "d": 81}):
+        assert sorted(parts.match(event)) == sorted(whole.match(event))
+        assert parts.match(event)
+
+
 def test_add_many_reads_priority_and_owner() -> None:
     found = Matcher(CAMERA)
     table = pa.table({"id": ["a"], "condition": ["price < 300"], "priority": [7], "owner": ["ann"]})

@@ -18,18 +18,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.arrays import I32, RowIndices
+from tamis.arrays import I32, I64, RowIndices
 from tamis.engines import AUTO, MAPPED_ENGINE, EngineLike, engine_of
 from tamis.engines.auto import AutoIndex, Choice
 from tamis.engines.base import DynamicIndex, Index
 from tamis.engines.forest import Forest, forest_of, names_read
+from tamis.engines.forest.join import concatenate_forests
 from tamis.errors import ConditionError, SnapshotError, SubscriptionError, TamisError
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import EventType
 from tamis.explain import Explanation, explain
 from tamis.formulas.formula import Formula
 from tamis.frames import BatchFrame, select_rows
-from tamis.language.bulk import FormulaColumn, compile_many, refusals
+from tamis.language.bulk import FormulaColumn, compile_conditions, compile_many, refusals
 from tamis.language.condition import Condition, compile_condition
 from tamis.language.dialects import SQL, dialect_of
 from tamis.limits import DEFAULT_LIMITS, Limits
@@ -112,6 +113,8 @@ class Refusal:
 
 _LEARN_EVERY = 64
 """Of so many batches one is learned from."""
+_COMPILED_AT_A_TIME = 25_000
+"""Conditions that are compiled together: until they are a forest, each takes some kilobytes."""
 _PART_ROWS = 512
 """Events that a thread of its own is worth."""
 
@@ -209,7 +212,19 @@ class Matcher:
         """
         dialect_of(dialect)
         columns = columns_of(subscriptions, dialect)
-        return self._add(columns, compile_many(columns.given, self.event_type, self.limits, columns.dialect))
+        if len(columns) <= _COMPILED_AT_A_TIME:
+            return self._add(columns, compile_many(columns.given, self.event_type, self.limits, columns.dialect))
+        errors: dict[int, TamisError] = {}
+        forests: list[Forest] = []
+        dialects = columns.dialect
+        for first in range(0, len(columns), _COMPILED_AT_A_TIME):
+            some = slice(first, first + _COMPILED_AT_A_TIME)
+            own = dialects if isinstance(dialects, str) else dialects[some]
+            formulas = compile_conditions(columns.given[some], self.event_type, self.limits, own)
+            errors.update((first + place, error) for place, error in refusals(formulas).items())
+            forests.append(forest_of(formulas))
+            del formulas  # before the next are compiled
+        return self._add_forest(columns, concatenate_forests(forests), errors)
 
     def add_compiled(self, subscriptions: Iterable[Any] | pa.Table, formulas: FormulaColumn) -> list[Refusal]:
         """As `add_many`, with what `compile_conditions` gave for the same conditions and event type."""
@@ -600,21 +615,34 @@ class Matcher:
     def _add(self, columns: Columns, formulas: Sequence[Formula | ConditionError]) -> list[Refusal]:
         """Add what is neither refused nor taken."""
         errors: dict[int, TamisError] = dict(refusals(formulas))
-        forest = forest_of(formulas) if isinstance(formulas, FormulaColumn) else None
+        if isinstance(formulas, FormulaColumn):
+            return self._add_forest(columns, forest_of(formulas), errors)
         with self._collection.lock:
-            for place in np.flatnonzero(pc.equal(columns.ids, "")).tolist():
-                errors.setdefault(place, _no_id(""))
-            for place in np.flatnonzero(self._collection.existing(columns.ids)).tolist():
-                errors.setdefault(place, _already_there(columns.ids[place].as_py()))
-            keep = np.ones(len(columns), np.bool_)
-            keep[list(errors)] = False
-            if forest is None:
-                for place in np.flatnonzero(keep).tolist():
-                    formula = formulas[place]
-                    assert isinstance(formula, Formula), "refused ones are left out"
-                    self._collection.append(columns.subscription(place), formula)
-            elif keep.any():
-                self._collection.append_many(columns, forest, np.flatnonzero(keep))
+            for place in self._new_places(columns, errors):
+                formula = formulas[place]
+                assert isinstance(formula, Formula), "refused ones are left out"
+                self._collection.append(columns.subscription(place), formula)
+        return self._refusals(columns, errors)
+
+    def _add_forest(self, columns: Columns, forest: Forest, errors: dict[int, TamisError]) -> list[Refusal]:
+        """Add what is neither refused, by place in `errors`, nor taken."""
+        with self._collection.lock:
+            keep = self._new_places(columns, errors)
+            if len(keep):
+                self._collection.append_many(columns, forest, keep)
+        return self._refusals(columns, errors)
+
+    def _new_places(self, columns: Columns, errors: dict[int, TamisError]) -> I64:
+        """Which subscriptions can be added; `errors` gets the others."""
+        for place in np.flatnonzero(pc.equal(columns.ids, "")).tolist():
+            errors.setdefault(place, _no_id(""))
+        for place in np.flatnonzero(self._collection.existing(columns.ids)).tolist():
+            errors.setdefault(place, _already_there(columns.ids[place].as_py()))
+        keep = np.ones(len(columns), np.bool_)
+        keep[list(errors)] = False
+        return np.flatnonzero(keep)
+
+    def _refusals(self, columns: Columns, errors: dict[int, TamisError]) -> list[Refusal]:
         self._collection.maintain()
         return [Refusal(columns.ids[place].as_py(), errors[place]) for place in sorted(errors)]
 

@@ -10,7 +10,7 @@ import pytest
 
 from tamis.engines.forest import INTERVAL, PIECES, TEST, Forest, forest_of
 from tamis.engines.forest.axes import NumberScale, ObjectScale, TextScale
-from tamis.engines.forest.join import join_forests
+from tamis.engines.forest.join import concatenate_forests, join_forests
 from tamis.engines.forest.selection import select_formulas
 from tamis.events import EventType
 from tamis.formulas.formula import Formula
@@ -111,3 +111,13 @@ def test_long_decimals() -> None:
     joined = join_forests([(part, np.arange(2)) for part in parts])
     assert list(joined) == [formula for part in parts for formula in part]
     assert_nothing_is_left_over(joined)
+
+
+def test_concatenated_forests_say_what_joined_ones_say() -> None:
+    texts = [["a < 3", "b = 'y' OR a = 9"], ["b = 'x' AND c LIKE '%z%'"], [], ["a IN (1, 5) AND d > 2.5"]]
+    forests = [forest_of(compile_conditions(each)) for each in texts]
+    found = concatenate_forests(forests)
+    wanted = join_forests([(each, np.arange(len(each))) for each in forests])
+    assert [str(each) for each in found] == [str(each) for each in wanted]
+    assert [str(each) for each in found] == [str(each) for part in forests for each in part]
+    assert_nothing_is_left_over(found)

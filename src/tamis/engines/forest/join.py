@@ -22,8 +22,12 @@ def join_forests(parts: Sequence[tuple[Forest, npt.NDArray[np.integer]]]) -> For
     Args:
         parts: Forests, each with the slots to keep, in the order of the result.
     """
+    return concatenate_forests([select_formulas(forest, slots) for forest, slots in parts])
+
+
+def concatenate_forests(forests: Sequence[Forest]) -> Forest:
+    """The formulas of all forests, one forest after the other."""
     union = AxisUnion()
-    forests = [select_formulas(forest, slots) for forest, slots in parts]
     sources = [union.add_forest(forest) for forest in forests]
     axes = union.rank()
     wanted = [np.unique(forest.leaves.lows[forest.leaves.kinds == TEST]) for forest in forests]

@@ -13,11 +13,22 @@ from benchmarks.report import Bar, Figures, Report, Size, print_bars
 from benchmarks.routing_accuracy import accuracy
 from benchmarks.routing_cover import cover, deregistration
 from benchmarks.routing_cutoff import cutoff
+from benchmarks.routing_kernels import kernels
 from benchmarks.routing_network import Found, progress
 from benchmarks.routing_plain import plain
 from benchmarks.routing_pruned import conjunctive, measures, scale
 
-SIZED = ("plain", "accuracy", "conjunctive", "cover", "deregistration", "overlap", "advertisements", "both")
+SIZED = (
+    "plain",
+    "accuracy",
+    "conjunctive",
+    "kernels",
+    "cover",
+    "deregistration",
+    "overlap",
+    "advertisements",
+    "both",
+)
 """Parts that take numbers of subscriptions; those behind the third go by the greatest of them."""
 
 
@@ -29,6 +40,7 @@ def parts() -> dict[str, Callable[..., Found]]:
         "plain": plain,
         "measures": measures,
         "accuracy": accuracy,
+        "kernels": kernels,
         "conjunctive": conjunctive,
         "scale": scale,
         "cover": cover,

@@ -106,6 +106,9 @@ class Covering:
     def __len__(self) -> int:
         return len(self._entries)
 
+    def __contains__(self, id_: object) -> bool:
+        return id_ in self._entries
+
     @property
     def terms(self) -> int:
         """Number of terms, covered or not."""

@@ -86,7 +86,8 @@ class Pruner:
 
     >>> from tamis.language.condition import normalise
     >>> from tamis.lab.bittner.measures import ACCURACY
-    >>>     >>> pruner = Pruner(ACCURACY, SelectivityTable())
+    >>> from tamis.lab.bittner.selectivity_table import SelectivityTable
+    >>> pruner = Pruner(ACCURACY, SelectivityTable())
     >>> pruner.register(7, normalise("a = 1 AND b < 3"), neighbour="north")
     >>> pruner.prune(count=1)
     {7: Formula(a = 1)}

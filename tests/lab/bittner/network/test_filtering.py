@@ -7,10 +7,17 @@ from typing import Any
 import pytest
 
 from tamis.events import EventBatch
+from tamis.formulas.formula import Formula
 from tamis.frames import BatchFrame
+from tamis.lab.baselines.counting import Counting
+from tamis.lab.bittner.hits import Hits
 from tamis.lab.bittner.network.filtering import BrokerFilter, NonLocalEntries
+from tamis.lab.bittner.network.overlay import Overlay
 from tamis.lab.bittner.network.settings import EngineName, NetworkSettings
+from tamis.lab.bittner.network.topology import line
 from tamis.lab.bittner.selectivity_table import SelectivityTable
+from tamis.lab.workloads import generate
+from tamis.language.bulk import compile_conditions
 from tests.routing.drawing import EVENTS, formula_of
 
 FRAME = BatchFrame(EventBatch.of([{"a": 1, "b": 1}, {"a": 2}, {"b": 1}, {}], EVENTS))
@@ -63,3 +70,19 @@ def test_entries_in_three_forms(form: dict[str, Any], entries: int, covered: flo
     assert filter_.match(FRAME).forwards[4].tolist() == [0]
     table.deregister("either")
     assert len(table.pruner) == 0
+
+
+@pytest.mark.parametrize("engine", ["hits", "counting"])
+def test_memory_is_given_back_after_pruning(engine: EngineName) -> None:
+    data = generate("auction", subscriptions=1_500, events=10, seed=5)
+    formulas = [each for each in compile_conditions(data.conditions, data.event_type) if isinstance(each, Formula)]
+    overlay = Overlay(line(2), data.event_type, engine=engine)
+    for place, formula in enumerate(formulas):
+        overlay.subscribe(f"s{place}", formula, 0)
+    built = Hits() if engine == "hits" else Counting()
+    while any(overlay.prune(count=700)):
+        table = overlay.report().brokers[1].table
+        entries = overlay._brokers[1]._entries.pruner
+        fresh = sum(built.build([entry.current for entry in entries]).stats().bytes.values())
+        assert table.index_bytes <= 1.3 * fresh
+    assert table.totals.prunings > 1_500

@@ -298,6 +298,69 @@ def test_covered_entries_are_dropped_and_come_back() -> None:
     assert overlay.publish(numbers((1, 3), (1, 6)), 2) == [(0, "narrow")]
 
 
+def test_a_covered_subscription_is_not_forwarded_until_its_coverer_ends() -> None:
+    overlay = Overlay(line(3), NUMBERS, covering=True)
+    overlay.subscribe("wide", formula_of("a = 1"), 0)
+    overlay.subscribe("narrow", formula_of("a = 1 AND b < 5"), 0)
+    overlay.subscribe("either", formula_of("(a = 1 AND b = 7) OR (a = 1 AND b = 9)"), 1)
+    # "either" goes both ways: nothing that was forwarded from broker 1 to broker 0 covers it.
+    assert overlay.report().messages["subscriptions"] == 2 + 0 + 1
+    assert [overlay.hops("narrow", broker) for broker in range(3)] == [0, None, None]
+    batch = numbers((1, 3), (1, 6), (1, 9), (2, 9))
+    expected = [(0, "narrow"), (0, "wide"), (1, "wide"), (2, "either"), (2, "wide")]
+    assert sorted(overlay.publish(batch, 2)) == expected
+    overlay.unsubscribe("wide")
+    assert overlay.report().messages["retractions"] == 2
+    assert overlay.report().messages["subscriptions"] == 3 + 2 + 1
+    assert sorted(overlay.publish(batch, 2)) == [(0, "narrow"), (2, "either")]
+    assert sorted(overlay.publish(batch, 0)) == [(0, "narrow"), (2, "either")]
+
+
+def test_covering_saves_messages() -> None:
+    messages = {}
+    for covering in (False, True):
+        random_ = random.Random(3)
+        overlay = Overlay(tree(7, 2), NUMBERS, covering=covering)
+        for place in range(60):
+            text = f"a = {random_.randrange(4)}" + (f" AND b < {random_.randrange(9)}" if place % 3 else "")
+            overlay.subscribe(f"s{place}", formula_of(text), random_.randrange(7))
+        messages[covering] = overlay.report().messages["subscriptions"]
+        for place in random_.sample(range(60), 60):
+            overlay.unsubscribe(f"s{place}")
+        assert is_empty(overlay.report())
+    assert messages[False] == 6 * 60
+    assert messages[True] < messages[False] / 4
+
+
+def test_selectivities_are_learned_from_the_events_that_pass() -> None:
+    forwards = {}
+    for learns in (True, False):
+        overlay = Overlay(line(3), NUMBERS, table=None if learns else SelectivityTable())
+        for place in range(20):
+            overlay.subscribe(f"s{place}", formula_of(f"a = {place} AND b < 3"), 2)
+        # An equality seems rare, and is not: nearly every event has a = 7, and few have b < 3.
+        batch = numbers(*((7, 9) for _ in range(90)), *((7, 1) for _ in range(10)))
+        overlay.publish(batch, 0)
+        assert overlay.prune(count=20, broker=0)[0] == 20
+        overlay.reset()
+        assert len(overlay.publish(batch, 0)) == 10
+        forwards[learns] = overlay.report().false_forwards
+    assert forwards[True] == 0 < forwards[False]
+
+
+def test_what_was_learned_long_ago_is_forgotten() -> None:
+    overlay = Overlay(line(2), NUMBERS)
+    overlay.subscribe("s", formula_of("a = 1 AND b = 1"), 1)
+    for often in ((1, 9), (9, 1)):
+        for _ in range(80):
+            overlay.publish(numbers(*(often for _ in range(300))), 0)
+            overlay.rank()
+    assert overlay.prune(count=1, broker=0) == [1, 0]
+    overlay.reset()
+    overlay.publish(numbers((1, 9), (9, 1)), 0)
+    assert overlay.report().messages["events"] == 1  # by a = 1, which is rare now
+
+
 def test_the_shortcut_finds_one_entry_a_neighbour() -> None:
     matches = {}
     for shortcut in (True, False):

@@ -1,9 +1,11 @@
 """A broker: decides which of its clients and which of its neighbours get an event.
 
 Subscriptions of its own clients are *local* and stay exact. Those that a neighbour sent are *non-local* entries,
-tagged with that neighbour. Only these are generalised or covered, and only in this broker's table: it forwards
-what it received, or a generalisation of that if it prunes before forwarding. All entries are in one index. A
-broker answers a message with messages to its neighbours; it never calls another broker itself.
+tagged with that neighbour. Only these are generalised, and only in this broker's table: it forwards what it
+received, or a generalisation of that if it prunes before forwarding. With covering, it forwards a subscription
+over a link only while no other that it forwarded there covers it, and drops covered entries of its own table. All
+entries are in one index. A broker answers a message with messages to its neighbours; it never calls another broker
+itself.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 from tamis.formulas.formula import Formula
 from tamis.formulas.predicates.base import Frame, Predicate
 from tamis.lab.bittner.advertisements import Advertisement, Advertisements
+from tamis.lab.bittner.covering import CoverChange, Covering
 from tamis.lab.bittner.network.filtering import BrokerFilter, FilterResult, NonLocalEntries
 from tamis.lab.bittner.network.settings import NetworkSettings
 from tamis.lab.bittner.pruning import TableTotals
@@ -50,7 +53,8 @@ Outgoing: TypeAlias = list[tuple[int, Message]]
 class BrokerTable(NamedTuple):
     """The size of a broker's routing table.
 
-    `totals` and `bytes` are those of non-local entries, `covered_share` is the share of terms that others cover.
+    `totals` and `bytes` are those of non-local entries, `covered_share` is the share of terms that others cover,
+    `index_bytes` are those that the index of all entries really takes.
 
     Bytes follow the model of Bittner's thesis (2008). Trees: the encoded tree, an association for each leaf, the
     location of the tree, two hit counters, and a bit for each distinct predicate. Conjunctions: two references for
@@ -62,6 +66,7 @@ class BrokerTable(NamedTuple):
     totals: TableTotals
     bytes: float
     covered_share: float
+    index_bytes: int = 0
 
 
 class Broker:
@@ -78,6 +83,8 @@ class Broker:
         self._settings = settings
         self._registered: dict[str, _Registration] = {}
         self._sent: dict[int, set[str]] = {neighbour: set() for neighbour in self.neighbours}
+        # By link, all that the neighbour should know of, forwarded or covered; unused without covering.
+        self._offered: dict[int, Covering] = {neighbour: Covering() for neighbour in self.neighbours}
         self._filter = BrokerFilter(settings, self.neighbours)
         self._entries = NonLocalEntries(settings, self._filter)
         self._ranking = settings.ranking or Ranking(settings.measure, settings.table)
@@ -144,7 +151,12 @@ class Broker:
         local = sum(known.source is None for known in self._registered.values())
         entries = self._entries
         return BrokerTable(
-            local, len(self._registered) - local, entries.pruner.totals, entries.bytes(), entries.covered_share
+            local,
+            len(self._registered) - local,
+            entries.pruner.totals,
+            entries.bytes(),
+            entries.covered_share,
+            self._filter.index_bytes,
         )
 
     def work(self) -> dict[str, int]:
@@ -163,7 +175,7 @@ class Broker:
         if self._settings.forwarding == "advertisements":
             self._subscriptions.add(id_, self._settings.event_type.name, formula)
         targets = [each for each in self.neighbours if each != sender and self._is_wanted_by(each, formula)]
-        return [self._forward(id_, neighbour) for neighbour in targets]
+        return [message for neighbour in targets for message in self._offer(id_, neighbour)]
 
     def _is_wanted_by(self, neighbour: int, formula: Formula) -> bool:
         """May events that come from the neighbour match?"""
@@ -171,6 +183,28 @@ class Broker:
             return True
         advertised = self._advertised[neighbour]
         return len(advertised) > 0 and advertised.overlaps(self._settings.event_type.name, formula)
+
+    def _offer(self, id_: str, neighbour: int) -> Outgoing:
+        """Forward a subscription to a neighbour, unless others that were forwarded there cover it."""
+        if not self._settings.covering:
+            return [self._forward(id_, neighbour)]
+        return self._forward_uncovered(
+            [self._offered[neighbour].add(id_, self._registered[id_].formula)], neighbour
+        )
+
+    def _forward_uncovered(self, changes: Iterable[CoverChange], neighbour: int) -> Outgoing:
+        """Forward what is uncovered since some changes, unless it was forwarded before."""
+        ids = dict.fromkeys(str(term.id) for change in changes for term in change.added)
+        offered, sent = self._offered[neighbour], self._sent[neighbour]
+        return [self._forward(id_, neighbour) for id_ in ids if id_ in offered and id_ not in sent]
+
+    def _recall(self, ids: Iterable[str], neighbour: int) -> Outgoing:
+        """Retract subscriptions from a neighbour; those that only they covered are forwarded first."""
+        ids, offered, sent = list(ids), self._offered[neighbour], self._sent[neighbour]
+        changes = [offered.remove(id_) for id_ in ids if id_ in offered]
+        retracted: Outgoing = [(neighbour, Retract(id_)) for id_ in ids if id_ in sent]
+        sent.difference_update(ids)
+        return self._forward_uncovered(changes, neighbour) + retracted
 
     def _forward(self, id_: str, neighbour: int) -> tuple[int, Subscribe]:
         known, pre = self._registered[id_], self._settings.pre
@@ -187,10 +221,7 @@ class Broker:
             self._entries.deregister(message.id)
         if self._settings.forwarding == "advertisements":
             self._subscriptions.remove(message.id)
-        receivers = [neighbour for neighbour, sent in self._sent.items() if message.id in sent]
-        for neighbour in receivers:
-            self._sent[neighbour].remove(message.id)
-        return [(neighbour, message) for neighbour in receivers]
+        return [answer for neighbour in self.neighbours for answer in self._recall([message.id], neighbour)]
 
     # --- advertisements ------------------------------------------------------------------------------------
 
@@ -203,8 +234,9 @@ class Broker:
         if not self._registered:
             return flood
         found = self._subscriptions.overlapping(message.event_type, message.formula)
-        new = [id_ for id_ in found if self._registered[id_].source != sender and id_ not in self._sent[sender]]
-        return flood + [self._forward(id_, sender) for id_ in new]
+        known = self._offered[sender] if self._settings.covering else self._sent[sender]
+        new = [id_ for id_ in found if self._registered[id_].source != sender and id_ not in known]
+        return flood + [answer for id_ in new for answer in self._offer(id_, sender)]
 
     def _withdraw(self, message: Withdraw, sender: int | None) -> Outgoing:
         flood: Outgoing = [(each, message) for each in self.neighbours if each != sender]
@@ -215,9 +247,7 @@ class Broker:
         if not sent:
             advertised.remove(message.id)
             return flood
-        needless = [id_ for id_ in advertised.withdraw(message.id) if id_ in sent]
-        sent.difference_update(needless)
-        return flood + [(sender, Retract(id_)) for id_ in needless]
+        return flood + self._recall(advertised.withdraw(message.id), sender)
 
 
 def _never(_: Predicate) -> float:

@@ -5,6 +5,7 @@ Entries of neighbours are kept as received, or as conjunctions (*terms*), or as 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
@@ -20,6 +21,8 @@ from tamis.lab.bittner.implication import terms
 from tamis.lab.bittner.network.settings import NetworkSettings
 from tamis.lab.bittner.pruning import Pruner, RoutingEntry
 
+_MOST_REPLACED = 0.125
+"""The share of entries that may be replaced before the index is built again."""
 _NUMBER_BYTES, _COUNT_BYTES = 4, 1
 """Bytes of a reference to a predicate, a subscription or a location; bytes of a hit counter."""
 
@@ -40,7 +43,11 @@ class BrokerFilter:
 
     def __init__(self, settings: NetworkSettings, neighbours: tuple[int, ...]) -> None:
         self.changes = 0
-        self._index = Hits().build([]) if settings.engine == "hits" else Counting().build([])
+        self._engine: Hits | Counting = Hits() if settings.engine == "hits" else Counting()
+        self._index = self._engine.build([])
+        self._formulas: dict[Hashable, Formula] = {}
+        self._replaced = 0
+        self._work: Counter[str] = Counter()  # of indexes before
         self._shortcut = settings.shortcut
         self._neighbours = neighbours
         self._numbers = {neighbour: number for number, neighbour in enumerate(neighbours)}
@@ -57,6 +64,7 @@ class BrokerFilter:
             if slot == len(self._owners):
                 self._owners = np.concatenate([self._owners, np.zeros_like(self._owners)])
         self._slots[key] = slot
+        self._formulas[key] = formula
         self._ids[slot] = str(key) if neighbour is None else ""
         self._owners[slot] = len(self._numbers) + slot if neighbour is None else self._numbers[neighbour]
         self._index.insert(slot, formula)
@@ -64,17 +72,46 @@ class BrokerFilter:
 
     def delete(self, key: Hashable) -> None:
         slot = self._slots.pop(key)
+        del self._formulas[key]
         self._index.delete(slot)
         self._free.append(slot)
         self.changes += 1
 
     def replace(self, formulas: Mapping[Hashable, Formula]) -> None:
-        """Replace the formulas of some entries."""
-        if formulas:
-            slots = np.array([self._slots[key] for key in formulas], np.int32)
-            self._index.delete_many(slots)
-            self._index.insert_many(slots, list(formulas.values()))
-            self.changes += len(formulas)
+        """Replace the formulas of some entries.
+
+        An index keeps the room of what is gone. After many replacements it is built again, so that its bytes are
+        those of the entries that it has.
+        """
+        if not formulas:
+            return
+        self.changes += len(formulas)
+        self._formulas.update(formulas)
+        self._replaced += len(formulas)
+        if self._replaced > _MOST_REPLACED * len(self._slots):
+            self._build()
+            return
+        slots = np.array([self._slots[key] for key in formulas], np.int32)
+        self._index.delete_many(slots)
+        self._index.insert_many(slots, list(formulas.values()))
+
+    def _build(self) -> None:
+        """Build the index again; slots are numbered without gaps."""
+        self._work.update(self._index.work())
+        is_local = self._owners >= len(self._numbers)
+        old = np.fromiter((self._slots[key] for key in self._formulas), np.int64, len(self._formulas))
+        owners = np.where(is_local[old], len(self._numbers) + np.arange(len(old)), self._owners[old])
+        self._owners = np.concatenate([owners.astype(np.int32), np.zeros(16, np.int32)])
+        self._ids = [self._ids[slot] for slot in old.tolist()]
+        self._slots = {key: slot for slot, key in enumerate(self._formulas)}
+        self._free = []
+        self._index = self._engine.build(list(self._formulas.values()))
+        self._replaced = 0
+
+    @property
+    def index_bytes(self) -> int:
+        """Bytes of the index."""
+        return sum(self._index.stats().bytes.values())
 
     def match(self, frame: Frame) -> FilterResult:
         """Match the events of a frame."""
@@ -101,7 +138,8 @@ class BrokerFilter:
 
     def work(self) -> dict[str, int]:
         """Counted work since the last call."""
-        return self._index.work()
+        before, self._work = self._work, Counter()
+        return dict(before + Counter(self._index.work()))
 
 
 class _IndexedPruner(Pruner):

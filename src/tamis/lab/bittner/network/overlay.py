@@ -4,7 +4,9 @@ Messages are delivered in the order in which they were sent, until none is left,
 Clients get exactly the events that their subscriptions match, whatever is pruned, covered or advertised. An
 event that goes over a link behind which it matches no local subscription is a *false forward*.
 
-All brokers share one table of selectivities; in a real network each would count for itself.
+All brokers share one table of selectivities; in a real network each would count for itself. Unless a table is
+given, it learns from the events that are published: samples of the last batches are counted before entries are
+pruned, and older ones have less weight.
 """
 
 from __future__ import annotations
@@ -22,8 +24,10 @@ from tamis.errors import EventError, SubscriptionError
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import EventType
 from tamis.formulas.formula import Formula
+from tamis.formulas.predicates.base import Frame
 from tamis.frames import BatchFrame
 from tamis.lab.bittner.advertisements import Advertisement
+from tamis.lab.bittner.implication import terms
 from tamis.lab.bittner.measures import ACCURACY, Measure
 from tamis.lab.bittner.network.broker import Broker, BrokerTable, Message, Retract, Subscribe, Withdraw
 from tamis.lab.bittner.network.settings import EngineName, Forwarding, NetworkSettings, PrePruning
@@ -32,6 +36,10 @@ from tamis.lab.bittner.pruning import Strategy
 from tamis.lab.bittner.ranking import Estimates, SharedRanking
 from tamis.lab.bittner.selectivity_table import SelectivityTable
 
+_HALF_LIFE = 8_192
+"""Events after which older ones count half."""
+_SAMPLES, _SAMPLE_ROWS = 64, 256
+"""The last batches that are remembered until entries are pruned, and the events of each."""
 _KINDS = {
     Subscribe: "subscriptions",
     Retract: "retractions",
@@ -69,6 +77,8 @@ class OverlayReport:
         messages: Over links, by kind: "events", "subscriptions", "retractions", "advertisements", "withdrawals".
         false_forwards: Events that went over a link and matched nothing behind it.
         deliveries: Pairs of an event and a subscription.
+        forwarded: Subscriptions times brokers that would get them without covering; None if advertisements decide.
+        terms: The same for the ANDs of subscriptions, with covering.
     """
 
     brokers: tuple[BrokerReport, ...]
@@ -76,6 +86,8 @@ class OverlayReport:
     messages: Mapping[str, int]
     false_forwards: int
     deliveries: int
+    forwarded: int | None = None
+    terms: int | None = None
 
     @property
     def local(self) -> int:
@@ -105,15 +117,18 @@ class OverlayReport:
 
     @property
     def covered_share(self) -> float:
-        """The share of terms of non-local entries that others cover."""
+        """The share of terms of non-local entries that others cover, at their brokers or on the way."""
         tables = [each.table for each in self.brokers]
+        if self.terms:
+            return 1.0 - sum(each.totals.entries for each in tables) / self.terms
         terms = sum(each.totals.entries / (1.0 - each.covered_share) for each in tables)
         return 1.0 - sum(each.totals.entries for each in tables) / terms if terms else 0.0
 
     @property
     def bytes_per_entry(self) -> float:
-        """Bytes of non-local entries for each subscription that came from a neighbour."""
-        return sum(each.table.bytes for each in self.brokers) / self.non_local if self.non_local else 0.0
+        """Bytes of non-local entries for each subscription of another broker, covered or not."""
+        count = self.non_local if self.forwarded is None else self.forwarded
+        return sum(each.table.bytes for each in self.brokers) / count if count else 0.0
 
     @property
     def load(self) -> float:
@@ -177,18 +192,21 @@ class Overlay:
             topology: The neighbours of each broker, see `tamis.lab.bittner.network.topology`.
             event_type: Of all events.
             measure: By which entries are pruned.
-            table: Selectivities of predicates, shared by all brokers; none are known by default.
+            table: Selectivities of predicates, shared by all brokers; by default they are learned.
             strategy: What pruning does about stale ranks.
             forwarding: Send subscriptions everywhere, or only where overlapping advertisements came from.
             engine: That filters events.
             conjunctive: Convert non-local entries to ANDs, each an entry of its own.
-            covering: Convert, and drop the ANDs that others of the same neighbour cover.
+            covering: Convert, drop the ANDs that others of the same neighbour cover, and forward no subscription
+                that others cover which were forwarded over the same link.
             shortcut: Skip a neighbour's other entries as soon as one of them matches; `hits` only.
             pre: Generalise subscriptions before they are forwarded over a link.
             check: Refuse events that conform to no advertisement, if forwarding uses advertisements.
             clock: Seconds, to time filtering with.
         """
-        table = SelectivityTable() if table is None else table
+        self._learned: SelectivityTable | None = None
+        if table is None:
+            table = self._learned = SelectivityTable(half_life=_HALF_LIFE)
         settings = NetworkSettings(
             event_type,
             table,
@@ -206,6 +224,9 @@ class Overlay:
         self._checks = check and forwarding == "advertisements"
         self._clock = clock
         self._brokers = [Broker(neighbours, settings) for neighbours in validate(topology)]
+        self._settings = settings
+        self._samples: deque[Frame] = deque(maxlen=_SAMPLES)
+        self._terms: dict[str, int] = {}
         self._homes: dict[str, int] = {}
         self._publishers: dict[str, int] = {}
         self.reset()
@@ -221,6 +242,8 @@ class Overlay:
             raise SubscriptionError(msg)
         self._deliver(broker, Subscribe(id_, formula, 0))
         self._homes[id_] = broker
+        if self._settings.covering:
+            self._terms[id_] = len(terms(formula) or (formula,))
 
     def unsubscribe(self, id_: str) -> None:
         """Remove a subscription, in whatever form brokers have it.
@@ -229,6 +252,7 @@ class Overlay:
             SubscriptionError: There is none.
         """
         self._deliver(_pop_broker(self._homes, "subscription", id_), Retract(id_))
+        self._terms.pop(id_, None)
 
     def advertise(self, id_: str, formula: Formula, broker: int) -> None:
         """Let a publisher at a broker advertise the events that it will publish.
@@ -269,6 +293,9 @@ class Overlay:
         """
         self._accept(batch, broker)
         frame = BatchFrame(batch)
+        if self._learned is not None and batch.rows:
+            rows = np.unique(np.linspace(0, batch.rows - 1, min(batch.rows, _SAMPLE_ROWS)).astype(np.int64))
+            self._samples.append(frame.take(rows))
         everything = _BrokerVisit(broker, None, np.arange(batch.rows), np.zeros(batch.rows, np.bool_))
         visits = [everything] if batch.rows else []
         deliveries: list[tuple[int, str]] = []
@@ -290,6 +317,7 @@ class Overlay:
         Returns:
             How many generalisations each broker made.
         """
+        self._learn()
         chosen = range(len(self._brokers)) if broker is None else [broker]
         made = [0] * len(self._brokers)
         for number in chosen:
@@ -311,6 +339,17 @@ class Overlay:
 
     def rank(self) -> None:
         """Rank all entries again, by current counts."""
+        self._learn()
+        for broker in self._brokers:
+            broker.rank()
+
+    def _learn(self) -> None:
+        """Count the sampled events, and rank all entries again if there are any."""
+        if self._learned is None or not self._samples:
+            return
+        for frame in self._samples:
+            self._learned.observe(frame)
+        self._samples.clear()
         for broker in self._brokers:
             broker.rank()
 
@@ -344,6 +383,7 @@ class Overlay:
     def report(self) -> OverlayReport:
         """The tables now, and the work since `reset`."""
         self._count_work()
+        others = len(self._brokers) - 1
         brokers = tuple(
             BrokerReport(
                 broker.table(),
@@ -360,6 +400,8 @@ class Overlay:
             Counter(self._messages),
             self._false_forwards,
             self._deliveries,
+            None if self._settings.forwarding == "advertisements" else len(self._homes) * others,
+            None if self._settings.forwarding == "advertisements" else sum(self._terms.values()) * others,
         )
 
     def _count_work(self) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from tamis.operators import Operator, OperatorError
+from tamis import Matcher
+from tamis.operators import OPERATORS, Operator, OperatorError, uninstall
+from tamis.operators.library import load
 from tamis.operators.library.rules import operators
 
 FACTS = """
@@ -133,3 +137,118 @@ def test_facts_that_cannot_be_read(tmp_path: Path) -> None:
         file.write_bytes(content)
         with pytest.raises(OperatorError, match=r"bad\.ttl: this is not Turtle"):
             operators(facts=file)
+
+
+# --- facts of events, and rules ------------------------------------------------------------------------------
+
+RULES = """
+# what an event says of a thing, with what the file says of its class
+kind(?x, ?c) <- is_a(?x, ?c)
+heavy(?x, ?w) <- is_a(?x, 'dog'), weight(?x, ?w), ?w > 20
+inside(?x, ?y) <- part_of(?x, ?y)
+"""
+RELATIONS = {
+    "kind": "thing string, class string",
+    "weight": "thing string, kilos double",
+    "heavy": "thing string, kilos double",
+    "inside": "thing string, whole string",
+}
+
+
+@pytest.fixture
+def reasoning(facts: Path, tmp_path: Path) -> Iterator[Matcher]:
+    """A matcher of events with facts."""
+    (tmp_path / "zoo.rules").write_text(RULES, encoding="utf-8")
+    before = {*OPERATORS}
+    load("rules", facts=facts, rules=tmp_path / "zoo.rules", relations=RELATIONS)
+    yield Matcher({"attributes": {"facts": "string"}})
+    uninstall(*({*OPERATORS} - before))
+
+
+def test_conditions_bind_what_follows_from_the_facts_of_an_event(reasoning: Matcher) -> None:
+    reasoning.add("big dog", "kind(facts, ?x, 'dog') AND weight(facts, ?x, ?w) AND ?w > 20")
+    reasoning.add("by rule", "heavy(facts, ?x, ?w)")
+    reasoning.add("known dog", "weight(facts, ?x, ?w) AND is_a(?x, 'dog')")
+    new = "is_a(bello, hound); weight(bello, 31)"
+    assert sorted(reasoning.match({"facts": new})) == ["big dog", "by rule"], "only this event says what bello is"
+    assert sorted(reasoning.match({"facts": "weight(rex, 40.5)"})) == []
+    assert sorted(reasoning.match({"facts": "weight(':rex', 40.5)"})) == ["big dog", "by rule", "known dog"]
+    assert reasoning.match({"facts": "is_a(bello, hound); weight(bello, 12)"}) == []
+    assert reasoning.match({"facts": "is_a(tom, cat); weight(tom, 31)"}) == []
+    assert reasoning.match({"facts": "is_a(a, poodle); weight(b, 31)"}) == [], "of two things, neither is both"
+
+
+def test_parts_of_an_event_are_parts_of_the_wholes_of_the_file(reasoning: Matcher) -> None:
+    reasoning.add("in the wagon", "inside(facts, ?x, 'wagon') AND kind(facts, ?x, 'screw')")
+    assert reasoning.match({"facts": "part_of(s1, wheel); is_a(s1, screw)"}) == ["in the wagon"]
+    assert reasoning.match({"facts": "part_of(s1, elsewhere); is_a(s1, screw)"}) == []
+
+
+def test_an_event_whose_facts_are_none_matches_nothing(reasoning: Matcher) -> None:
+    reasoning.add("any", "weight(facts, ?x, ?w)")
+    events = [{"facts": "weight(a, 1"}, {"facts": "weight(a, 1)"}, {"facts": ""}, {"facts": "weight(a, heavy)"}]
+    found = reasoning.match_batch(events)
+    assert found.to_pylist() == [{"event_id": 1, "subscription_id": "any"}]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"relations": {"weight": "thing"}}, "relations.weight: expected fields as 'thing string, kilos double'"),
+        ({"relations": {"weight": "thing text"}}, "relations.weight: expected fields"),
+        ({"relations": {"Weight": "thing string"}}, "operator 'Weight': a name is lower case"),
+        ({"rules": "none.rules"}, "none.rules: No such file"),
+    ],
+)
+def test_what_is_wrong_with_rules_and_relations_is_named(facts: Path, settings: Any, message: str) -> None:
+    with pytest.raises(OperatorError, match=re.escape(message)):
+        operators(facts=facts, **settings)
+
+
+CITY = """
+@prefix : <http://example.org/city#> .
+:zoo :partOf :bronx . :bronx :partOf :new-york . :pier :partOf :harbour .
+"""
+CITY_RULES = """
+located(?place) <- at(?event, ?at), part_of(?at, ?place)
+located(?place) <- at(?event, ?place)
+"""
+CITY_RELATIONS = {
+    "located": "place string",
+    "mob": "people bigint",
+    "distance": "sight string, metres double",
+    "boats": "kind string, number bigint",
+}
+CITY_SUBSCRIPTIONS = {
+    "crowd in the Bronx": "located(seen, 'bronx') AND mob(seen, ?people) AND ?people > 50",
+    "crowd anywhere": "mob(seen, ?people) AND ?people > 100",
+    "tourists unwatched": "distance(seen, 'liberty', ?x) AND ?x < 1000 AND boats(seen, 'tour', ?y)"
+    " AND boats(seen, 'guard', ?z) AND ?y > 2 * ?z",
+    "as many guards as tourists": "boats(seen, 'tour', ?n) AND boats(seen, 'guard', ?n)",
+    "empty Bronx": "located(seen, 'bronx') AND NOT exists(mob(seen), m -> m.people > 0)",
+}
+
+
+def test_the_subscriptions_of_liu_et_al_over_facts_and_rules(tmp_path: Path) -> None:
+    """People who watch a city: what cameras recognise are the facts of an event, the map is a file."""
+    (tmp_path / "city.ttl").write_text(CITY, encoding="utf-8")
+    (tmp_path / "city.rules").write_text(CITY_RULES, encoding="utf-8")
+    before = {*OPERATORS}
+    load("rules", facts=tmp_path / "city.ttl", rules=tmp_path / "city.rules", relations=CITY_RELATIONS)
+    try:
+        city = Matcher({"attributes": {"seen": "string"}})
+        assert city.add_many(CITY_SUBSCRIPTIONS.items()) == []
+        seen = {
+            "at(e, zoo); mob(60)": ["crowd in the Bronx"],
+            "at(e, zoo); mob(120)": ["crowd anywhere", "crowd in the Bronx"],
+            "at(e, pier); mob(120)": ["crowd anywhere"],
+            "at(e, zoo)": ["empty Bronx"],
+            "at(e, new-york)": [],
+            "at(e, pier); distance(liberty, 500); boats(tour, 5); boats(guard, 2)": ["tourists unwatched"],
+            "at(e, pier); distance(liberty, 500); boats(tour, 4); boats(guard, 2)": [],
+            "at(e, pier); distance(liberty, 5000); boats(tour, 5); boats(guard, 2)": [],
+            "boats(tour, 2); boats(guard, 2)": ["as many guards as tourists"],
+        }
+        assert {text: sorted(city.match({"seen": text})) for text in seen} == seen
+    finally:
+        uninstall(*({*OPERATORS} - before))

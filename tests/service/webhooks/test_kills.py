@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import os
 import random
 import signal
@@ -128,3 +130,31 @@ def test_killed_again_and_again_under_load(
         attempt.outcome != "delivered" for ids in sent.values() for id in ids for attempt in webhooks.attempts(id)
     )
     check(webhooks, receiver, sent, kills=victim.kills + failures)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_killed_while_it_gathers_digests(
+    database: str, webhooks: Webhooks, feed: Feed, receiver: Receiver, seed: int
+) -> None:
+    """Each notification is in one digest, and a digest that comes again says the same."""
+    chance, id = random.Random(seed), SUBSCRIPTIONS[0]
+    webhooks.add(id, receiver.url(f"/{id}"), digest_seconds=0.001)
+    sent = feed.write(id)
+    victim = Victim(database)
+    for _ in range(6):
+        sent += feed.write(*[id] * chance.randrange(1, 20))
+        enough = len(receiver.calls) + chance.randrange(1, 3)
+        until(lambda enough=enough: len(receiver.calls) >= enough or is_done(webhooks))  # type: ignore[misc]
+        victim.kill()
+        sent += feed.write(*[id] * chance.randrange(1, 5))
+        victim.start_again()
+    until(lambda: is_done(webhooks))
+    victim.kill()
+    calls = {call.id: call.body for call in receiver.notified(f"/{id}")}
+    assert all(call.body == calls[call.id] for call in receiver.notified(f"/{id}"))
+    digests = [json.loads(body)["data"]["digest"] for body in calls.values()]
+    ends = list(itertools.accumulate(each["count"] for each in digests))
+    assert [sent[end - 1] for end in ends] == [each["id"] for each in digests]
+    assert ends[-1] == len(sent)
+    assert len(receiver.notified(f"/{id}")) <= len(calls) + victim.kills

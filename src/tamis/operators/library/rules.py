@@ -8,37 +8,65 @@ facts are not looked for.
 Things are called by their local name (`poodle`), by their prefixed name as the file declares prefixes
 (`ex:poodle`) or by their address (`<http://example.org/poodle>`). A local name that two things share names
 neither.
+
+Events may bring facts of their own, as a text: `is_a(rex, poodle); weight(rex, 31)`. What follows from these and
+the file, by rules of the user's own and because `is_a` and `part_of` are transitive, is what the operators of
+`relations` bind: `weight(facts, ?x, ?kilos)`. Every property of the file is a relation of two in rules, under its
+local name.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from tamis.operators.library.support import file_bytes, import_extra, unknown_name
+from tamis.operators.library.datalog import (
+    MOST_FACTS,
+    Atom,
+    Comparison,
+    Conclusions,
+    Constant,
+    Rule,
+    Term,
+    Variable,
+    conclude,
+    parse_facts,
+    parse_rules,
+)
+from tamis.operators.library.support import check_table, file_bytes, file_text, import_extra, unknown_name
 from tamis.operators.registry import Operator, OperatorError
 from tamis.values.column import Value
-from tamis.values.types import BOOLEAN, STRING
+from tamis.values.types import BOOLEAN, STRING, parse_type
 
 Pairs: TypeAlias = frozenset[tuple[str, str]]
 
 _LOCAL = re.compile(r"[^#/:]+\Z")
 
 
-def operators(*, facts: str | Path, part_of: str = "partOf") -> list[Operator]:
-    """`is_a` and `part_of`.
+def operators(
+    *,
+    facts: str | Path,
+    part_of: str = "partOf",
+    rules: str | Path | None = None,
+    relations: Mapping[str, str] | None = None,
+) -> list[Operator]:
+    """`is_a`, `part_of`, and an operator for each of the relations.
 
     Args:
         facts: A file of Turtle.
         part_of: The property that leads from a thing to the whole that it is part of. It is taken as transitive.
+        rules: A file of rules, one a line: `heavy(?x) <- is_a(?x, 'dog'), weight(?x, ?w), ?w > 20`.
+        relations: What conditions may bind, by name: the fields of a relation with their types, as
+            `thing string, kilos double`; types are string, bigint and double.
 
     Raises:
-        OperatorError: A package is not installed, or the facts cannot be read.
+        OperatorError: A package is not installed, or the facts, the rules or the relations cannot be read.
     """
     rdflib, reasonable = import_extra("rdflib", "rules"), import_extra("reasonable", "rules")
     graph = _read_facts(rdflib, facts)
@@ -52,6 +80,11 @@ def operators(*, facts: str | Path, part_of: str = "partOf") -> list[Operator]:
     classes = {each for pair in subclasses for each in pair} | {each for _, each in members}
     kinds = _Relation(names, subclasses | members | {(each, each) for each in classes})
     parts = _Relation(names, frozenset() if whole is None else _pairs(concluded, whole))
+    fields_of = _checked(relations)
+    bound: list[Operator] = []
+    if fields_of or rules is not None:
+        reasoner = _Reasoner(names, _static_facts(rdflib, concluded), kinds, parts, rules)
+        bound = [_relation_operator(reasoner, name, fields) for name, fields in fields_of.items()]
     return [
         Operator(
             "is_a",
@@ -71,6 +104,7 @@ def operators(*, facts: str | Path, part_of: str = "partOf") -> list[Operator]:
             check=parts.check,
             description="Is a thing part of a whole, directly or not, by the facts and what follows?",
         ),
+        *bound,
     ]
 
 
@@ -79,6 +113,10 @@ class _Relation:
 
     def __init__(self, names: Mapping[str, str], pairs: Pairs) -> None:
         self._names, self._pairs = names, pairs
+
+    @property
+    def pairs(self) -> Pairs:
+        return self._pairs
 
     def holds(self, thing: pa.StringArray, other: pa.StringArray) -> list[bool | None]:
         """Is each pair one of them? NULL for a name that is not known."""
@@ -96,6 +134,125 @@ class _Relation:
     def _holds(self, thing: str, other: str) -> bool | None:
         subject, object_ = self._names.get(thing), self._names.get(other)
         return None if subject is None or object_ is None else (subject, object_) in self._pairs
+
+
+class _Reasoner:
+    """What follows from the facts of an event; what follows from those of the file alone is concluded once."""
+
+    def __init__(
+        self,
+        names: Mapping[str, str],
+        static: Iterable[tuple[str, str, Constant]],
+        kinds: _Relation,
+        parts: _Relation,
+        rules: str | Path | None,
+    ) -> None:
+        self._names = names
+        shown: dict[str, str] = {}
+        for name, address in names.items():  # the shortest name is the one that is shown
+            if address not in shown or (len(name), name) < (len(shown[address]), shown[address]):
+                shown[address] = name
+        self._shown = shown
+        own = [] if rules is None else _read_rules(rules)
+        self._rules = [_renamed(rule, self._name) for rule in (*parse_rules(_TRANSITIVE), *own)]
+        every = [(relation, (self._label(one), self._label(other))) for relation, one, other in static]
+        for relation, pairs in (("is_a", kinds.pairs), ("part_of", parts.pairs)):
+            every += [(relation, (self._label(one), self._label(other))) for one, other in pairs]
+        self._known = conclude(self._rules, every)
+        self.conclude = lru_cache(_KEPT_TEXTS)(self._conclude)
+
+    def _conclude(self, text: str) -> Conclusions:
+        facts = ((fact.relation, tuple(map(self._name, fact.terms))) for fact in parse_facts(text))
+        return conclude(self._rules, facts, self._known, MOST_FACTS)
+
+    def _name(self, term: Term) -> Any:
+        """A constant of a rule or an event under the name that is shown; others stay as they are."""
+        if isinstance(term, Variable) or not isinstance(term, str):
+            return term
+        address = self._names.get(term)
+        return term if address is None else self._shown[address]
+
+    def _label(self, thing: Constant) -> Constant:
+        return self._shown.get(thing, thing) if isinstance(thing, str) else thing
+
+
+_KEPT_TEXTS = 1_024
+"""Texts of events whose conclusions are kept: conditions ask for several relations of one."""
+_TRANSITIVE = """
+is_a(?x, ?z) <- is_a(?x, ?y), is_a(?y, ?z)
+part_of(?x, ?z) <- part_of(?x, ?y), part_of(?y, ?z)
+"""
+_FIELD = re.compile(r"\s*([a-z_][a-z0-9_]*)\s+(string|bigint|double)\s*")
+
+
+def _checked(relations: Mapping[str, str] | None) -> dict[str, list[tuple[str, str]]]:
+    """The fields of each relation: their names and types."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for name, text in check_table("relations", relations or {}).items():
+        fields = [_FIELD.fullmatch(each) for each in str(text).split(",")]
+        if not all(fields):
+            msg = f"relations.{name}: expected fields as 'thing string, kilos double', found {text!r}"
+            raise OperatorError(msg)
+        found[name] = [(each[1], each[2]) for each in fields if each is not None]
+    return found
+
+
+def _relation_operator(reasoner: _Reasoner, name: str, fields: list[tuple[str, str]]) -> Operator:
+    """An operator that gives the facts of a relation; those with values of other types are left out."""
+    kinds: dict[str, Any] = {"string": str, "bigint": int, "double": int | float}
+
+    def facts_of(text: str) -> list[dict[str, Constant]]:
+        rows = sorted(
+            (row for row in reasoner.conclude(text).rows(name) if len(row) == len(fields)),
+            key=lambda row: [(isinstance(each, str), each) for each in row],
+        )
+        return [
+            {
+                field: float(value) if type_ == "double" else value
+                for (field, type_), value in zip(fields, row, strict=True)
+            }
+            for row in rows
+            if all(isinstance(value, kinds[type_]) for (_, type_), value in zip(fields, row, strict=True))
+        ]
+
+    returns = parse_type(f"array<struct<{', '.join(f'{field} {type_}' for field, type_ in fields)}>>")
+    shown = ", ".join(f"?{field}" for field, _ in fields)
+    return Operator(
+        *(name, (STRING,), returns, facts_of),
+        cost=1e-4,
+        batch=False,
+        description=f"The facts {name}({shown}) that follow from those of an event and of the file.",
+    )
+
+
+def _read_rules(file: str | Path) -> list[Rule]:
+    try:
+        return parse_rules(file_text(file))
+    except OperatorError as error:
+        msg = f"{file}: {error}"
+        raise OperatorError(msg) from error
+
+
+def _renamed(rule: Rule, name: Callable[[Term], Any]) -> Rule:
+    def atom(each: Atom) -> Atom:
+        return Atom(each.relation, tuple(map(name, each.terms)))
+
+    comparisons = tuple(Comparison(name(each.left), each.sign, name(each.right)) for each in rule.comparisons)
+    return Rule(atom(rule.head), tuple(map(atom, rule.body)), comparisons)
+
+
+def _static_facts(rdflib: Any, triples: Iterable[tuple[Any, Any, Any]]) -> Iterator[tuple[str, str, Constant]]:
+    """The facts of each property by its local name; a literal is a number or a text."""
+    for subject, property_, object_ in triples:
+        local = _LOCAL.search(str(property_))
+        if local is None or not isinstance(subject, rdflib.URIRef):
+            continue
+        if isinstance(object_, rdflib.Literal):
+            value = object_.toPython()
+            plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+            yield local.group(), str(subject), value if plain else str(object_)
+        elif isinstance(object_, rdflib.URIRef):
+            yield local.group(), str(subject), str(object_)
 
 
 def _read_facts(rdflib: Any, file: str | Path) -> Any:

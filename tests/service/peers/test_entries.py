@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -129,3 +130,17 @@ def test_only_what_is_matched_or_will_be_is_behind_a_site(tmp_path: Path) -> Non
         (None, "x = 't/a'"),
         ("north", "x = '~link/north/k'"),
     }
+
+
+@given(st.lists(CONDITIONS, min_size=1, max_size=6), st.integers(0, 120), EVENTS)
+def test_no_budget_keeps_back_an_event_that_somebody_wants(
+    conditions: list[str], budget: int, event: dict[str, object]
+) -> None:
+    batch = EventBatch.of([event])
+
+    def is_wanted(texts: Iterable[str]) -> bool:
+        return any(reference.evaluate(compile_condition(each), batch) == [True] for each in texts)
+
+    sample = EventBatch.of([event, {"a": 1, "b": "x"}])
+    found = entries_for("n", sources(*conditions), TYPES, budget, samples=lambda _: sample)
+    assert is_wanted(texts(dict(found.entries))) or not is_wanted(conditions)

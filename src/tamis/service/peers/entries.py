@@ -173,7 +173,7 @@ def _generalised(
         if len(parts[place]) > 1:
             best = min(parts[place], key=lambda part: _cost(through[place], selectivity[part], part))
             cost = _cost(through[place], selectivity[best], best)
-            heapq.heappush(waiting, (cost, place, tuple(part for part in parts[place] if part is not best)))
+            heapq.heappush(waiting, (cost, place, tuple(part for part in parts[place] if part != best)))
 
     for place in range(len(parts)):
         offer(place)
@@ -276,12 +276,12 @@ def prune(tree: syntax.Expression, kept: frozenset[str]) -> syntax.Expression:
 
 @lru_cache(maxsize=100_000)
 def _operands(condition: str, dialect: str) -> tuple[str, ...]:
-    """The operands of a condition that is an AND; itself if it is none, or if one binds what another uses."""
+    """The distinct operands of an AND; of another condition, or if one binds what another uses, itself."""
     tree = _parsed(condition, dialect)
     is_and = isinstance(tree, syntax.FunctionCall) and tree.function == "and"
     if not is_and or any(isinstance(node, syntax.Free) for node in syntax.walk(tree)):
         return (_in_parentheses(tree),)
-    return tuple(_in_parentheses(each) for each in syntax.children(tree))
+    return tuple(dict.fromkeys(_in_parentheses(each) for each in syntax.children(tree)))
 
 
 def _in_parentheses(operand: syntax.Expression) -> str:

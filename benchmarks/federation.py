@@ -31,7 +31,7 @@ from benchmarks.report import Bar, Figures, Report, Size, number, print_bars
 from benchmarks.service_data import Data, data_of, keys
 from benchmarks.service_host import Host, serving
 from tamis import Matcher
-from tamis.events import EventType
+from tamis.events import EventBatch
 from tamis.service.feed import FeedReader
 from tamis.service.feed_tables import feed
 from tamis.service.inbox import Inbox
@@ -41,6 +41,7 @@ from tamis.service.peers.outbox import Outbox
 SITES = ("a", "b", "c")
 _TOKEN = "a-token-for-the-links-of-a-benchmark"
 _PATIENCE_SECONDS = 900.0
+_SAMPLE_EVENTS = 1_000
 _SECONDS_BETWEEN = 0.1
 """Between requests."""
 
@@ -134,20 +135,22 @@ def forwards_with(data: Data, share: float) -> Forwards:
     types = {name: replace(data.workload.event_type, name=name)}
     conditions = data.workload.conditions.to_pylist()
     at = {place: [Source(None, name, each, "sql") for each in conditions[place::3]] for place in range(3)}
-    last = _pruned(at[2], types, share)
+    sample = EventBatch.of(data.workload.events.slice(0, _SAMPLE_EVENTS), types[name])
+
+    def pruned(sources: list[Source], exact: int) -> EntrySet:
+        budget = int(exact * share) if share < 1 else 0
+        return entries_for("a", sources, types, budget, samples=lambda _: sample)
+
+    sizes = [entries_for("a", some, types, 0).bytes for some in (at[2], at[1] + at[2])]
+    last = pruned(at[2], sizes[0])
     began = time.perf_counter()
-    first = _pruned(at[1] + [Source("c", *each, "sql") for each in last.entries.values()], types, share)
+    first = pruned(at[1] + [Source("c", *each, "sql") for each in last.entries.values()], sizes[1])
     seconds = time.perf_counter() - began
     reached = _matching(data, first, np.arange(data.workload.events.num_rows))
     onward = _matching(data, last, reached)
     count = len(reached) + len(onward)
     events = data.workload.events.num_rows
     return Forwards(first.bytes, len(first.entries), count, _necessary(data), events, seconds)
-
-
-def _pruned(sources: list[Source], types: dict[str, EventType], share: float) -> EntrySet:
-    exact = entries_for("a", sources, types, 0)
-    return entries_for("a", sources, types, int(exact.bytes * share))
 
 
 def _matching(data: Data, entries: EntrySet, events: Any) -> Any:

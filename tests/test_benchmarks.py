@@ -19,12 +19,14 @@ from benchmarks import compare
 from benchmarks.__main__ import main
 from benchmarks.engine_cases import entries_of
 from benchmarks.families import CASES, cases_of
+from benchmarks.federation import forwards_with
 from benchmarks.growth import Point, exponent
 from benchmarks.limits import HEADS, Limit, limit_of
 from benchmarks.memory import array_bytes
 from benchmarks.plain_spark import largest
 from benchmarks.process_tree import end, family
 from benchmarks.report import Bar, Report, html
+from benchmarks.service_data import data_of as auctions_of
 from benchmarks.service_load import received
 from benchmarks.sizing import Model, fit
 from benchmarks.spark_data import ATTRIBUTES, check, first_of
@@ -76,6 +78,22 @@ def test_service_runs_at_its_smallest(capsys: pytest.CaptureFixture[str], tmp_pa
     figures = outcome["figures"]
     assert figures["events"] == 800
     assert len(figures["accept to notification, s"].split(", ")) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_federation_runs_at_its_smallest(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Three services in processes of their own, as people link them; the benchmark compares every pair."""
+    figures = _runs(["federation", "--smallest"], capsys, tmp_path)["figures"]
+    assert figures["events"] == 100
+    assert len(figures["p99 by hops, s"].split(", ")) == 3
+
+
+def test_pruned_entries_send_what_is_wanted_and_more() -> None:
+    data = auctions_of(300, 400)
+    exact, pruned = forwards_with(data, 1.0), forwards_with(data, 0.5)
+    assert exact.forwarded == exact.necessary <= pruned.forwarded
+    assert pruned.entry_bytes <= exact.entry_bytes * 0.5
 
 
 def _runs(arguments: list[str], capsys: pytest.CaptureFixture[str], folder: Path) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tamis.operators.discovery import OperatorSettings
-from tamis.service.settings import ServiceSettings, SettingsError, describe_settings, load
+from tamis.service.settings import ServiceSettings, SettingsError, describe_settings, is_secret, load
 from tamis.service.stream import _parse_settings, serialize_settings
 
 
@@ -138,3 +138,34 @@ def test_settings_of_operators_reach_the_process_of_the_stream() -> None:
 
 def test_every_setting_has_a_help() -> None:
     assert all(help.endswith((".", "?")) for _, _, help in describe_settings())
+
+
+PEERS = '[[peers]]\nname = "north"\nurl = "http://north"\ntoken = "0123456789abcdef"\n'
+
+
+def test_neighbours_are_tables_of_the_file_and_texts_elsewhere(tmp_path: Path) -> None:
+    file = tmp_path / "tamis.toml"
+    file.write_text(f'site = "south"\n{PEERS}{PEERS.replace("north", "west")}')
+    expected = ("north http://north 0123456789abcdef", "west http://west 0123456789abcdef")
+    assert load(file, {}).settings.peers == expected
+    assert load(None, {"TAMIS_SITE": "south", "TAMIS_PEERS": ", ".join(expected)}).settings.peers == expected
+    assert "0123456789abcdef" not in repr(load(file, {}).settings)
+    assert is_secret("peers")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (PEERS, "set site"),
+        ('site = "South"\n', "site: expected 1 to 63"),
+        ('site = "south"\nkafka = "kafka://h:1/t"\n', "from Kafka cannot be sent to neighbours"),
+        ('site = "south"\nlink_bytes = -1\n', "link_bytes: expected 0 or more"),
+        ('site = "south"\npeers = ["north http://north"]\n', "expected name, url, token of each"),
+        ('site = "south"\n[[peers]]\nname = "north"\n', "table 1: expected the texts name, url, token"),
+    ],
+)
+def test_settings_of_links_that_do_not_fit_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "tamis.toml"
+    file.write_text(text)
+    with pytest.raises(SettingsError, match=re.escape(message)):
+        load(file, {})

@@ -13,7 +13,7 @@ from tamis.service.accounts import TenantRights
 from tamis.service.api.app import make_app
 from tests.service.api.running import Running, Tenant, problem
 
-OPEN = "open"
+OPEN, LINK = "open", "link"
 ROUTES = {
     "POST /v1/subscriptions": "subscribe",
     "GET /v1/subscriptions": "subscribe",
@@ -60,6 +60,11 @@ ROUTES = {
     "DELETE /v1/tokens/{id}": "admin",
     "GET /v1/tenants": "operator",
     "PUT /v1/tenants/{name}": "operator",
+    "GET /v1/peers": "operator",
+    "PUT /v1/peers/{name}": "operator",
+    "DELETE /v1/peers/{name}": "operator",
+    "GET /v1/routes/{id}": "subscribe",
+    **{f"POST /v1/link/{each}": LINK for each in ("hello", "entries", "events", "outcomes", "route")},
     "GET /v1/backup": "operator",
     "POST /v1/backup": "operator",
     "GET /ping": OPEN,
@@ -74,7 +79,7 @@ ROUTES = {
     "GET /static": OPEN,
 }
 """What each route needs; what is neither here nor under /v1 is a page, which needs `subscribe`."""
-PAGES = {"/tokens": "admin", "/tenants": "operator"}
+PAGES = {"/tokens": "admin", "/tenants": "operator", "/peers": "operator"}
 """Pages that need more."""
 
 
@@ -113,7 +118,7 @@ def test_every_route_has_its_role_in_the_table(served: Running) -> None:
     assert known == ROUTES.keys()
 
 
-@pytest.mark.parametrize("route", sorted(route for route, role in ROUTES.items() if role != OPEN))
+@pytest.mark.parametrize("route", sorted(route for route, role in ROUTES.items() if role not in (OPEN, LINK)))
 def test_a_route_is_for_its_role_only(served: Running, everybody: dict[str, httpx2.Client], route: str) -> None:
     role = ROUTES[route]
     allowed = {role, "operator", *(() if role == "operator" else ("admin",))}
@@ -124,6 +129,12 @@ def test_a_route_is_for_its_role_only(served: Running, everybody: dict[str, http
             assert answer.status_code not in (401, 403), (name, answer.text)
         else:
             problem(answer, 403, "forbidden")
+
+
+@pytest.mark.parametrize("route", sorted(route for route, role in ROUTES.items() if role == LINK))
+def test_a_route_of_links_is_for_no_token_of_the_service(everybody: dict[str, httpx2.Client], route: str) -> None:
+    for client in everybody.values():
+        problem(ask(client, route), 401, "unauthorized")
 
 
 def test_a_page_is_for_those_who_may_subscribe(served: Running, everybody: dict[str, httpx2.Client]) -> None:

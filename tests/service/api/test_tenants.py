@@ -16,7 +16,7 @@ import httpx2
 import pytest
 
 from tests.service.api.running import Running, Tenant, running
-from tests.service.api.test_auth import OPEN, ROUTES, all_routes
+from tests.service.api.test_auth import LINK, OPEN, ROUTES, all_routes
 from tests.service.api.test_subscriptions import subscribe
 from tests.service.webhooks.receiver import after_handshake, answering, receiving, until
 
@@ -170,6 +170,11 @@ API = {
     "DELETE /v1/tokens/{id}": hidden("token"),
     "GET /v1/tenants": hidden(""),
     "PUT /v1/tenants/{name}": hidden("tenant", {}),
+    "GET /v1/peers": hidden(""),
+    "PUT /v1/peers/{name}": hidden("tenant", {"url": "http://127.0.0.1:9"}),
+    "DELETE /v1/peers/{name}": hidden("tenant"),
+    "GET /v1/routes/{id}": hidden("event"),
+    **{route: Attempt(expected=frozenset({401})) for route, role in ROUTES.items() if role == LINK},
     "GET /v1/backup": hidden(""),
     "POST /v1/backup": hidden("", json.dumps({"tenant": {"name": "acme", "rights": {}}})),
 }
@@ -191,7 +196,7 @@ def page_attempt(path: str) -> Attempt:
         return hidden(kind)
     ids = {"id": f"{{{kind}}}", "like": f"{{{kind}}}", "subscription": "{subscription}"} if kind else {}
     is_about_one = "by-id" in path or path.startswith("/subscriptions/edit")
-    expected = HIDDEN if is_about_one or path.startswith("/tenants") else {*OWN, *HIDDEN}
+    expected = HIDDEN if is_about_one or path.startswith(("/tenants", "/peers")) else {*OWN, *HIDDEN}
     return Attempt("", (None,), {name: value for name, value in ids.items()}, frozenset(expected))
 
 

@@ -474,7 +474,8 @@ class TestHostileText:
         assert shown > 100
         folders = {"/".join(urlsplit(each).path.split("/")[:2]) for each in known}
         assert folders >= {each.path.partition("/{")[0] for each in PAGES if each.path.count("/") == 1} - {
-            "/tenants"
+            "/tenants",
+            "/peers",
         }
 
     def test_scripts_show_it_as_text(self, visitor: Callable[..., Visitor], served: Served, tenant: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -129,3 +130,27 @@ def test_only_what_is_matched_or_will_be_is_behind_a_site(tmp_path: Path) -> Non
         (None, "x = 't/a'"),
         ("north", "x = '~link/north/k'"),
     }
+
+
+@given(st.lists(CONDITIONS, min_size=1, max_size=6), st.integers(0, 120), EVENTS)
+def test_no_budget_keeps_back_an_event_that_somebody_wants(
+    conditions: list[str], budget: int, event: dict[str, object]
+) -> None:
+    batch = EventBatch.of([event])
+
+    def is_wanted(texts: Iterable[str]) -> bool:
+        return any(reference.evaluate(compile_condition(each), batch) == [True] for each in texts)
+
+    sample = EventBatch.of([event, {"a": 1, "b": "x"}])
+    found = entries_for("n", sources(*conditions), TYPES, budget, samples=lambda _: sample)
+    assert is_wanted(texts(dict(found.entries))) or not is_wanted(conditions)
+
+
+def test_conditions_that_differ_in_one_value_are_one_with_a_budget() -> None:
+    here = sources(*(f"title = 'book {n}' AND price < 9" for n in range(10)), "title = 7 AND price < 9")
+    found = entries_for("n", here, TYPES, 200)
+    values = ", ".join(f"'book {n}'" for n in range(10))
+    assert texts(dict(found.entries)) == {f"title IN ({values}) AND price < 9", "title = 7 AND price < 9"}
+    many = sources(*(f"title = 'book {n}' AND price < 9" for n in range(1_000)))
+    lists = entries_for("n", many, TYPES, 20_000).entries.values()
+    assert 8 < len(lists) < 40 and all(each.condition.count("book") < 200 for each in lists)

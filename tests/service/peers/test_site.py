@@ -62,7 +62,9 @@ def test_results_are_those_of_one_service_with_all_subscriptions(chain: list[Lin
         rows = [{"id": f"default/{id}", "condition": each} for id, each in conditions.items()]
         site.service.store.add_many([{**row, "owner": "default", "event_type": "default/event"} for row in rows])
     in_step(*chain)
-    assert all(each["entries_out_bytes"] <= BUDGET for site in chain for each in site.site.status())
+    links = [each for site in chain for each in site.site.status()]
+    assert all(each["is_over_budget"] == (each["entries_out_bytes"] > BUDGET) for each in links)
+    assert all(each["entries_out"] < each["subscriptions_out"] for each in links)
     events = [{"id": f"r{n}", **_event(chance)} for n in range(150)]
     for place, site in enumerate(chain):
         site.publish(*events[place::3])

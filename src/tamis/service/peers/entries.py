@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 import math
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ from tamis.values.types import BOOLEAN
 EVERYTHING = "TRUE"
 """The entry that every event satisfies."""
 _TRUE = syntax.Literal(BOOLEAN, True)
+_MOST_VALUES = 64
+"""Of an entry with IN, about: when one value comes or goes, the entry is sent again."""
 _MOST_COVERED = 100_000
 """Of more conditions, none is looked for among the others."""
 _MOST_OPERANDS = 6
@@ -158,13 +161,15 @@ def _generalised(
 ) -> list[str]:
     """The texts of conditions to one event type, pruned until the distinct ones fit, or as far as possible.
 
-    Of all operands of ANDs that are left, the one goes next whose loss lets the fewest more events through for
-    each byte that it saves, as far as selectivities can be estimated.
+    Conditions that differ in one value are written as one. Of all operands of ANDs that are left, the one goes
+    next whose loss lets the fewest more events through for each byte that it takes, as far as selectivities can be
+    estimated.
     """
     parts = [_operands(each.condition, each.dialect) for each in sources]
-    texts = [_as_sql(each.condition, each.dialect) for each in sources]
     selectivity = _selectivities({part for each in parts if len(each) > 1 for part in each}, event_type, sample)
-    uses, size = Counter(texts), _size(texts)
+    groups = _Groups()
+    for each in parts:
+        groups.add(each)
     through = [math.prod(selectivity[part] for part in each) if len(each) > 1 else 1.0 for each in parts]
     waiting: list[tuple[float, int, tuple[str, ...]]] = []
 
@@ -173,21 +178,89 @@ def _generalised(
         if len(parts[place]) > 1:
             best = min(parts[place], key=lambda part: _cost(through[place], selectivity[part], part))
             cost = _cost(through[place], selectivity[best], best)
-            heapq.heappush(waiting, (cost, place, tuple(part for part in parts[place] if part is not best)))
+            heapq.heappush(waiting, (cost, place, tuple(part for part in parts[place] if part != best)))
 
     for place in range(len(parts)):
         offer(place)
-    while size > budget and waiting:
+    while groups.bytes > budget and waiting:
         _, place, rest = heapq.heappop(waiting)
-        text = " AND ".join(rest)
-        uses[texts[place]] -= 1
-        size -= 0 if uses[texts[place]] else len(texts[place].encode())
-        size += 0 if uses[text] else len(text.encode())
-        uses[text] += 1
-        parts[place], texts[place] = rest, text
+        groups.remove(parts[place])
+        groups.add(rest)
+        parts[place] = rest
         through[place] = math.prod(selectivity[part] for part in rest)
         offer(place)
-    return texts if size <= budget else _merged(sources, texts, budget)
+    if groups.bytes > budget:
+        groups = _Groups()
+        for text in _merged(sources, [" AND ".join(each) for each in parts], budget):
+            groups.add(_operands(text, SQL))
+    return groups.texts()
+
+
+class _Groups:
+    """Conditions of which those that differ in the value of one equality only are one, with IN: nothing is lost.
+
+    Attributes:
+        bytes: Of their texts.
+    """
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self._values: dict[tuple[str, str, tuple[str, ...]], Counter[str]] = {}
+        self._sizes: Counter[tuple[str, str, tuple[str, ...]]] = Counter()
+
+    def add(self, operands: tuple[str, ...]) -> None:
+        """Add a condition; the same one may be there several times."""
+        key, value = self._place(operands)
+        values = self._values.setdefault(key, Counter())
+        if not values[value]:
+            self._change(key, value, 1)
+        values[value] += 1
+
+    def remove(self, operands: tuple[str, ...]) -> None:
+        """Remove one that was added."""
+        key, value = self._place(operands)
+        self._values[key][value] -= 1
+        if not self._values[key][value]:
+            del self._values[key][value]
+            self._change(key, value, -1)
+
+    def texts(self) -> list[str]:
+        """Conditions that together mean the same, with a bounded number of values each."""
+        found = []
+        for (name, _, rest), values in self._values.items():
+            buckets: dict[int, list[str]] = {}
+            count = 1 << max(0, (len(values) - 1) // _MOST_VALUES).bit_length()
+            for value in sorted(values):
+                buckets.setdefault(zlib.crc32(value.encode()) % count, []).append(value)
+            for some in buckets.values():
+                head = [f"{name} = {some[0]}" if len(some) == 1 else f"{name} IN ({', '.join(some)})"]
+                found.append(" AND ".join([*(head if name else []), *rest]))
+        return found
+
+    def _place(self, operands: tuple[str, ...]) -> tuple[tuple[str, str, tuple[str, ...]], str]:
+        for place, each in enumerate(operands):
+            head = _equality(each)
+            if head is not None:
+                name, type_, value = head
+                return (name, type_, operands[:place] + operands[place + 1 :]), value
+        return ("", "", operands), ""
+
+    def _change(self, key: tuple[str, str, tuple[str, ...]], value: str, step: int) -> None:
+        """Count the bytes of a value that comes or goes; the rest of its texts goes with the first of so many."""
+        name, _, rest = key
+        before, now = self._sizes[key], self._sizes[key] + step
+        self._sizes[key] = now
+        each = len(" AND ".join([*([name] if name else []), *rest]).encode()) + len(" IN ()")
+        self.bytes += step * (len(value.encode()) + 2) + each * (-(-now // _MOST_VALUES) + before // -_MOST_VALUES)
+
+
+@lru_cache(maxsize=100_000)
+def _equality(operand: str) -> tuple[str, str, str] | None:
+    """Name, type and value of an operand that compares an attribute with a constant; None of another one."""
+    match _parsed(operand, SQL):
+        case syntax.FunctionCall("=", (syntax.Name() as name, syntax.Literal(value=value) as literal)):
+            return None if value is None else (to_text(name), str(literal.type), to_text(literal))
+    return None
 
 
 def _cost(through: float, selectivity: float, part: str) -> float:
@@ -276,12 +349,12 @@ def prune(tree: syntax.Expression, kept: frozenset[str]) -> syntax.Expression:
 
 @lru_cache(maxsize=100_000)
 def _operands(condition: str, dialect: str) -> tuple[str, ...]:
-    """The operands of a condition that is an AND; itself if it is none, or if one binds what another uses."""
+    """The distinct operands of an AND; of another condition, or if one binds what another uses, itself."""
     tree = _parsed(condition, dialect)
     is_and = isinstance(tree, syntax.FunctionCall) and tree.function == "and"
     if not is_and or any(isinstance(node, syntax.Free) for node in syntax.walk(tree)):
         return (_in_parentheses(tree),)
-    return tuple(_in_parentheses(each) for each in syntax.children(tree))
+    return tuple(dict.fromkeys(_in_parentheses(each) for each in syntax.children(tree)))
 
 
 def _in_parentheses(operand: syntax.Expression) -> str:

@@ -18,7 +18,7 @@ import httpx2
 from tamis.service.inbox import InboxEvent
 from tamis.service.peers import protocol
 from tamis.service.peers.entries import digest_of
-from tamis.service.peers.links import DOWN, REFUSED, Link, LinkError
+from tamis.service.peers.links import DOWN, LINKED, REFUSED, Link, LinkError
 from tamis.service.peers.site import Site
 
 if TYPE_CHECKING:
@@ -54,21 +54,28 @@ class Senders:
         running: dict[tuple[str, str, str], asyncio.Task[None]] = {}
         try:
             while not stop.is_set():
-                links = {(each.name, each.url, each.token): each for each in await self._links()}
-                for key in [*running]:
-                    if key not in links:
-                        running.pop(key).cancel()
-                for key, link in links.items():
-                    if key not in running:
-                        running[key] = asyncio.create_task(Conversation(self._service, self._site, link).run())
-                await _sleep_or(stop, _LOOK_SECONDS)
+                wait = _LOOK_SECONDS
+                try:
+                    await self._look(running)
+                except Exception:  # links are not worth the service
+                    _log.exception("links cannot be looked at; trying again")
+                    wait = _FIRST_WAIT_SECONDS
+                await _sleep_or(stop, wait)
         finally:
             for task in running.values():
                 task.cancel()
             await asyncio.gather(*running.values(), return_exceptions=True)
 
-    async def _links(self) -> list[Link]:
-        return await asyncio.to_thread(self._site.links.all)
+    async def _look(self, running: dict[tuple[str, str, str], asyncio.Task[None]]) -> None:
+        """End the conversations of links that are gone, and begin those of new ones, or that have failed."""
+        found = await asyncio.to_thread(self._site.links.all)
+        links = {(each.name, each.url, each.token): each for each in found}
+        for key in [*running]:
+            if key not in links or running[key].done():
+                running.pop(key).cancel()
+        for key, link in links.items():
+            if key not in running:
+                running[key] = asyncio.create_task(Conversation(self._service, self._site, link).run())
 
 
 class Conversation:
@@ -114,9 +121,10 @@ class Conversation:
                 wait = min(2 * wait, _LONGEST_WAIT_SECONDS)
 
     def _note_down(self, reason: LinkError) -> None:
-        link = self._site.links.get(self._name)
-        # One that was never agreed on leads nowhere yet, as far as cycles are concerned.
-        self._site.links.note(self._name, DOWN if link.state in ("linked", DOWN) else link.state, reason)
+        """Keep why the neighbour does not answer; one that was never agreed on stays new, and leads nowhere."""
+        for link in self._site.links.all():
+            if link.name == self._name:
+                self._site.links.note(link.name, DOWN if link.state == LINKED else link.state, reason)
 
     async def _hello(self) -> None:
         said = await asyncio.to_thread(self._site.introduction, self._name, digest_of(self._there))

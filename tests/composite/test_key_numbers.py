@@ -56,6 +56,6 @@ def test_numbers_that_nobody_keeps_are_forgotten_when_they_are_many(monkeypatch:
     numbers = KeyNumbers()
     for text in ('["a"]', '["b"]', '["c"]'):
         numbers.of_text(text)
-    numbers.forget_unused([np.array([1])])
+    numbers.forget_unused(lambda: [np.array([1])])
     assert numbers.texts() == {1: '["b"]'}
     assert numbers.of_text('["a"]') == 3

@@ -19,7 +19,7 @@ def event(second: int, *parts: int) -> KeptEvent:
 def state_after(text: str, *events: KeptEvent) -> tuple[KeyState, list[list[int]]]:
     composite, state, found = compile_composite(f"{text} {WITHIN}"), KeyState(), []
     for each in events:
-        search = Search(composite, 1000, {}.__getitem__)
+        search = Search(composite, 1000, lambda _: {})
         state.cancel(composite, each, search)
         found += [[one.number for one in match] for match in state.end_matches(composite, each, search)]
     return state, found
@@ -70,6 +70,6 @@ def test_an_event_without_a_place_is_taken_back() -> None:
     state, _ = state_after("a THEN NOT b", event(0, 0))
     last = event(1, 0)
     composite = compile_composite(f"a THEN NOT b {WITHIN}")
-    state.end_matches(composite, last, Search(composite, 1000, {}.__getitem__))
+    state.end_matches(composite, last, Search(composite, 1000, lambda _: {}))
     state.drop(last)
     assert [events[0].number for events in state.waiting] == [0]

@@ -18,7 +18,7 @@ def kept(*parts: set[int]) -> list[KeptEvent]:
 
 
 def places(text: str, events: list[KeptEvent]) -> list[int] | None:
-    search = Search(compile_composite(f"{text} {WITHIN}"), 1000, {}.__getitem__)
+    search = Search(compile_composite(f"{text} {WITHIN}"), 1000, lambda _: {})
     found = search.match_from(events[0], events[1:-1], events[-1])
     return None if found is None else [each.number for each in found]
 

@@ -92,7 +92,7 @@ def test_a_stream_finds_composite_subscriptions_and_finds_them_again_after_a_cra
     assert composite(read_notifications(run.output).to_pylist()) == EXPECTED
     run.feed(event("e9", 50, "a", "ann"))
     run.feed(event("f1", 51, "b", "ann"))
-    run.feed(event("f2", 60, "c", "ann"))
+    run.feed(event("f2", 59, "c", "ann"))
     in_order(run)
     run.finish(store, reading=READING, composite=SETTINGS)
     assert ("e9", "walk", ["e9", "f1"]) in composite(read_notifications(run.output).to_pylist())

@@ -13,6 +13,7 @@ import pytest
 from tamis.quotas import Quota
 from tamis.routing.shards import Routing
 from tamis.sinks import SINKS
+from tamis.spark.composite_states import CompositeSettings
 from tamis.spark.event_reading import MOST_BYTES, Reading
 from tamis.spark.kafka_security import PASSWORD, KafkaSecurity
 from tamis.spark.pipeline import Files, Kafka, Pipeline, PipelineError, Rate, Socket
@@ -334,3 +335,12 @@ def test_every_key_is_documented(tmp_path: Path, events: str) -> None:
         assert keys != [""]
         missing = [key for key in keys if not re.search(rf"`\[?({table}\.)?{key}\]?`", PAGE)]
         assert not missing, f"{table}: {missing}"
+
+
+def test_how_composite_subscriptions_are_kept_can_be_said(tmp_path: Path) -> None:
+    assert load(written(tmp_path)).composite is None
+    given = 'lateness = "2 minutes"\npartitions = 8\nmost_per_key = 9\nstate = "s3://b/composite"'
+    expected = CompositeSettings(timedelta(minutes=2), 8, 9, state="s3://b/composite")
+    assert load(written(tmp_path, composite=given)).composite == expected
+    with pytest.raises(PipelineError, match=r"composite\.partitions(.|\n)*composite\.latness"):
+        load(written(tmp_path, composite='partitions = 0\nlatness = "2s"'))

@@ -7,7 +7,7 @@ forgotten now and then, when it is as much as what is kept.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -86,14 +86,17 @@ class EventStore:
             found |= zip(some, listed, strict=True)
         return found
 
-    def forget_unused(self, in_use: Iterable[I64]) -> None:
+    def forget_unused(self, in_use: Callable[[], Sequence[I64]]) -> None:
         """Forget the events that nobody keeps, if there are many."""
         if self._size <= 2 * self._in_use + _SPARE:
             return
-        kept = np.unique(np.concatenate([*in_use]))
-        segments = [each.take(np.flatnonzero(np.isin(each.numbers, kept))) for each in self._segments]
+        kept = np.unique(np.concatenate([*in_use(), [-1]]))
+        segments = []
+        for each in self._segments:
+            at = np.minimum(np.searchsorted(kept, each.numbers), len(kept) - 1)
+            segments.append(each.take(np.flatnonzero(kept[at] == each.numbers)))
         self._segments = [each for each in segments if len(each.numbers)]
-        self._size = self._in_use = len(kept)
+        self._size = self._in_use = len(kept) - 1
 
 
 def _rows(events: Events, places: I64) -> Events:

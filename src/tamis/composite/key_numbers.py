@@ -7,7 +7,7 @@ all are, is looked up as it is; another one by its text.
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,11 +49,11 @@ class KeyNumbers:
         """The text of each number's key, as `key_text` has it."""
         return {number: _text(key) for key, number in self._numbers.items()}
 
-    def forget_unused(self, in_use: Iterable[I64]) -> None:
+    def forget_unused(self, in_use: Callable[[], Sequence[I64]]) -> None:
         """Forget the numbers that nobody keeps, if there are many."""
         if len(self._numbers) <= 2 * self._in_use + _SPARE:
             return
-        kept = {*np.unique(np.concatenate([*in_use])).tolist()}
+        kept = {*np.concatenate([*in_use()]).tolist()}
         self._numbers = {key: number for key, number in self._numbers.items() if number in kept}
         self._in_use = len(self._numbers)
 

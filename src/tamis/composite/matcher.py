@@ -410,8 +410,8 @@ class SequenceMatcher:
             id = self._ids[each.code >> KEY_BITS]
             events = [found[number] for number in each.numbers]
             matches.append(CompositeMatch(id, moment_of(each.time_us), self._held[id].composite.keys, events))
-        self._keys.forget_unused(codes & _KEY for codes in self._open.codes())
-        self._events.forget_unused(self._open.numbers())
+        self._keys.forget_unused(self._open.keys)
+        self._events.forget_unused(self._open.numbers)
         return matches
 
     def _match_parts(self, batch: EventBatch, events: Events, times: I64, numbers: I64, taken: Bools) -> Rows:

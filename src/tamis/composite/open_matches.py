@@ -383,10 +383,11 @@ class OpenMatches:
                 used[rest] |= others[at] == code[rest]
         return used
 
-    def codes(self) -> list[I64]:
-        """The codes of everything that is kept, explanations included."""
+    def keys(self) -> list[I64]:
+        """The numbers of all keys that something is kept of, explanations included."""
         ended = np.array([code for code, _ in self._ended], np.int64)
-        return [ended, *(rows.code for rows in (self.held, self.early, *self._over))]
+        codes = (ended, *(rows.code for rows in (self.held, self.early, *self._over)))
+        return [code & (1 << KEY_BITS) - 1 for code in codes]
 
     def numbers(self) -> list[I64]:
         """The numbers of events that are kept, explanations included."""

@@ -55,3 +55,24 @@ def test_what_an_attribute_loses(loss: bool, rare_parts: int) -> None:
     texts = [f"a = {number} AND {'bcde'[number % 4]} = {number}" for number in range(64)]
     first = {node.path[0] for node in nodes_of(built(texts, 8, loss=loss)) if node.path}
     assert len(first - {1}) == rare_parts
+
+
+def test_terms_that_come_sorted_by_value_are_told_apart() -> None:
+    """The first bucket has one value; what follows must not end in partitions below it, whatever its value."""
+    texts = [f"s = 'v{number // 40}' AND a = 1" for number in range(320)]
+    index = built(texts, 8)
+    batch = EventBatch.of([{"s": "v3", "a": 1}], NUMBERS)
+    index.match(batch)
+    index.work()
+    assert check(index, formulas_of(texts), batch) == 40
+    assert index.work()["candidates"] <= 2 * 40
+
+
+def test_no_text_is_cut_in_two() -> None:
+    texts = [f"s = 'v{number % 50:02}' AND a > {number % 3}" for number in range(1_000)]
+    index = built(texts, 8)
+    batch = EventBatch.of([{"s": f"v{number:02}", "a": 9} for number in range(50)], NUMBERS)
+    index.match(batch)
+    index.work()
+    assert check(index, formulas_of(texts), batch) == 1_000
+    assert index.work()["candidates"] <= 1_100, "a text that a middle fell into was looked at by most events"

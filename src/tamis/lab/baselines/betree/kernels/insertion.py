@@ -1,16 +1,18 @@
 """Insertion into a BE-Tree: down to the bucket of a term, and splits of overfull buckets.
 
-An overfull bucket is clustered by value first, into two halves of the range that the ends of its sides have there:
-a term moves into a half if its side lies in it. The rest is partitioned: one partition after another, for the
-attribute that scores highest, takes the terms that restrict it. A bucket that cannot be split, since no attribute
-is left that several of its terms restrict, gets a higher capacity.
+An overfull bucket is clustered by value first, into two halves of the range that the ends of its sides have
+there: a term moves into a half if its side lies in it. If all terms have the same side, which is so when they
+come sorted, the range is that of the axis instead: were such a bucket partitioned by other attributes at once,
+terms of all other values would follow into these partitions, and nothing would ever tell the values apart. The
+rest is partitioned: one partition after another, for the attribute that scores highest, takes the terms that
+restrict it. A bucket that cannot be split, since no attribute is left that several of its terms restrict, gets a
+higher capacity.
 
 The score of an attribute is its gain divided by its loss. It gains by the terms of the bucket that restrict it,
-each
-the more the narrower its side is: popular attributes make large partitions, and wide sides distinguish little. It
-loses by the terms that an event meets in a partition and does not satisfy, the more so the more events have the
-attribute; attributes that many terms of the tree restrict are taken for those that many events have. A term that
-several partitions could take goes to the one where its own score is highest.
+each the more the narrower its side is: popular attributes make large partitions, and wide sides distinguish
+little. It loses by the terms that an event meets in a partition and does not satisfy, the more so the more
+events have the attribute; attributes that many terms of the tree restrict are taken for those that many events
+have. A term that several partitions could take goes to the one where its own score is highest.
 """
 
 from __future__ import annotations
@@ -235,6 +237,35 @@ def _split_overfull(tree: BETreeNodes, boxes: Boxes, start: int) -> None:
 
 
 @kernel
+def _reachable_range(tree: BETreeNodes, node: int) -> tuple[int, int]:
+    """Which of the values seen on its axis may come into a node, by the middles of the nodes above it."""
+    key = tree.nodes[node * NODE + KEY]
+    least, most = int(tree.least[key]), int(tree.most[key])
+    above = int(tree.parents[node])
+    while above > ROOT and tree.nodes[above * NODE + KEY] == key:
+        middle = int(tree.nodes[above * NODE + MIDDLE])
+        if tree.nodes[above * NODE + LEFT] == node:
+            most = min(most, middle)
+        else:
+            least = max(least, middle + 1)
+        node, above = above, int(tree.parents[above])
+    return least, most
+
+
+@kernel
+def _between_sides(boxes: Boxes, sides: I64, least: int, middle: int) -> int:
+    """The last place up to the middle that no side spans: a text is a range of keys, too, and not to be cut."""
+    best = least - 1 if least > LOWEST else least
+    for at in sides:
+        low, high = boxes.cells[at + LOW], boxes.cells[at + HIGH]
+        if high <= middle:
+            best = max(best, high)
+        elif LOWEST < low <= middle:
+            best = max(best, low - 1)
+    return int(best) if best >= least else int(middle)
+
+
+@kernel
 def _cluster(tree: BETreeNodes, boxes: Boxes, node: int) -> bool:
     """Move the terms whose sides lie in one half of the range into that half; False if there are none."""
     key, count = tree.nodes[node * NODE + KEY], tree.nodes[node * NODE + COUNT]
@@ -247,9 +278,15 @@ def _cluster(tree: BETreeNodes, boxes: Boxes, node: int) -> bool:
         for end in (boxes.cells[at + LOW], boxes.cells[at + HIGH]):
             if end != LOWEST and end != HIGHEST:
                 least, most = min(least, end), max(most, end)
+    first = sides[0]
+    if (boxes.cells[sides + LOW] == boxes.cells[first + LOW]).all() and (
+        boxes.cells[sides + HIGH] == boxes.cells[first + HIGH]
+    ).all():
+        least, most = _reachable_range(tree, node)
     if least >= most:
         return False
     middle = (least & most) + ((least ^ most) >> 1)  # the mean; a sum could overflow
+    middle = _between_sides(boxes, sides, least, middle)
     moved = False
     # From the end, so that the entry which fills a gap has been visited already.
     for place in range(count - 1, -1, -1):

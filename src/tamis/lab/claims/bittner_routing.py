@@ -687,7 +687,7 @@ def _deregistration(bench: Bench) -> Outcome:
             for what, found in (("messages", messages), ("changes of indexes", changes))
             for name, each in found.items()
         ],
-        "an entry that another covers is left out of indexes here, and forwarded all the same: messages are not saved",
+        "an entry that another covers is forwarded all the same here: no messages are saved",
     )
 
 

@@ -56,12 +56,12 @@ def _points(bench: Bench, case: Case, count: int, names: tuple[str, ...]) -> Poi
 
 def _sizes(bench: Bench) -> tuple[int, ...]:
     full = (100_000, 300_000, 1_000_000, 2_000_000, 5_000_000)
-    return bench.pick((60, 90), (10_000, 100_000), full)
+    return bench.pick((60, 90), (2_000, 20_000), full)
 
 
 def _swept(bench: Bench) -> int:
     """Subscriptions where something else is swept."""
-    return bench.pick(60, 10_000, 1_000_000)
+    return bench.pick(60, 5_000, 1_000_000)
 
 
 def _by_size(bench: Bench, choice: str) -> Curve:

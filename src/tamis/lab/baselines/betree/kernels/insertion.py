@@ -1,18 +1,18 @@
 """Insertion into a BE-Tree: down to the bucket of a term, and splits of overfull buckets.
 
-An overfull bucket is clustered by value first, into two halves of the range that the ends of its sides have there:
-a term moves into a half if its side lies in it. If all terms have the same side, which is so when they come sorted,
-the range is that of the axis instead: were such a bucket partitioned by other attributes at once, terms of all other
-values would follow into these partitions, and nothing would ever tell the values apart. The rest is partitioned: one
-partition after another, for the attribute that scores highest, takes the terms that restrict it. A bucket that
-cannot be split, since no attribute is left that several of its terms restrict, gets a higher capacity.
+An overfull bucket is clustered by value first, into two halves of the range that the ends of its sides have
+there: a term moves into a half if its side lies in it. If all terms have the same side, which is so when they
+come sorted, the range is that of the axis instead: were such a bucket partitioned by other attributes at once,
+terms of all other values would follow into these partitions, and nothing would ever tell the values apart. The
+rest is partitioned: one partition after another, for the attribute that scores highest, takes the terms that
+restrict it. A bucket that cannot be split, since no attribute is left that several of its terms restrict, gets a
+higher capacity.
 
 The score of an attribute is its gain divided by its loss. It gains by the terms of the bucket that restrict it,
-each
-the more the narrower its side is: popular attributes make large partitions, and wide sides distinguish little. It
-loses by the terms that an event meets in a partition and does not satisfy, the more so the more events have the
-attribute; attributes that many terms of the tree restrict are taken for those that many events have. A term that
-several partitions could take goes to the one where its own score is highest.
+each the more the narrower its side is: popular attributes make large partitions, and wide sides distinguish
+little. It loses by the terms that an event meets in a partition and does not satisfy, the more so the more
+events have the attribute; attributes that many terms of the tree restrict are taken for those that many events
+have. A term that several partitions could take goes to the one where its own score is highest.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ def _lab() -> None:
     """Measure what the papers claim that tamis is built on.
 
     \b
-    Example:
+    Examples:
       tamis lab claims --paper jewel --html claims.html
 
     Exit code 0 on success; 2 if the command could not be carried out.

@@ -254,7 +254,7 @@ def is_between(typing_context, values, at, lows, highs, place):  # type: ignore[
     return types.boolean(values, types.uint64, lows, highs, types.uint64), generate
 
 
-def _survivors_of(words: int) -> Callable[..., int]:
+def _survivors_of(words: int) -> Callable[..., tuple[int, int, int]]:
     """The function `survivors_W` for masks of so many words."""
     stride = np.uint64(words)
 

@@ -102,6 +102,7 @@ def test_a_stream_finds_the_same_visits_few_shards_and_tells_bad_events_once(run
         assert sorted(each["kind"] for each in run.dead()) == ["malformed", "missing id", "wrong type"]
         assert (first.events, first.shards, first.dead) == (63, 4, 3)
         assert first.useful_visits <= first.visits < 2 * 63
+        assert 0 < first.entry_bytes <= first.entry_budget == Routing().budget
         # Subscriptions that came later are dealt, too, and those that went are not found.
         store.add("late", "brand = 'b14'", event_type="camera")
         store.remove("s3")

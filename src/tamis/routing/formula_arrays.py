@@ -64,7 +64,7 @@ class FormulaArrays(NamedTuple):
     least, firsts, lasts: of each node; its operands are `items[firsts[n]:lasts[n]]`.
     roots: int64[formulas]: an item, `TRUE_ITEM` or `FALSE_ITEM`.
     lowest: int64[formulas]: the lowest node of each; its nodes are from there to its root.
-    axes to stored: of each atom.
+    axes to uses: of each atom; its occurrences are those when its formula was measured.
     keys, counts: a hash table, the occurrences of each predicate by its hash.
     """
 
@@ -82,6 +82,7 @@ class FormulaArrays(NamedTuple):
     selectivities: F64
     stored: F64
     opaque: Bools
+    uses: F64
     lows: I64
     highs: I64
     facts: AxisFacts
@@ -146,6 +147,7 @@ def formula_arrays(
         leaves.selectivities,
         stored,
         leaves.opaque,
+        np.zeros(len(hashes)),
         leaves.lows.copy(),
         leaves.highs.copy(),
         facts,
@@ -158,7 +160,7 @@ def formula_arrays(
 def with_room(s: FormulaArrays) -> FormulaArrays:
     """The same with room for twice as many lists, atoms, intervals and predicates."""
     items, atoms, intervals = (2 * int(s.used[each]) + 1024 for each in (ITEMS, ATOMS, INTERVALS))
-    per_atom = ("axes", "nulls", "set_firsts", "set_lasts", "hashes", "selectivities", "stored", "opaque")
+    per_atom = ("axes", "nulls", "set_firsts", "set_lasts", "hashes", "selectivities", "stored", "opaque", "uses")
     longer: dict[str, Any] = {name: np.resize(getattr(s, name), atoms) for name in per_atom}
     keys, counts = np.zeros(2 * len(s.keys), np.uint64), np.zeros(2 * len(s.keys), np.int64)
     _copy_counts(s.keys, s.counts, keys, counts)
@@ -318,7 +320,7 @@ def item_facts(s: FormulaArrays, w: Workspace, base: int, item: int, counts: boo
     atom = ~item
     found[LOW] = found[AVERAGE] = found[HIGH] = s.selectivities[atom]
     found[P_MIN], found[TREE], found[STORED] = 1.0, LEAF_BYTES, s.stored[atom]
-    found[USES] = _uses(s.keys, s.counts, s.hashes[atom]) if counts else 0.0
+    found[USES] = s.uses[atom]
     found[OPAQUE] = 1.0 if s.opaque[atom] else 0.0
     return np.uint64(s.hashes[atom])
 
@@ -332,9 +334,20 @@ def measure_formula(s: FormulaArrays, w: Workspace, number: int, counts: bool, f
         for node in range(base, root + 1):
             w.changed[node - base] = 0
             if w.reached[node - base]:
+                if counts:
+                    _look_up_uses(s, node)
                 made_of = int(s.least[node]), s.firsts[node], s.lasts[node]
                 _node_facts(s, w, base, node, made_of, counts, 0)
     return item_facts(s, w, base, root, counts, found)
+
+
+@kernel
+def _look_up_uses(s: FormulaArrays, node: int) -> None:
+    """Once for each measurement: the table is large, and every pruning that is tried needs the numbers."""
+    items, uses, hashes, keys, counts = s.items, s.uses, s.hashes, s.keys, s.counts
+    for place in range(s.firsts[node], s.lasts[node]):
+        if items[place] < 0:
+            uses[~items[place]] = _uses(keys, counts, hashes[~items[place]])
 
 
 @kernel(forceinline=True)
@@ -389,8 +402,7 @@ def _node_facts(
             needed, key = 1.0, s.hashes[~item]
             tree += LEAF_BYTES
             stored += s.stored[~item]
-            if counts:
-                uses += _uses(s.keys, s.counts, key)
+            uses += s.uses[~item]
             if not s.opaque[~item]:
                 opaque = 0.0
         total += mix(key)
@@ -678,6 +690,7 @@ def _merge_atoms(s: FormulaArrays, w: Workspace, one: int, other: int, every: bo
     s.selectivities[new] = set_selectivity(axis, null, lows, highs, span, s.facts)
     s.stored[new] = _STORED_LEAF + _STORED_PIECE * max(0, end - at - 1) + 2.0 * s.facts.cuts[axis] * (end - at)
     s.opaque[new] = s.facts.opaque[axis]
+    s.uses[new] = _uses(s.keys, s.counts, hashes[new])
     tentative[ATOMS] += 1
     tentative[INTERVALS] = end
     return int(new)

@@ -5,6 +5,7 @@
 | `tamis_http_requests_total` | counter | requests, by method, route and status |
 | `tamis_http_seconds` | histogram | time until the answer began, by route; long polls wait on purpose |
 | `tamis_published_total` | counter | events accepted since the service was started; repeated ones do not count |
+| `tamis_unadvertised_total` | counter | events not as advertised, of tenants that are warned or refuse them |
 | `tamis_waiting_events` | gauge | events that the stream is not done with |
 | `tamis_waiting_seconds` | gauge | age of the oldest of them, 0 if there is none |
 | `tamis_subscriptions` | gauge | subscriptions that have not ended |

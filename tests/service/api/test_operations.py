@@ -61,7 +61,7 @@ def test_the_metrics_are_those_that_are_documented(serving: Callable[..., Runnin
     assert answer.headers["content-type"].startswith("text/plain")
     own = answer.text.partition("# HELP tamis_events_total")[0]
     exported = {name for name, _ in re.findall(r"^# TYPE (\w+) (\w+)$", own, re.M)} - {
-        f"tamis_{name}_created" for name in ("http_requests", "http_seconds", "published")
+        f"tamis_{name}_created" for name in ("http_requests", "http_seconds", "published", "unadvertised")
     }
     assert metrics.__doc__ is not None
     assert exported == {*re.findall(r"^\| `(\w+)` \|", metrics.__doc__, re.M)}

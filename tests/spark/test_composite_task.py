@@ -68,8 +68,8 @@ class Batches:
             some = pa.Table.from_pylist(events[place::tasks], SCHEMA)
             for shard in range(len(shards)):
                 column = pa.array([shard] * some.num_rows, pa.int32())
-                given = some if len(shards) == 1 else some.append_column(SHARD, column)
-                rows += task(iter(given.to_batches()))
+                sent = some if len(shards) == 1 else some.append_column(SHARD, column)
+                rows += task(iter(sent.to_batches()))
         found = pa.Table.from_batches(rows, FOUND)
         found = _by_part(found) if self.is_split else found
         self.late += pc.sum(found.filter(pc.equal(found["row_kind"], LATE))["count"]).as_py() or 0

@@ -38,7 +38,7 @@ from tamis.lab.workloads import generate
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["match", "parse", "read", "engines", "batchsearch", "buckets", "operators", "start"]
+    "name", ["match", "parse", "read", "engines", "batchsearch", "buckets", "operators", "composite", "start"]
 )
 def test_runs_at_its_smallest(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     _runs([name, "--smallest"], capsys, tmp_path)

@@ -40,7 +40,7 @@ from tamis.language.condition import compile_condition
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["match", "parse", "read", "engines", "schedule", "start"])
+@pytest.mark.parametrize("name", ["match", "parse", "read", "engines", "schedule", "composite", "start"])
 def test_runs_at_its_smallest(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     _runs([name, "--smallest"], capsys, tmp_path)
 

@@ -19,6 +19,8 @@ from tamis.snapshot import Snapshots
 from tamis.spark import CompositeSettings, Reading
 from tamis.spark.composite_states import CompositeError, CompositeStates
 from tamis.spark.composite_task import StateTask
+from tamis.spark.event_tables import SHARD
+from tamis.spark.shards import shard_refs
 from tamis.spark.snapshot_ref import SnapshotRef
 from tamis.spark.stream_task import COUNTED, FOUND, LATE, PAIR, REACHED, STATE, TAKEN, StreamTask
 from tamis.store import Publisher, Store
@@ -47,6 +49,8 @@ class Batches:
         self.publisher = Publisher(self.store, folder / "snapshot")
         self.states = CompositeStates(CompositeSettings(**settings), folder / "state")
         self.late = 0
+        self.shards = 1
+        self.is_split = False
         self.counts: dict[str, int] = {}
 
     def run(self, batch: int, events: list[dict[str, Any]], tasks: int = 2) -> list[tuple[str, int, list[str]]]:
@@ -57,12 +61,17 @@ class Batches:
         plan = self.states.plan("q", batch, manifest, ref)
         assert plan is not None
         reading = Reading(event_time="at", keep=("kind",))
-        task = StreamTask((ref,), reading, composite=plan)
+        shards = shard_refs(ref, self.shards)
+        task = StreamTask(shards, reading, composite=plan)
         rows: list[pa.RecordBatch] = []
         for place in range(tasks):
             some = pa.Table.from_pylist(events[place::tasks], SCHEMA)
-            rows += task(iter(some.to_batches()))
+            for shard in range(len(shards)):
+                column = pa.array([shard] * some.num_rows, pa.int32())
+                sent = some if len(shards) == 1 else some.append_column(SHARD, column)
+                rows += task(iter(sent.to_batches()))
         found = pa.Table.from_batches(rows, FOUND)
+        found = _by_part(found) if self.is_split else found
         self.late += pc.sum(found.filter(pc.equal(found["row_kind"], LATE))["count"]).as_py() or 0
         own = pc.is_in(found["row_kind"], pa.array([TAKEN, REACHED], pa.int32()))
         assert not found.filter(pc.and_(pc.invert(own), pc.equal(found["row_kind"], PAIR))).num_rows
@@ -114,6 +123,17 @@ SCHEMA = pa.schema(
 )
 
 
+def _by_part(found: pa.Table) -> pa.Table:
+    """As if each part of a subscription were in a shard of its own."""
+    taken = pc.equal(found["row_kind"], TAKEN)
+    tables = [found.filter(pc.invert(taken))]
+    for bit in (1, 2, 4):
+        own = found.filter(pc.and_(taken, pc.not_equal(pc.bit_wise_and(found["count"].fill_null(0), bit), 0)))
+        place = found.column_names.index("count")
+        tables.append(own.set_column(place, FOUND.field("count"), pa.array([bit] * own.num_rows, pa.int64())))
+    return pa.concat_tables(tables)
+
+
 def event(id: str, second: int, kind: str = "a", item: str | None = "p", price: int | None = 1) -> dict[str, Any]:
     return {"id": id, "at": START + timedelta(seconds=second), "kind": kind, "price": price, "item": item}
 
@@ -155,6 +175,7 @@ def test_batches_find_what_the_reference_finds(seed: int, lateness: int, tmp_pat
     rng = random.Random(seed)
     batches = random_batches(rng)
     run = Batches(tmp_path, lateness=timedelta(seconds=lateness), partitions=rng.randrange(1, 4))
+    run.is_split = seed % 2 == 1
     found: list[tuple[str, int, list[str]]] = []
     for number, events in enumerate(batches):
         first = run.run(number, events, tasks=1)
@@ -189,6 +210,24 @@ def test_events_of_other_changes_keep_what_is_open(tmp_path: Path) -> None:
     run.store.add("more", TEXTS[1], dialect="composite")
     run.store.replace("s0", label="label 0")
     assert run.run(1, [event("e2", 1, "b")]) == [("s0", SECOND, ["e1", "e2"])]
+
+
+def test_parts_in_several_shards_are_joined(tmp_path: Path) -> None:
+    both = "kind = 'a' AS x THEN price > 0 AND price >= x.price WITHIN INTERVAL '5' SECOND BY item"
+    run = Batches(tmp_path, (both,))
+    run.publisher.sync()
+    run.store.replace("s0", both.replace("'a'", "'b'"))
+    publisher = Publisher(run.store, tmp_path / "snapshot")  # what changed is another segment
+    run.publisher = publisher
+    run.store.add(
+        "s1",
+        "AT_LEAST(2, kind = 'b' OR kind = 'c') WITHIN INTERVAL '5' SECOND",
+        dialect="composite",
+        label="label 1",
+    )
+    run.shards = 2
+    first = [event("e1", 0, "b"), event("e1", 0, "b"), event("e2", 1, "b", price=2)]
+    assert run.run(0, first) == [("s0", SECOND, ["e1", "e2"]), ("s1", SECOND, ["e1", "e2"])]
 
 
 def test_late_events_are_counted_and_set_aside(tmp_path: Path) -> None:

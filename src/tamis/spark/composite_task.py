@@ -281,28 +281,26 @@ class PartitionState:
         code = self._codes(taken, "kind")
         events = zip(taken["time_us"].to_pylist(), taken["event_id"].to_pylist(), strict=True)
         numbers: dict[tuple[int, str], int] = {}
-        kept: list[tuple[int, int]] = []
-        is_there: set[tuple[int, int]] = set()
+        # The parts of a subscription may be in several shards, each of which tells of its own.
+        kept: dict[tuple[int, int], list[int]] = {}
+        bits = taken["count"].to_pylist()
         for row, event in enumerate(events):
             if event in self._seen:
                 self._repeated += 1
             elif code[row] >= 0:
                 number = numbers.setdefault(event, self._number + len(numbers))
-                if (number, int(code[row])) in is_there:
-                    self._repeated += 1
-                else:
-                    is_there.add((number, int(code[row])))
-                    kept.append((row, number))
+                known = kept.setdefault((number, int(code[row])), [row, number, 0])
+                self._repeated += known[2] & bits[row] == bits[row]
+                known[2] |= bits[row]
         self._number += len(numbers)
         self._seen |= numbers
         if not kept:
             return Rows.of([])
-        rows, own = (np.array(each, np.int64) for each in zip(*kept, strict=True))
+        rows, own, parts = (np.array(each, np.int64) for each in zip(*kept.values(), strict=True))
         distinct = np.unique(own)
         # Of an event that several subscriptions need, each row has its own attributes: all are kept as one.
         self._events.add(distinct, _joined(taken, rows, own, distinct), np.arange(len(distinct)))
-        times, parts = (taken[name].to_numpy()[rows] for name in ("time_us", "count"))
-        return Rows.arrived(code[rows], times, own, parts)
+        return Rows.arrived(code[rows], taken["time_us"].to_numpy()[rows], own, parts)
 
     def _table(self) -> pa.Table:
         opened = self._open

@@ -56,7 +56,7 @@ class Scale:
 
 
 SCALES: dict[Size, Scale] = {
-    "smallest": Scale(100, 50.0, 2.0),
+    "smallest": Scale(1_000, 200.0, 5.0),
     "quick": Scale(2_000, 200.0, 10.0),
     "full": Scale(10_000, 1_000.0, 60.0),
 }
@@ -215,6 +215,9 @@ def _measure(folder: Path, data: Data, per_request: int, progress: Any) -> Measu
         for place, host in enumerate(hosts):
             times.append(_compare(hosts[0], host, data, place))
             sent += _forwarded(host)
+    if not all(len(each) for each in times):
+        msg = "a site has no notification: there are too few events"
+        raise SystemExit(msg)
     quantiles = [[float(np.quantile(each, q)) for each in times] for q in (0.5, 0.99)]
     return Measured(
         entries["entries_in_bytes"],

@@ -85,7 +85,7 @@ def test_service_runs_at_its_smallest(capsys: pytest.CaptureFixture[str], tmp_pa
 def test_federation_runs_at_its_smallest(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Three services in processes of their own, as people link them; the benchmark compares every pair."""
     figures = _runs(["federation", "--smallest"], capsys, tmp_path)["figures"]
-    assert figures["events"] == 100
+    assert figures["events"] == 1_000
     assert len(figures["p99 by hops, s"].split(", ")) == 3
 
 

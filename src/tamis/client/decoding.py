@@ -39,7 +39,7 @@ def decode(kind: type[T], value: Any, place: str = "") -> T:
 
     >>> from tamis.client.models import Accepted
     >>> decode(Accepted, {"accepted": 2, "repeated": 0, "ids": ["a", "b"], "later": "more"})
-    Accepted(accepted=2, repeated=0, ids=('a', 'b'))
+    Accepted(accepted=2, repeated=0, ids=('a', 'b'), warnings=())
     """
     place = place or kind.__name__
     if not isinstance(value, Mapping):

@@ -129,6 +129,7 @@ API = {
     "GET /v1/subscriptions/export": own(),
     "GET /v1/subscriptions/{id}": hidden("subscription"),
     "GET /v1/subscriptions/{id}/history": hidden("subscription"),
+    "GET /v1/subscriptions/{id}/open": hidden("subscription"),
     "PATCH /v1/subscriptions/{id}": hidden("subscription", {"condition": "a = 3"}),
     "POST /v1/subscriptions/{id}/renew": hidden("subscription"),
     "POST /v1/subscriptions/{id}/pause": hidden("subscription"),

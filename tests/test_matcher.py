@@ -70,6 +70,13 @@ def test_an_id_is_taken_once() -> None:
     assert found.subscription("cheap").condition == "price < 300"
 
 
+def test_a_composite_subscription_is_refused_where_it_would_never_match() -> None:
+    matcher = Matcher()
+    with pytest.raises(SubscriptionError, match="SequenceMatcher"):
+        matcher.add("walk", "a = 1 THEN a = 2 WITHIN INTERVAL '1' HOUR BY user", dialect="composite")
+    assert len(matcher) == 0
+
+
 def test_a_refused_condition_changes_nothing() -> None:
     found = matcher()
     with pytest.raises(ConditionError):

@@ -32,7 +32,7 @@ from tamis.formulas.formula import Formula
 from tamis.frames import BatchFrame, select_rows
 from tamis.language.bulk import FormulaColumn, compile_conditions, compile_many, refusals
 from tamis.language.condition import Condition, compile_condition
-from tamis.language.dialects import SQL, dialect_of
+from tamis.language.dialects import COMPOSITE, SQL, dialect_of
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.schedule.scheduler import Plan, Schedule, Scheduler, check_schedule
 from tamis.segments.collection import SegmentCollection, SegmentState
@@ -189,9 +189,13 @@ class Matcher:
         Raises:
             ConditionError: The condition is refused; the error has all its problems.
             DialectError: There is no such dialect.
-            SubscriptionError: The id is taken, or no text.
+            SubscriptionError: The id is taken, or no text; or the subscription is composite, which needs a
+                `SequenceMatcher` or a stream.
         """
         _check_id(id)
+        if dialect == COMPOSITE:
+            msg = "a Matcher keeps no state, so this would never match: use SequenceMatcher or a stream"
+            raise SubscriptionError(msg, id=id)
         compiled = self._compile(condition, dialect)
         with self._collection.lock:
             if id in self:

@@ -279,3 +279,11 @@ def test_a_paused_subscription_is_left_out_wherever_it_is(run: Run, write: Write
         outcome = run("match", "--subscriptions", source, "--events", events)
         assert [pair["subscription_id"] for pair in outcome.json] == ["on"]
         assert "1 subscription, " in outcome.err
+
+
+def test_composite_subscriptions_are_named_as_never_satisfied(run: Run, write: Write) -> None:
+    walk = {"id": "walk", "condition": "a = 1 THEN a = 2 WITHIN INTERVAL '1' HOUR BY user", "dialect": "composite"}
+    files = ("--subscriptions", write("s.jsonl", [walk]), "--events", write("e.jsonl", [{"a": 1, "user": "u"}]))
+    done = run("match", *files)
+    assert (done.code, done.out) == (0, "")
+    assert "1 composite subscription" in done.err

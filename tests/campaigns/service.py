@@ -72,7 +72,9 @@ class Life:
         """Start it."""
         self.log = log
         file = settings.folder / "service.toml"
-        file.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in asdict(settings).items()))
+        # Those of operators are a table, which no campaign needs.
+        given = {name: value for name, value in asdict(settings).items() if name != "operators"}
+        file.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in given.items()))
         with log.open("wb") as output:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "tamis", "serve", "--config", str(file)],

@@ -96,7 +96,7 @@ def test_a_backup_is_restored_into_an_empty_service(
         use(monkeypatch, new, "default")
         restored = run("client", "import", "backup.jsonl", "--everything")
         assert (restored.code, restored.err) == (0, "")
-        assert restored.out.endswith("subscription 1, refused 0\n")
+        assert restored.out.endswith("subscription 1, subscriber 0, refused 0\n")
         again = {json.dumps(record, sort_keys=True) for record in run("client", "export", "--everything").json}
         assert lines <= again, "and the token of the new operator"
         with Client(new.url, token=theirs) as client:

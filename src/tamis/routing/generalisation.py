@@ -62,8 +62,8 @@ class Generalisation(NamedTuple):
 
     @property
     def bytes(self) -> float:
-        """Of the entries with these formulas, as `tamis.routing.stored_bytes` estimates them."""
-        return float(stored_sizes(self.formulas).sum())
+        """Of the entries with these formulas, as `tamis.routing.stored_bytes` estimates them; FALSE needs none."""
+        return float(stored_sizes([each for each in self.formulas if each is not FALSE]).sum())
 
 
 class _RootShapes(NamedTuple):

@@ -21,6 +21,7 @@ ROUTES = {
     "GET /v1/subscriptions/export": "subscribe",
     "GET /v1/subscriptions/{id}": "subscribe",
     "GET /v1/subscriptions/{id}/history": "subscribe",
+    "GET /v1/subscriptions/{id}/open": "subscribe",
     "PATCH /v1/subscriptions/{id}": "subscribe",
     "POST /v1/subscriptions/{id}/renew": "subscribe",
     "POST /v1/subscriptions/{id}/pause": "subscribe",

@@ -6,12 +6,15 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tamis.composite import open_matches
 from tamis.composite.open_matches import KEY_BITS, Bounds, OpenMatches, Rows
 from tamis.composite.parts import compile_composite
+
+pytestmark = pytest.mark.slow
 
 SECOND = 1_000_000
 TEXTS = (

@@ -90,6 +90,7 @@ def expected(
     return matches, outcome.late, outcome.repeated
 
 
+@pytest.mark.slow
 @settings(max_examples=250, deadline=None)
 @given(
     texts=st.lists(composites(), min_size=1, max_size=3),

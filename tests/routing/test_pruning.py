@@ -24,6 +24,8 @@ from tamis.routing.trees import leaf_counts
 from tamis.statistics import Statistics
 from tests.routing.drawing import EVENTS, formula_of, misses, random_formula, random_frame
 
+pytestmark = pytest.mark.slow
+
 
 class Shares:
     """The estimates of the product, as the laboratory's ranking asks for them."""

@@ -169,6 +169,7 @@ def expected(text: str, batches: list[list[dict[str, Any]]], lateness: int) -> l
     return sorted((match.time_us, [each.event["id"] for each in match.events]) for match in found.matches)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("lateness", [0, 2])
 def test_batches_find_what_the_reference_finds(seed: int, lateness: int, tmp_path: Path) -> None:

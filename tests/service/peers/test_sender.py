@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from tamis.events import EventType
 from tamis.service.accounts import TenantRights
@@ -15,6 +16,8 @@ from tests.service.api.running import running
 from tests.service.living import until
 from tests.service.peers.chains import TOKEN, LinkedSite, are_linked, in_step, sites_in
 from tests.service.peers.ways import way_to
+
+pytestmark = pytest.mark.slow
 
 
 def forward(site: LinkedSite, link: str, *ids: str, path: tuple[str, ...] = ()) -> None:

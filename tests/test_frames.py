@@ -15,6 +15,7 @@ from tamis.language.condition import compile_condition
 from tests.worlds import WORLDS, world
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_formulas_hold_in_the_same_rows(name: str) -> None:
     random_ = random.Random(21)

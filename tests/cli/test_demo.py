@@ -53,6 +53,7 @@ def test_the_demo_measures_what_it_shows(spark_environment: None, tmp_path: Path
     assert "demo is not empty" in again.stderr
 
 
+@pytest.mark.slow
 def test_subscriptions_come_and_go_after_every_batch_but_the_last(tmp_path: Path) -> None:
     workload = generate("auction", subscriptions=110, events=100, seed=1)
     with Store.open(tmp_path / "s.db") as store:

@@ -128,6 +128,7 @@ def outcome(column: pa.Array | pa.ChunkedArray, event_type: EventType, **options
     return list(found.items()), read.dead_letters
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_scanned_and_read_one_by_one_are_the_same(data: st.DataObject) -> None:
     """Events, dead letters with kinds, reasons and original bytes, and rows; slices, nulls and chunks included."""

@@ -238,6 +238,7 @@ def test_it_is_a_sequence() -> None:
 _SMALL = Limits(text_characters=120, depth=6, operands=5, nodes=40, pattern_characters=8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_near_the_limits(name: str) -> None:
     event_type, names = SCHEMAS[name]

@@ -184,6 +184,7 @@ def test_with_domains_it_is_exact() -> None:
     assert found > 150
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_domains", [False, True])
 @pytest.mark.parametrize("count", [20, 120])
 def test_the_index_finds_what_the_pairs_are(with_domains: bool, count: int) -> None:

@@ -70,6 +70,7 @@ def test_constants() -> None:
     assert index.overlapping("small", normalise("a = 2")) == ["true"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("domains", [False, True])
 def test_no_overlap_is_missed_and_few_are_made_up(domains: bool) -> None:
     left, right = drawn(1, 60), drawn(2, 60)

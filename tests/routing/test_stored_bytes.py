@@ -48,6 +48,7 @@ def segment_bytes(formulas: list[Formula]) -> int:
     return part.segment.bytes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CONDITIONS)
 def test_the_estimate_is_an_upper_bound_and_not_far_off(kind: str) -> None:
     formulas = [normalise(text) for text in CONDITIONS[kind]]

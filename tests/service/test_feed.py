@@ -266,6 +266,7 @@ def test_what_is_old_is_forgotten_but_never_the_last_number_and_the_last_commit(
     assert feed.end() > end
 
 
+@pytest.mark.slow
 def test_forgetting_costs_no_more_when_more_is_kept(tmp_path: Path) -> None:
     """It is done every minute, and a writer of SQLite holds up all others."""
     sink, feed = FeedSink(url=str(tmp_path / "feed.db")), FeedReader(str(tmp_path / "feed.db"))

@@ -36,6 +36,7 @@ def test_without_intervals_there_are_no_cells() -> None:
     assert (cells.bases.tolist(), cells.axis_of.tolist(), cells.widths.tolist()) == ([2], [0, 0], [0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("axes", "most"),
     [(1, MOST_CELLS), (200, MOST_CELLS), (600, 60_000 // 600 - 1), (15_000, 4)],

@@ -47,6 +47,7 @@ def test_pairs_are_those_of_the_formulas(positions: int, monkeypatch: pytest.Mon
         assert check(index, formulas, random_events(random_, 4, 50, rows))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize("name", WORLDS)
 def test_the_whole_language(name: str) -> None:

@@ -58,6 +58,7 @@ def test_the_corpus_is_decided_as_by_event_ruler() -> None:
     assert different == []
 
 
+@pytest.mark.slow
 def test_the_engine_agrees_with_the_corpus_when_it_holds_all_patterns() -> None:
     matcher = Matcher()
     accepted = {str(at): case for at, case in enumerate(CORPUS) if case["verdicts"] is not None}

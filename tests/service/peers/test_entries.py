@@ -58,6 +58,7 @@ def test_other_dialects_become_sql() -> None:
     compile_condition(entry.condition)
 
 
+@pytest.mark.slow
 def test_a_budget_counts_bytes_of_distinct_texts_and_keeps_to_them() -> None:
     here = sources(*(f"title = 'book {n % 20}' AND price < {n} AND seller = 's{n}'" for n in range(400)))
     exact = entries_for("n", here, TYPES, 0)

@@ -157,7 +157,8 @@ class EventType:
                 object_pairs_hook=without_duplicates,
             )
         except (OSError, ValueError, ArithmeticError, RecursionError) as error:
-            msg = f"event type {os.fspath(path)}: {error}"
+            reason = error.strerror if isinstance(error, OSError) else error
+            msg = f"event type {os.fspath(path)}: {reason}"
             raise EventTypeError(msg) from error
         return cls._from_content(content, os.fspath(path), problems)
 

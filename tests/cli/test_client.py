@@ -127,6 +127,7 @@ def test_a_refusal_is_told_in_one_line(run: Run, served: Served) -> None:
     assert taken.err == "tamis: refused: there is already a subscription 'one' (409 conflict)\n"
     wrong = run("client", "subscribe", "x = 1", "--token", "tamis_0_wrong")
     assert (wrong.code, "401 unauthorized" in wrong.err) == (1, True)
+    assert "give a token with --token or TAMIS_TOKEN" in wrong.err
 
 
 def test_nobody_there_and_no_address_are_errors_of_the_command(run: Run, served: Served) -> None:
@@ -134,6 +135,7 @@ def test_nobody_there_and_no_address_are_errors_of_the_command(run: Run, served:
         taken.bind(("127.0.0.1", 0))
         outcome = run("client", "tail", "--url", f"http://127.0.0.1:{taken.getsockname()[1]}")
     assert (outcome.code, "no answer from the service" in outcome.err) == (2, True)
+    assert "is `tamis serve` running there?" in outcome.err
     outcome = run("client", "tail", "--url", "here")
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.startswith("tamis: error: expected the address of the service, as http://127.0.0.1:8765")

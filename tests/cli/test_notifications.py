@@ -54,7 +54,12 @@ def test_folders_of_files_are_read_as_well(
     assert len(run("notifications", "list", str(tmp_path / "out"), "--json").json) == 1
     refused = run("notifications", "compact", str(tmp_path / "out"))
     assert refused.code == 2
-    assert "only what the sink delta writes" in refused.err
+    assert "only output of the sink delta" in refused.err
+
+
+def test_a_folder_that_is_missing_is_an_error(run: Run, tmp_path: Path) -> None:
+    outcome = run("notifications", "list", str(tmp_path / "none"))
+    assert (outcome.code, outcome.err) == (2, f"tamis: error: {tmp_path / 'none'}: no such folder\n")
 
 
 def test_compacting_joins_files_and_keeps_rows(run: Run, out: Path) -> None:

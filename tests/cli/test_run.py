@@ -112,7 +112,8 @@ def test_a_dry_run_that_finds_problems_has_exit_code_2(run: Run, prepared: str, 
     (tmp_path / "subs.db").unlink()
     outcome = run("run", prepared, "--dry-run")
     assert outcome.code == 2
-    assert outcome.err == f"tamis: error: subscriptions: {tmp_path}/subs.db: there is no store here\n"
+    said = "there is no store here; `tamis subs type` makes one"
+    assert outcome.err == f"tamis: error: subscriptions: {tmp_path}/subs.db: {said}\n"
 
 
 def test_a_wrong_file_is_refused_with_all_problems(run: Run, write: Write) -> None:

@@ -42,7 +42,8 @@ def test_help_of_every_command_has_examples_and_exit_codes(run: Run, command: st
 def test_a_url_without_versions_is_an_error(run: Run, command: str) -> None:
     outcome = run("snapshot", command, "nowhere")
     assert outcome.code == 2
-    assert outcome.err == "tamis: error: nowhere: there is no version of a snapshot here\n"
+    said = "there is no version of a snapshot here; `tamis snapshot build` makes one"
+    assert outcome.err == f"tamis: error: nowhere: {said}\n"
 
 
 def test_a_url_that_nobody_knows_is_an_error(run: Run) -> None:

@@ -45,7 +45,8 @@ def test_a_store_that_is_not_there_is_an_error_and_not_made(
     run: Run, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     outcome = run("subs", *arguments)
-    assert (outcome.code, outcome.err) == (2, "tamis: error: tamis.db: there is no store here\n")
+    assert outcome.code == 2
+    assert outcome.err == "tamis: error: tamis.db: there is no store here; `tamis subs type` makes one\n"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -56,6 +56,12 @@ def test_import_takes_files_in_one_version(run: Run, store: Store) -> None:
     assert (store.get("bargain").owner, store.get("bargain").event_type) == ("ines", "camera")
 
 
+def test_an_unknown_event_type_says_how_to_declare_one(run: Run) -> None:
+    outcome = run("subs", "import", CAMERAS)
+    assert outcome.code == 1
+    assert outcome.err.endswith("declare event types with `tamis subs type FILE`, or import them with --types\n")
+
+
 def test_what_is_refused_is_named_with_its_place(run: Run, write: Write, store: Store) -> None:
     first = write("first.jsonl", [{"id": "a", "condition": "x <"}, {"id": "b", "condition": "x = 1"}, {"id": 3}])
     second = write(

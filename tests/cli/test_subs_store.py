@@ -16,7 +16,7 @@ def test_a_store_is_created_only_if_asked_for(tmp_path: Path, capsys: pytest.Cap
     with pytest.raises(typer.Exit) as caught, open_store(url, create=False):
         pass
     assert caught.value.exit_code == 2
-    assert capsys.readouterr().err == f"tamis: error: {url}: there is no store here\n"
+    assert capsys.readouterr().err == f"tamis: error: {url}: there is no store here; `tamis subs type` makes one\n"
     with open_store(url) as store:
         assert store.version() == 0
 

@@ -50,6 +50,7 @@ def open_client(
 
     try:
         from tamis.client import Client, ClientError
+        from tamis.client.errors import CONNECTION
     except ImportError as error:
         fail(str(error))
     with reported_errors():
@@ -57,8 +58,12 @@ def open_client(
             try:
                 yield client
             except ClientError as error:
+                if error.kind == CONNECTION:
+                    fail(f"{error}; is `tamis serve` running there? --url names another service")
                 if error.status is None:
                     raise
+                if error.status == 401:
+                    error.add_note("give a token with --token or TAMIS_TOKEN; `tamis serve` prints where one is")
                 _report_refusal(error, condition, as_json=as_json)
                 raise typer.Exit(1) from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -74,11 +75,13 @@ def list_(
 
     Exit code 2 if the folder cannot be read.
     """
-    from tamis.cli.output import JsonLines, Screen, reported_errors
+    from tamis.cli.output import JsonLines, Screen, fail, reported_errors
     from tamis.cli.times import read_past
     from tamis.sinks.reading import Wanted, find_notifications, follow_notifications, read_dead_letters
 
     with reported_errors():
+        if not follow and "://" not in folder and not Path(folder).is_dir():
+            fail(f"{folder}: no such folder")
         lines, screen = JsonLines(), Screen()
         options = _storage_options(storage_option)
         start = None if since is None else read_past(since, "--since")

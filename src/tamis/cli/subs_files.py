@@ -54,14 +54,14 @@ def import_(
     \b
     Examples:
       tamis subs import cameras.jsonl
-      tamis subs export --store old.db | tamis subs import - --store postgresql://host/db
-      tamis subs import all.jsonl --types types.jsonl --store restored.db
+      tamis subs import all.jsonl --types types.jsonl --store postgresql://host/db
       tamis subs import rules.jsonl --dialect eventbridge
 
     Exit code 0 if all subscriptions are valid, 1 if some were refused, 2 if nothing could be read or written.
     """
     from tamis.cli.inputs import check_sources
-    from tamis.cli.output import JsonLines, Screen, reported_errors, steps
+    from tamis.cli.output import JsonLines, Screen, note, reported_errors, steps
+    from tamis.errors import SubscriptionError
 
     with reported_errors(), steps(shown=not quiet and not json) as step:
         check_sources(*files)
@@ -76,6 +76,8 @@ def import_(
             schemaless = [name for name, each in opened_store.event_types().items() if each.attributes is None]
         refused = {place: None for place, entry in enumerate(entries) if entry.problems} | errors
     _report(entries, refused, as_json=json)
+    if not json and any(isinstance(each, SubscriptionError) and each.event_type for each in errors.values()):
+        note("tamis: declare event types with `tamis subs type FILE`, or import them with --types")
     if json:
         counts = {name: getattr(imported, name) for name in ("store_version", *_COUNTS)}
         JsonLines().write({**counts, "event_types": imported.by_type, "refused": len(refused)})

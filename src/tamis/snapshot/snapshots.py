@@ -149,7 +149,8 @@ class Snapshots:
             except SnapshotError as error:
                 if error.kind != "missing" or self.latest() == newest:
                     raise
-        raise SnapshotError(self.url, "there is no version of a snapshot here", "missing")
+        msg = "there is no version of a snapshot here; `tamis snapshot build` makes one"
+        raise SnapshotError(self.url, msg, "missing")
 
     def publish(
         self,

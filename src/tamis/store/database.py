@@ -105,7 +105,7 @@ class StoreDatabase:
         return identity
 
     def _no_store(self) -> StoreError:
-        return StoreError(f"{self.where}: there is no store here")
+        return StoreError(f"{self.where}: there is no store here; `tamis subs type` makes one")
 
 
 def put_rows(connection: Connection, rows: Sequence[Row]) -> None:

@@ -89,6 +89,11 @@ class Figures:
         return picture(self.plot["title"], self.plot["unit"], lambda top: draw(self, self.plot or {}, top))
 
 
+def size_of(height: int) -> str:
+    """The attributes of an SVG that say how large it is."""
+    return f'viewBox="0 0 {WIDTH} {height}" width="{_NATURAL}" height="{height * _NATURAL // WIDTH}"'
+
+
 def picture(title: str, unit: str, draw: Callable[[int], tuple[list[str], int]]) -> str:
     """An SVG with a title and what is measured; `draw` gives the parts below a height, and where they end."""
     heading = [
@@ -96,10 +101,9 @@ def picture(title: str, unit: str, draw: Callable[[int], tuple[list[str], int]])
         *((line, "") for line in textwrap.wrap(unit, int((WIDTH - 2 * _MARGIN) / _LETTER))),
     ]
     parts, height = draw(28 + _LINE * len(heading))
-    size = f'viewBox="0 0 {WIDTH} {height}" width="{_NATURAL}" height="{height * _NATURAL // WIDTH}"'
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size_of(height)} role="img">',
             f"<title>{html.escape(title)}</title>",
             f"<desc>{html.escape(unit)}. The page has the figures as a table.</desc>",
             f"<style>{STYLE}</style>",

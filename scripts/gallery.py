@@ -1,6 +1,6 @@
 """The pictures of `docs/gallery`: each is drawn from what the files of its example give when they are matched.
 
-`python scripts/gallery.py` prints the names of the pictures that are out of date and fails if there are any;
+`python -m scripts.gallery` prints the names of the pictures that are out of date and fails if there are any;
 `--write` draws them. Nothing random and no clock is involved, so a test compares them with the files.
 """
 

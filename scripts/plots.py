@@ -108,7 +108,7 @@ def picture(title: str, unit: str, draw: Callable[[int], tuple[list[str], int]])
             f"<desc>{html.escape(unit)}. The page has the figures as a table.</desc>",
             f"<style>{STYLE}</style>",
             f'<rect class="ground" width="{WIDTH}" height="{height}" rx="8"/>',
-            *(_text(_MARGIN, 28 + _LINE * place, line, kind) for place, (line, kind) in enumerate(heading)),
+            *(draw_text(_MARGIN, 28 + _LINE * place, line, kind) for place, (line, kind) in enumerate(heading)),
             *parts,
             "</svg>\n",
         ]
@@ -148,7 +148,8 @@ def _plain(text: str) -> str:
     return text.replace("`", "")
 
 
-def _text(x: float, y: float, text: str, kind: str = "") -> str:
+def draw_text(x: float, y: float, text: str, kind: str = "") -> str:
+    """A text of an SVG; `kind` names classes of the style."""
     attribute = f' class="{kind}"' if kind else ""
     return f'<text{attribute} x="{x:.0f}" y="{y:.0f}">{html.escape(text)}</text>'
 
@@ -190,11 +191,11 @@ def _bars(figures: Figures, plot: dict[str, Any], top: int) -> tuple[list[str], 
         for place, (group, bars) in enumerate(row):
             left = _MARGIN + place * (panel + _GAP)
             zero = left + zero_of_panel
-            parts.append(_text(left, top + 14, group, "head"))
+            parts.append(draw_text(left, top + 14, group, "head"))
             for decade in range(0, 0 if is_own else decades + 1, every):
                 x = zero + room * decade / decades
                 parts.append(f'<path class="grid" d="M{x:.0f} {top + 22}V{top + 24 + tall}"/>')
-                parts.append(_text(x, top + 38 + tall, f"{10**decade:,}", "middle"))
+                parts.append(draw_text(x, top + 38 + tall, f"{10**decade:,}", "middle"))
             for number, (name, found) in enumerate(bars):
                 y = top + 24 + number * step + above
                 largest = max(other.value for _, other in bars)
@@ -202,10 +203,10 @@ def _bars(figures: Figures, plot: dict[str, Any], top: int) -> tuple[list[str], 
                 colour = "c0" if any(name.startswith(ours) for ours in plot["ours"]) else "other"
                 width = max(share * room, 1)
                 parts += [
-                    _text(zero, y - 4, name) if above else _text(zero - 6, y + 13, name, "end"),
+                    draw_text(zero, y - 4, name) if above else draw_text(zero - 6, y + 13, name, "end"),
                     f'<rect x="{zero:.0f}" y="{y + 2}" width="{width:.1f}" height="{_BAR - 5}" rx="2" '
                     f'style="fill:var(--{colour})"/>',
-                    _text(zero + width + 5, y + 13, found.digits + found.note, "value"),
+                    draw_text(zero + width + 5, y + 13, found.digits + found.note, "value"),
                 ]
         top += tall + (34 if is_own else 50)
     return parts, top + 8
@@ -233,10 +234,10 @@ def _lines(figures: Figures, plot: dict[str, Any], top: int) -> tuple[list[str],
         y = y_of(10**decade)
         parts += [
             f'<path class="grid" d="M{left} {y:.0f}H{right:.0f}"/>',
-            _text(left - 6, y + 4, f"{10**decade:,}", "end"),
+            draw_text(left - 6, y + 4, f"{10**decade:,}", "end"),
         ]
-    parts += [_text(x_of(size), bottom + 20, _short(size), "middle") for size in sizes]
-    parts.append(_text((left + right) / 2, bottom + 40, plot["axis"], "middle"))
+    parts += [draw_text(x_of(size), bottom + 20, _short(size), "middle") for size in sizes]
+    parts.append(draw_text((left + right) / 2, bottom + 40, plot["axis"], "middle"))
     labels: list[tuple[float, str, int]] = []
     for number, (name, cells) in enumerate(curves.items()):
         places = [(x_of(size), y_of(found.value)) for size, found in zip(sizes, cells, strict=True) if found]

@@ -27,7 +27,7 @@ def _installed_as_before() -> Iterator[None]:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_picture_is_what_the_example_gives(name: str) -> None:
     drawn = PICTURES[name]()
-    assert drawn == (PAGES / f"{name}.svg").read_text("utf-8"), "python scripts/gallery.py --write"
+    assert drawn == (PAGES / f"{name}.svg").read_text("utf-8"), "python -m scripts.gallery --write"
     ElementTree.fromstring(drawn)
     assert "prefers-color-scheme:dark" in drawn
     assert f'viewBox="0 0 {WIDTH} ' in drawn

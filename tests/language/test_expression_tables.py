@@ -29,6 +29,7 @@ TABLES: list[tuple[str, Mapping[str, str]]] = [
     (tables.MATHEMATICS_OF_TWO, _NUMBERS),
     (tables.ARRAY_CALLS, tables.ARRAYS),
     (tables.HIGHER_ORDER, tables.ARRAYS),
+    (tables.MAP_CALLS, tables.MAPS),
 ]
 
 

@@ -65,7 +65,7 @@ def _needs_text(type_: Type) -> bool:
     """Would a number lose digits as a double? Then its text is kept, as a Decimal."""
     if type_.name == "decimal" or type_ == FLOAT:
         return True
-    if type_.name == "array":
+    if type_.element is not None:
         return _needs_text(type_.item)
     return any(_needs_text(inner) for _, inner in type_.fields)
 

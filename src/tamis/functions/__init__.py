@@ -16,6 +16,7 @@ from tamis.functions import (  # noqa: F401  (importing registers)
     kinds,
     like,
     logic,
+    maps,
     mathematics,
     nested_values,
     network,

@@ -28,6 +28,7 @@ from tamis.formulas.expression import (
 )
 from tamis.functions import FUNCTIONS
 from tamis.functions.kinds import KINDS
+from tamis.functions.maps import TAKE_MAPS
 from tamis.functions.registry import Argument, ArgumentError, Function, Signature
 from tamis.functions.structs import field_type
 from tamis.language.implicit_casts import may_cast
@@ -57,6 +58,7 @@ from tamis.values.types import (
     TIMESTAMP_NTZ,
     Type,
     array,
+    holds_map,
     is_numeric,
     parse_type,
 )
@@ -290,6 +292,10 @@ class _Analyser:
         self.report(f"the event type has no attribute {_quote(name)}", node, hint)
 
     def field(self, operand: Typed, name: str, node: syntax.Expression) -> Typed | None:
+        if operand.type.name == "map":
+            key = syntax.Literal(STRING, name, node.span)
+            call = syntax.FunctionCall("[]", (node, key), node.span)
+            return self.resolve_call(FUNCTIONS["[]"], (operand, Constant(STRING, name)), call)
         try:
             found = field_type(operand.type, name)
         except ArgumentError as error:
@@ -388,6 +394,9 @@ class _Analyser:
             place = node if error.argument is None else node.arguments[error.argument]
             prefix = "" if _is_operator(function.name) else f"{function.name}: "
             self.report(prefix + error.message, place, error.hint)
+            return None
+        if function.name not in TAKE_MAPS and any(map(holds_map, signature.parameters)):
+            self.report(f"{node.function} does not take maps: they have no order, nor are they equal", node)
             return None
         cast = [
             self.cast(argument, target, part)

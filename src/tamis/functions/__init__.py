@@ -21,6 +21,7 @@ from tamis.functions import (  # noqa: F401  (importing registers)
     nested_values,
     network,
     numbers,
+    regular_expressions,
     schemaless,
     strings,
     structs,

@@ -30,6 +30,7 @@ from tamis.functions import FUNCTIONS
 from tamis.functions.kinds import KINDS
 from tamis.functions.maps import TAKE_MAPS
 from tamis.functions.registry import Argument, ArgumentError, Function, Signature
+from tamis.functions.regular_expressions import PATTERN_FUNCTIONS
 from tamis.functions.structs import field_type
 from tamis.language.implicit_casts import may_cast
 from tamis.language.spark_rewrites import beyond_bigint, drop_inner_calls
@@ -381,7 +382,8 @@ class _Analyser:
     def resolve_call(
         self, function: Function, arguments: Sequence[Typed], node: syntax.FunctionCall
     ) -> Typed | None:
-        if function.name in ("like", "ilike", "rlike") and len(arguments) > 1 and self.is_too_long(arguments[1]):
+        has_pattern = function.name in ("like", "ilike", "rlike", *PATTERN_FUNCTIONS) and len(arguments) > 1
+        if has_pattern and any(map(self.is_too_long, arguments[1:])):
             most = self.limits.pattern_characters
             self.report(f"a pattern has {most} characters at most", node.arguments[1])
             return None

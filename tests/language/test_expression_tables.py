@@ -30,6 +30,8 @@ TABLES: list[tuple[str, Mapping[str, str]]] = [
     (tables.ARRAY_CALLS, tables.ARRAYS),
     (tables.HIGHER_ORDER, tables.ARRAYS),
     (tables.MAP_CALLS, tables.MAPS),
+    (tables.JSON_CALLS, tables.JSON_TEXTS),
+    (tables.REGULAR_EXPRESSIONS, _NUMBERS),
 ]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import math
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -799,3 +801,86 @@ typeof(v)
 
 def test_maps(spark: SparkSession) -> None:
     check(spark, MAPS, MAP_ROWS, lines(MAP_CALLS))
+
+
+JSON_TEXTS = {
+    "j": "string",
+    "m": "map<string,int>",
+    "p": "struct<x:double,t:string,d:date,b:binary>",
+    "a": "array<decimal(5,2)>",
+}
+JSON_ROWS = pa.table(
+    {
+        "j": [
+            '{"a":1,"b":"x","c":[1,2],"d":1.50,"e":{"f":true}}',
+            '{"a":"1","b":5,"c":[1,"x"],"d":"2.5","e":{"f":1}} more',
+            '[{"a":1},{"a":"x","b":null}]',
+            '{"a":1',
+            " ",
+            "null",
+            None,
+            '{"a":3000000000,"b":{"z":1.0},"c":[null],"d":12345.678,"e":null,"A":7}',
+            '{"a":NaN,"b":"é\\n","d":1e2,"a":2}',
+            "5",
+        ],
+        "m": [[("k", 1), ("l", None)], [], None] + [[('"\\\x01', -1)]] * 7,
+        "p": [
+            {"x": 1.5, "t": 'a\x1f\n"\\/é', "d": datetime.date(2020, 1, 31), "b": b"\xff"},
+            {"x": math.nan, "t": None, "d": None, "b": None},
+            *[None] * 7,
+            {"x": 1e10, "t": "", "d": None, "b": b""},
+        ],
+        "a": [[Decimal("1.50"), None], [], None, *[[Decimal(-3)]] * 7],
+    },
+    pa.schema([(name, arrow_type(parse_type(type_))) for name, type_ in JSON_TEXTS.items()]),
+)
+JSON_CALLS = """
+from_json(j, 'a INT').a > 0
+from_json(j, 'a INT, b STRING')
+from_json(j, 'A BIGINT').a
+from_json(j, 'a DOUBLE, c ARRAY<INT>')
+from_json(j, 'STRUCT<d: DECIMAL(5,2), e: STRUCT<f: BOOLEAN>>')
+from_json(j, 'e STRUCT<f: BOOLEAN>').e.f
+from_json(j, 'b STRING, c STRING')
+from_json(j, 'ARRAY<STRUCT<a: INT>>')
+from_json(j, 'ARRAY<INT>')
+from_json(j, 'MAP<STRING, STRING>')['a']
+from_json(j, 'a INT') IS NULL
+size(from_json(j, 'ARRAY<STRUCT<a INT, b STRING>>'))
+to_json(m)
+to_json(p)
+to_json(a)
+to_json(named_struct('m', m, 'n', 5, 'f', j IS NULL))
+to_json(array(p))
+"""
+
+
+def test_typed_json_in_text(spark: SparkSession) -> None:
+    check(spark, JSON_TEXTS, JSON_ROWS, lines(JSON_CALLS))
+
+
+REGULAR_EXPRESSIONS = r"""
+regexp_extract(s, '([a-z])([0-9]+)', 2)
+regexp_extract(s, '([a-z])([0-9]+)')
+regexp_extract(s, r'(\d+)$', 0)
+regexp_extract_all(s, '[a-z]|(2)', 1)
+regexp_replace(s, r'\s+$', '')
+regexp_replace(s, '(?<x>[a-z])([0-9]+)', '<$2${x}>')
+regexp_count(s, '[0-9]')
+regexp_substr(s, '[0-9]+?')
+regexp_substr(s, 'z*')
+regexp_instr(s, '[0-9]+')
+split(s, ',')
+split(s, ',', 2)
+split(s, '[,;]+', 0)
+split(s, '')
+split(s, '', 2)
+s RLIKE r'\b22\b'
+s RLIKE r'\p{Lu}'
+regexp_like(s, r'^\pL+$')
+"""
+
+
+def test_regular_expressions(spark: SparkSession) -> None:
+    texts = ["a1b22", "a,b,,c,", ",", "", None, "x 22 \r\n", "é😀2", "ÀB", "a;,b9\n", "no"]
+    check(spark, {"s": "string"}, pa.table({"s": texts}), lines(REGULAR_EXPRESSIONS))

@@ -77,11 +77,8 @@ def _substr(texts: pa.Array, pattern: str, _: Rest) -> list[Value]:
 
 
 def _instr(texts: pa.Array, pattern: str, _: Rest) -> list[Value]:
-    """Places are counted in units of UTF-16, as in Java."""
     rows = _pieces(texts, pattern)
-    return [
-        None if row is None else len(row[0].encode("utf-16-le")) // 2 + 1 if len(row) > 1 else 0 for row in rows
-    ]
+    return [None if row is None else len(row[0]) + 1 if len(row) > 1 else 0 for row in rows]
 
 
 def _split(texts: pa.Array, pattern: str, rest: Rest) -> list[Value]:
@@ -100,7 +97,8 @@ def _joined_end(row: list[str], last: int) -> list[str]:
 
 
 def _letters(text: str, limit: int | None) -> list[str]:
-    return list(text)[:limit] or [""]
+    letters = list(text) or [""]
+    return letters if limit is None else [*letters[: limit - 1], *filter(None, ["".join(letters[limit - 1 :])])]
 
 
 @lru_cache(maxsize=4096)

@@ -118,6 +118,8 @@ class ServiceSettings:
         secret=True,
     )
     link_bytes: int = _setting(0, "Most bytes of the routing entries sent to a neighbour; 0: entries are exact.")
+    link_measure: str = _setting("occurrence", "By which measure entries are pruned that take more bytes.")
+    link_merging: bool = _setting(True, "Are entries of one form merged, with wider bounds, before any is pruned?")
     operators: OperatorSettings = _setting(  # noqa: RUF009 - it gives a field, as for the others
         INSTALLED, "Modules with operators and names of the library's; in a file also `[operators]` with settings."
     )
@@ -170,6 +172,12 @@ class ServiceSettings:
             problems.append("site: events that the stream reads from Kafka cannot be sent to neighbours")
         if self.link_bytes < 0:
             problems.append(f"link_bytes: expected 0 or more, found {self.link_bytes}")
+        if self.link_bytes > 0:
+            from tamis.routing.generalisation import known_measures  # it takes its time
+
+            if self.link_measure not in known_measures():
+                expected = ", ".join(known_measures())
+                problems.append(f"link_measure: expected one of {expected}, found {self.link_measure!r}")
         if any(len(each.split()) != len(_PEER) for each in self.peers):
             problems.append(f"peers: expected {', '.join(_PEER)} of each, with blanks between them")
         return problems

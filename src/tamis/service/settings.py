@@ -128,6 +128,10 @@ class ServiceSettings:
     link_bytes: int = _setting(
         0, "Maximum bytes of the routing entries sent to a neighbour; 0: entries are exact."
     )
+    link_measure: str = _setting("occurrence", "Measure by which entries that exceed `link_bytes` are pruned.")
+    link_merging: bool = _setting(
+        True, "Whether entries of one form are merged, with wider bounds, before any is pruned."
+    )
     operators: OperatorSettings = _setting(  # noqa: RUF009 - it gives a field, as for the others
         INSTALLED,
         "Modules with operators, and names from the library; in a file also `[operators]` with settings.",
@@ -181,6 +185,12 @@ class ServiceSettings:
             problems.append("site: events that the stream reads from Kafka cannot be sent to neighbours")
         if self.link_bytes < 0:
             problems.append(f"link_bytes: expected 0 or more, found {self.link_bytes}")
+        if self.link_bytes > 0:
+            from tamis.routing.generalisation import known_measures  # it takes its time
+
+            if self.link_measure not in known_measures():
+                expected = ", ".join(known_measures())
+                problems.append(f"link_measure: expected one of {expected}, found {self.link_measure!r}")
         if any(len(each.split()) != len(_PEER) for each in self.peers):
             problems.append(f"peers: expected {', '.join(_PEER)} of each, with blanks between them")
         return problems

@@ -107,9 +107,11 @@ def publish_changes(plan: ChangePlan) -> None:
                 assert not refused, refused[0]
             manifest = matchers.publish(plan.snapshot)
             now = time.time()
-            took = [after - first for after, first in zip(_counters(), before, strict=True)]
+            read, written, touched = (after - first for after, first in zip(_counters(), before, strict=True))
             is_merged = len(manifest.entries) < segments + (1 if len(added) else 0)
-            row = Published(manifest.version, done, due - done, now, now - begun, *took, is_merged)
+            row = Published(
+                manifest.version, done, due - done, now, now - begun, read, written, touched, is_merged
+            )
             log.write(json.dumps(asdict(row)) + "\n")
             log.flush()
             done = due

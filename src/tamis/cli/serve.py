@@ -88,7 +88,7 @@ def _report_readiness(supervisor: Supervisor, say: Callable[[str], None]) -> Non
         nonlocal began
         if state == "warming up":
             began = time.monotonic()
-            say("warming up: events are accepted, and wait until one of the stream's own has passed through")
+            say("warming up: events are accepted, and matched once test events have passed through the stream")
         elif state == "running":
             say(f"ready after {time.monotonic() - began:.1f} s: events are matched")
 

@@ -95,7 +95,7 @@ def explain(
             return
         found = find_event(reading, EventNames.of(event_id, type_), event)
         if found is None:
-            fail(f"{source_name(events)}: there is no event {event!r}")
+            fail(f"{source_name(events)}: there is no event {event!r}; `tamis match` prints the ids of events")
         batch, row = found
         explanation = explained(condition, batch, row=row, subscription_id=id)
         if json:

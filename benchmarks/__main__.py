@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from benchmarks.report import Report, Size, html, last_line
 
@@ -83,6 +84,16 @@ def _spark_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sweep", action="store_true", help="measure what sizes a deployment, too, and fit a model"
     )
+
+
+def _scale_arguments(parser: argparse.ArgumentParser) -> None:
+    _sizes(parser)
+    several: dict[str, Any] = {"action": "append", "default": []}
+    parser.add_argument("--family", metavar="F", help="a workload; may be repeated", **several)
+    parser.add_argument("--size", type=int, metavar="N", help="subscriptions; may be repeated", **several)
+    parser.add_argument("--part", metavar="P", help="match, routed or changes; may be repeated", **several)
+    parser.add_argument("--rate", type=float, metavar="N", help="changes a second")
+    parser.add_argument("--seconds", type=float, metavar="N", help="for how long there are changes")
 
 
 def _service_arguments(parser: argparse.ArgumentParser) -> None:
@@ -170,6 +181,12 @@ def _start(given: argparse.Namespace) -> Report:
     return start.run(size_of(given))
 
 
+def _scale(given: argparse.Namespace) -> Report:
+    from benchmarks import scale
+
+    return scale.run(size_of(given), given.family, given.size, given.rate, given.seconds, given.part)
+
+
 def _stream(given: argparse.Namespace) -> Report:
     from benchmarks import stream
 
@@ -205,6 +222,7 @@ COMMANDS: dict[str, Command] = {
     "routing": Command("broker networks: pruned, covered, with advertisements", _routing_arguments, _routing),
     "spark": Command("Spark against the engine alone and against plain Spark", _spark_arguments, _spark),
     "stream": Command("notifications written by workers and by the driver", _parse_arguments, _stream),
+    "scale": Command("growing numbers of subscriptions, from Parquet to changes", _scale_arguments, _scale),
     "service": Command("the service under load: rate, latency, nothing lost", _service_arguments, _service),
     "federation": Command("three linked services: deliveries, forwards, hops", _parse_arguments, _federation),
     "composite": Command("composite subscriptions beside their parts", _parse_arguments, _composite),

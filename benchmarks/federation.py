@@ -3,7 +3,7 @@
 Everything is real and on this machine: services with their Sparks, in processes of their own. Events are published
 at one end. Before anything is told, the notifications at each site are compared with those of a `Matcher` with
 that site's subscriptions: none may be missing, none may come twice. The services send exact entries. What entries
-with a tenth of the bytes would have sent in vain is found by matching the events with them, in this process.
+with fewer bytes would have sent in vain is found by matching the events with them, in this process.
 
 An event had to be sent over a link if it matches a subscription behind it. The time of a notification is from the
 acceptance of its event at the first site until the match at the subscription's, by the clock of this machine.
@@ -32,16 +32,19 @@ from benchmarks.service_data import Data, data_of, keys
 from benchmarks.service_host import Host, serving
 from tamis import Matcher
 from tamis.events import EventBatch
+from tamis.routing.generalisation import known_measures
 from tamis.service.feed import FeedReader
 from tamis.service.feed_tables import feed
 from tamis.service.inbox import Inbox
-from tamis.service.peers.entries import EntrySet, Source, entries_for
+from tamis.service.peers.entries import MEASURE, EntryRules, EntrySet, entries_for
 from tamis.service.peers.outbox import Outbox
+from tamis.service.peers.sources import Source
 
 SITES = ("a", "b", "c")
 _TOKEN = "a-token-for-the-links-of-a-benchmark"
 _PATIENCE_SECONDS = 900.0
 _SAMPLE_EVENTS = 1_000
+_SHARES = (0.5, 0.2, 0.1, 0.05)
 _SECONDS_BETWEEN = 0.1
 """Between requests."""
 
@@ -75,9 +78,10 @@ def run(size: Size) -> Report:
     progress(f"generating {3 * scale.subscriptions} subscriptions and {events} events, and matching them")
     data = data_of(3 * scale.subscriptions, events)
     figures: Figures = {"subscriptions at each site": scale.subscriptions, "events": events}
-    progress("pruning entries to a tenth of their bytes")
+    progress("generalising entries to a tenth of their bytes")
     pruned = forwards_with(data, 0.1)
     figures |= {f"a tenth of the bytes: {title}": value for title, value in pruned.figures().items()}
+    figures |= _by_bytes(data, progress)
     with tempfile.TemporaryDirectory(prefix="tamis-federation-") as folder:
         exact = _measure(Path(folder), data, per_request, progress)
     figures |= exact.figures()
@@ -131,7 +135,20 @@ class Forwards:
         }
 
 
-def forwards_with(data: Data, share: float) -> Forwards:
+def _by_bytes(data: Data, progress: Any) -> Figures:
+    """The share of forwards in vain by the share of bytes: merged entries, and those that are only pruned."""
+    figures: Figures = {}
+    for name, merging in (("merged", True), *((measure, False) for measure in known_measures())):
+        found = []
+        for share in _SHARES:
+            progress(f"{name}: {share} of the bytes")
+            pruned = forwards_with(data, share, MEASURE if merging else name, merging=merging)
+            found.append(f"{share}: {number(pruned.vain_share)} in {number(pruned.seconds)} s")
+        figures[f"in vain by share of bytes, {name}"] = ", ".join(found)
+    return figures
+
+
+def forwards_with(data: Data, share: float, measure: str = MEASURE, *, merging: bool = True) -> Forwards:
     """What is sent if a site sends entries that take a share of the bytes of exact ones, from site to site."""
     name = f"default/{data.event_type}"
     types = {name: replace(data.workload.event_type, name=name)}
@@ -140,10 +157,10 @@ def forwards_with(data: Data, share: float) -> Forwards:
     sample = EventBatch.of(data.workload.events.slice(0, _SAMPLE_EVENTS), types[name])
 
     def pruned(sources: list[Source], exact: int) -> EntrySet:
-        budget = int(exact * share) if share < 1 else 0
-        return entries_for("a", sources, types, budget, samples=lambda _: sample)
+        rules = EntryRules(int(exact * share) if share < 1 else 0, measure, merging)
+        return entries_for("a", sources, types, rules, samples=lambda _: sample)
 
-    sizes = [entries_for("a", some, types, 0).bytes for some in (at[2], at[1] + at[2])]
+    sizes = [entries_for("a", some, types).bytes for some in (at[2], at[1] + at[2])]
     last = pruned(at[2], sizes[0])
     began = time.perf_counter()
     first = pruned(at[1] + [Source("c", *each, "sql") for each in last.entries.values()], sizes[1])

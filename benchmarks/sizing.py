@@ -192,7 +192,7 @@ def _point(family: str, parameters: Mapping[str, Any], subscriptions: int, size:
         del matcher
         pq.write_table(data.events.slice(PAST_EVENTS), folder / "events.parquet")
         with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-            return pool.submit(_measured, folder, subscriptions, ROUNDS[size]).result()
+            return pool.submit(measured, folder, subscriptions, ROUNDS[size]).result()
     finally:
         shutil.rmtree(folder)
 
@@ -206,7 +206,7 @@ def _learned(data: Workload) -> Statistics:
     return found
 
 
-def _measured(folder: Path, subscriptions: int, rounds: int) -> Point:
+def measured(folder: Path, subscriptions: int, rounds: int) -> Point:
     """In a process of its own: open, match, tell."""
     snapshot = (folder / "snapshot").resolve()
     events = pq.read_table(folder / "events.parquet").combine_chunks()

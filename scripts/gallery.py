@@ -1,6 +1,6 @@
 """The pictures of `docs/gallery`: each is drawn from what the files of its example give when they are matched.
 
-`python scripts/gallery.py` prints the names of the pictures that are out of date and fails if there are any;
+`python -m scripts.gallery` prints the names of the pictures that are out of date and fails if there are any;
 `--write` draws them. Nothing random and no clock is involved, so a test compares them with the files.
 """
 
@@ -16,6 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from scripts.plots import WIDTH, size_of
 from tamis import Matcher, SequenceMatcher
 from tamis.cli.subscriptions import read_subscriptions
 from tamis.operators.library import load
@@ -28,7 +29,6 @@ Record: TypeAlias = dict[str, Any]
 Pairs: TypeAlias = list[tuple[Any, str]]
 """The id of an event and the id of a subscription that it satisfies."""
 
-_WIDTH = 760
 _STYLE = """
 svg{--ground:#fff;--ink:#1c2430;--soft:#5b6675;--line:#e3e7ed;
 --c0:#2368b5;--c1:#d9692b;--c2:#2f8f6f;--c3:#8457b3;--c4:#b58a14;--c5:#c0392b}
@@ -86,10 +86,10 @@ def _picture(title: str, height: float, parts: Iterable[str]) -> str:
     """An SVG of the common width, with colours for light and dark."""
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height:.0f}" role="img" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size_of(round(height))} role="img" '
             f'aria-label="{escape(title)}">',
             f"<style>{_STYLE}</style>",
-            f'<rect class="ground" width="{_WIDTH}" height="{height:.0f}" rx="8"/>',
+            f'<rect class="ground" width="{WIDTH}" height="{height:.0f}" rx="8"/>',
             _text(20, 28, title, style="title"),
             *parts,
             "</svg>\n",
@@ -98,22 +98,34 @@ def _picture(title: str, height: float, parts: Iterable[str]) -> str:
 
 
 def _legend(names: Sequence[str], y: float) -> list[str]:
+    """A coloured dot before each name; a second line where one is too short."""
     parts, x = [], 20.0
     for place, name in enumerate(names):
+        if x + 16 + 7 * len(name) > WIDTH - 10:
+            x, y = 20.0, y + 20
         parts += [_dot(x + 5, y - 4, f"c{place}", 5), _text(x + 16, y, name)]
         x += 34 + 7 * len(name)
     return parts
 
 
 def _grid_of_pairs(title: str, pairs: Pairs, rows: Sequence[str], columns: Sequence[str]) -> str:
-    """A dot where an event, its column, satisfies a subscription, its row."""
-    left, top, step = 180, 64, 30
-    width = (_WIDTH - left - 20) / len(columns)
-    parts = [_text(left + (place + 0.5) * width, top - 6, name, "middle") for place, name in enumerate(columns)]
+    """A dot where an event, its column, satisfies a subscription, its row; long names of columns go upwards."""
+    left, step = 24 + 7.4 * max(map(len, rows)), 30
+    width = (WIDTH - left - 36) / len(columns)
+    longest = 7 * max(map(len, columns))
+    is_steep = longest > width
+    top = 58 + (longest * 0.72 if is_steep else 10)
+    parts = []
+    for place, name in enumerate(columns):
+        x = left + (place + 0.5) * width
+        if is_steep:
+            parts.append(f'<g transform="translate({x:.1f} {top - 4:.1f}) rotate(-45)">{_text(0, 0, name)}</g>')
+        else:
+            parts.append(_text(x, top - 6, name, "middle"))
     for row, name in enumerate(rows):
         y = top + (row + 0.5) * step
-        parts.append(_text(left - 12, y + 4, name, "end", "strong"))
-        parts.append(_line([(left, y), (_WIDTH - 20, y)], "grid"))
+        parts.append(_text(left - 8, y + 4, name, "end", "strong"))
+        parts.append(_line([(left, y), (WIDTH - 20, y)], "grid"))
     for event, subscription in pairs:
         x, y = left + (columns.index(event) + 0.5) * width, top + (rows.index(subscription) + 0.5) * step
         parts.append(_dot(x, y, f"c{rows.index(subscription) % 6}", 7, f"{event} satisfies {subscription}"))
@@ -128,17 +140,17 @@ def telemetry() -> str:
     readings = {each["id"]: each for each in _records(EXAMPLES / "telemetry" / "readings.jsonl")}
     rules = [each["id"] for each in _records(EXAMPLES / "telemetry" / "rules.jsonl")]
     machines = list(dict.fromkeys(each["machine"] for each in readings.values()))
-    left, top, bottom, step = 150, 70, 230, 24
+    left, top, bottom, step = 120, 70, 230, 24
 
     def across(reading: Record) -> float:
-        return left + 10 + int(reading["at"][11:13]) * (_WIDTH - left - 40) / 23
+        return left + 10 + int(reading["at"][11:13]) * (WIDTH - left - 40) / 23
 
     def up(degrees: float) -> float:
         return bottom - (degrees - 20) * (bottom - top) / 80
 
     parts = _legend(machines, 52)
     for degrees in range(20, 101, 20):
-        parts.append(_line([(left, up(degrees)), (_WIDTH - 20, up(degrees))], "grid"))
+        parts.append(_line([(left, up(degrees)), (WIDTH - 20, up(degrees))], "grid"))
         parts.append(_text(left - 10, up(degrees) + 4, f"{degrees} °C", "end"))
     for place, machine in enumerate(machines):
         known: list[list[tuple[float, float]]] = [[]]
@@ -150,14 +162,14 @@ def telemetry() -> str:
         parts += [_line(stretch, f"line c{place}") for stretch in known if stretch]
     for row, rule in enumerate(rules):
         y = bottom + 30 + row * step
-        parts += [_text(left - 10, y + 4, rule, "end", "strong"), _line([(left, y), (_WIDTH - 20, y)], "grid")]
+        parts += [_text(left - 10, y + 4, rule, "end", "strong"), _line([(left, y), (WIDTH - 20, y)], "grid")]
     for event, rule in _pairs("telemetry", "rules.jsonl", "readings.jsonl", "reading.json"):
         reading, y = readings[event], bottom + 30 + rules.index(rule) * step
         hint = f"{event}: {rule}"
         parts.append(_dot(across(reading), y, f"c{machines.index(reading['machine'])}", 5, hint))
     foot = bottom + 30 + len(rules) * step
     parts += [
-        _text(left + 10 + hour * (_WIDTH - left - 40) / 23, foot + 8, f"{hour}:00", "middle")
+        _text(left + 10 + hour * (WIDTH - left - 40) / 23, foot + 8, f"{hour}:00", "middle")
         for hour in range(0, 24, 4)
     ]
     return _picture("Temperatures of a day, and the rules that fire", foot + 26, parts)
@@ -174,12 +186,12 @@ def marketplace() -> str:
     most = max(found.values())
 
     def place(flat: Record) -> tuple[float, float]:
-        return left + flat["area"] * (_WIDTH - left - 30) / 180, bottom - flat["rent"] * (bottom - top) / 3_200
+        return left + flat["area"] * (WIDTH - left - 30) / 180, bottom - flat["rent"] * (bottom - top) / 3_200
 
     parts = []
     for rent in range(0, 3_001, 1_000):
         y = bottom - rent * (bottom - top) / 3_200
-        parts += [_line([(left, y), (_WIDTH - 20, y)], "grid"), _text(left - 10, y + 4, f"{rent:,}", "end")]
+        parts += [_line([(left, y), (WIDTH - 20, y)], "grid"), _text(left - 10, y + 4, f"{rent:,}", "end")]
     for area in range(0, 161, 40):
         parts.append(_text(place({"area": area, "rent": 0})[0], bottom + 20, f"{area} m²", "middle"))
     for each in sorted(listings, key=lambda flat: found[flat["id"]]):
@@ -191,7 +203,7 @@ def marketplace() -> str:
             parts.append(_dot(*place(each), "c1", 2))
     parts += [
         _text(20, 50, "rent"),
-        _text(_WIDTH - 20, 50, "blue: by the number of searches; orange: none", "end"),
+        _text(WIDTH - 20, 50, "blue: number of searches; orange: none", "end"),
     ]
     title = f"{len(listings):,} flats, {len(searches):,} saved searches: {found.total():,} matches"
     return _picture(title, bottom + 36, parts)
@@ -214,14 +226,14 @@ def fraud() -> str:
     parts = _legend(names, 52)
 
     def across(amount: float) -> float:
-        return left + math.log10(amount) * (_WIDTH - left - 30) / 3.7
+        return left + math.log10(amount) * (WIDTH - left - 30) / 3.7
 
     def up(km: float) -> float:
         return bottom - math.log10(max(km, 1)) * (bottom - top) / 4.3
 
     for power in range(5):
         parts += [
-            _line([(left, up(10**power)), (_WIDTH - 20, up(10**power))], "grid"),
+            _line([(left, up(10**power)), (WIDTH - 20, up(10**power))], "grid"),
             _text(left - 8, up(10**power) + 4, f"{10**power:,}", "end"),
         ]
     parts += [_text(across(amount), bottom + 20, f"{amount:,}", "middle") for amount in (1, 10, 100, 1000)]
@@ -229,7 +241,7 @@ def fraud() -> str:
     others = "".join(f"M{x:.0f} {y:.0f}h0" for id, (x, y) in places.items() if id not in first)
     parts.append(f'<path class="specks" d="{others}"/>')  # a circle each would take 100 kB
     parts += [_dot(*places[id], f"c{names.index(rule)}", 4, f"{id}: {rule}") for id, rule in first.items()]
-    parts += [_text(_WIDTH - 20, bottom + 38, "amount", "end"), _text(20, 70, "km from home")]
+    parts += [_text(WIDTH - 20, bottom + 38, "amount", "end"), _text(20, 70, "km from home")]
     return _picture(f"{len(payments):,} payments and the first rule that each satisfies", bottom + 52, parts)
 
 
@@ -240,11 +252,11 @@ def geofences() -> str:
     positions = {each["id"]: each for each in _records(home / "positions.jsonl")}
     rules = [each["id"] for each in _records(home / "rules.jsonl")]
     west, south, east, north = 9.94, 53.518, 10.04, 53.570
-    left, top, bottom = 20, 76, 470
+    left, top, bottom = 20, 90, 470
 
     def place(lon: float, lat: float) -> tuple[float, float]:
         return (
-            left + (lon - west) * (_WIDTH - 40) / (east - west),
+            left + (lon - west) * (WIDTH - 40) / (east - west),
             bottom - (lat - south) * (bottom - top) / (north - south),
         )
 
@@ -288,16 +300,16 @@ def logs() -> str:
     events = _records(home / "log.jsonl")
     times = {each["id"]: datetime.fromisoformat(each["time"]) for each in events}
     start = min(times.values()).replace(second=0)
-    left, top, step = 160, 60, 40
+    left, top, step = 140, 60, 40
 
     def across(time: datetime) -> float:
-        return left + 10 + (time - start).total_seconds() * (_WIDTH - left - 60) / 1_000
+        return left + 10 + (time - start).total_seconds() * (WIDTH - left - 40) / 1_000
 
     names = list(rules)
     parts = []
     for row, name in enumerate(names):
         y = top + (row + 0.5) * step
-        parts += [_text(left - 12, y + 4, name, "end", "strong"), _line([(left, y), (_WIDTH - 20, y)], "grid")]
+        parts += [_text(left - 12, y + 4, name, "end", "strong"), _line([(left, y), (WIDTH - 20, y)], "grid")]
     for match in matcher.feed(events, event_id="id"):
         row = names.index(match.subscription_id)
         y, style = top + (row + 0.5) * step, f"c{row}"
@@ -306,13 +318,13 @@ def logs() -> str:
         parts += [_dot(x, y, style, 5, each["id"]) for x, each in zip(places, match.events, strict=True)]
         parts.append(_line([(across(match.time), y - 8), (across(match.time), y + 8)], f"line {style}"))
         key = ", ".join(map(str, match.key))
-        said, is_far = f"{key}, complete at {match.time:%H:%M:%S}", across(match.time) > _WIDTH - 200
+        said, is_far = f"{key}, {match.time:%H:%M:%S}", across(match.time) > WIDTH - 140
         parts.append(_text(across(match.time) + (-8 if is_far else 8), y - 8, said, "end" if is_far else "start"))
     foot = top + step * len(names) + 14
     for minute in range(0, 17, 4):
         time = start.replace(minute=minute)
         parts.append(_text(across(time), foot, f"{time:%H:%M}", "middle"))
-    return _picture("Matches of several log lines each", foot + 16, parts)
+    return _picture("Matches of several log lines, and their times", foot + 16, parts)
 
 
 def percolator() -> str:

@@ -7,6 +7,9 @@ fails if a plot or table is out of date.
 
 A cell of the data is the text that the table shows. The plot takes the number that the text begins with, and a
 note such as "at 200,000" behind it; any other cell ("not built", "20.8; 103") is not drawn.
+
+A picture is 343 pixels wide on a phone of 375, so its letters are 9.3 pixels high there (`WIDTH` and
+`LETTER_HEIGHT`). Wide screens show it `_NATURAL` pixels wide.
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterator, Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,15 +28,17 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "benchmarks"
 
-_WIDTH, _MARGIN, _GAP = 760, 16, 28
-_BAR, _LETTER = 20, 6.8
-"""The height of a bar with its space, and the mean width of a letter, in pixels."""
-_STYLE = (
+WIDTH, LETTER_HEIGHT = 480, 13
+_NATURAL = 560
+_MARGIN, _GAP = 14, 24
+_BAR, _LINE, _LETTER = 20, 18, 7.2
+"""The height of a bar with its space and of a line of text, and the mean width of a letter."""
+STYLE = (
     "svg{--ground:#fff;--ink:#1c2430;--soft:#5b6675;--line:#e3e7ed;"
     "--c0:#2368b5;--c1:#d9692b;--c2:#2f8f6f;--c3:#8457b3;--c4:#b58a14;--other:#aeb8c6}"
     "@media(prefers-color-scheme:dark){svg{--ground:#1a2029;--ink:#e6eaf0;--soft:#9aa6b5;--line:#2c3542;"
     "--c0:#6aa9ef;--c1:#f0955c;--c2:#5cc39f;--c3:#b794e6;--c4:#e0bb52;--other:#566273}}"
-    ".ground{fill:var(--ground)}text{font:12px system-ui,'DejaVu Sans',sans-serif;fill:var(--soft)}"
+    ".ground{fill:var(--ground)}text{font:13px system-ui,'DejaVu Sans',sans-serif;fill:var(--soft)}"
     ".title{font-size:15px;font-weight:600}.title,.head,.value{fill:var(--ink)}.head{font-weight:600}"
     ".end{text-anchor:end}.middle{text-anchor:middle}.grid{stroke:var(--line);fill:none}"
     ".curve{stroke-width:2;fill:none;stroke-linejoin:round}"
@@ -79,21 +85,34 @@ class Figures:
     def svg(self) -> str:
         """The plot."""
         assert self.plot is not None
-        parts, height = (_lines if self.plot["kind"] == "lines" else _bars)(self, self.plot)
-        title, unit = html.escape(self.plot["title"]), html.escape(self.plot["unit"])
-        return "\n".join(
-            [
-                f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img">',
-                f"<title>{title}</title>",
-                f"<desc>{unit}. The page has the figures as a table.</desc>",
-                f"<style>{_STYLE}</style>",
-                f'<rect class="ground" width="{_WIDTH}" height="{height}" rx="8"/>',
-                _text(_MARGIN, 28, self.plot["title"], "title"),
-                _text(_MARGIN, 46, self.plot["unit"]),
-                *parts,
-                "</svg>\n",
-            ]
-        )
+        draw = _lines if self.plot["kind"] == "lines" else _bars
+        return picture(self.plot["title"], self.plot["unit"], lambda top: draw(self, self.plot or {}, top))
+
+
+def size_of(height: int) -> str:
+    """The attributes of an SVG that say how large it is."""
+    return f'viewBox="0 0 {WIDTH} {height}" width="{_NATURAL}" height="{height * _NATURAL // WIDTH}"'
+
+
+def picture(title: str, unit: str, draw: Callable[[int], tuple[list[str], int]]) -> str:
+    """An SVG with a title and what is measured; `draw` gives the parts below a height, and where they end."""
+    heading = [
+        *((line, "title") for line in textwrap.wrap(title, int((WIDTH - 2 * _MARGIN) / (1.2 * _LETTER)))),
+        *((line, "") for line in textwrap.wrap(unit, int((WIDTH - 2 * _MARGIN) / _LETTER))),
+    ]
+    parts, height = draw(28 + _LINE * len(heading))
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size_of(height)} role="img">',
+            f"<title>{html.escape(title)}</title>",
+            f"<desc>{html.escape(unit)}. The page has the figures as a table.</desc>",
+            f"<style>{STYLE}</style>",
+            f'<rect class="ground" width="{WIDTH}" height="{height}" rx="8"/>',
+            *(draw_text(_MARGIN, 28 + _LINE * place, line, kind) for place, (line, kind) in enumerate(heading)),
+            *parts,
+            "</svg>\n",
+        ]
+    )
 
 
 def read(path: Path) -> Figures:
@@ -129,7 +148,8 @@ def _plain(text: str) -> str:
     return text.replace("`", "")
 
 
-def _text(x: float, y: float, text: str, kind: str = "") -> str:
+def draw_text(x: float, y: float, text: str, kind: str = "") -> str:
+    """A text of an SVG; `kind` names classes of the style."""
     attribute = f' class="{kind}"' if kind else ""
     return f'<text{attribute} x="{x:.0f}" y="{y:.0f}">{html.escape(text)}</text>'
 
@@ -147,49 +167,52 @@ def _groups(figures: Figures, plot: dict[str, Any]) -> Iterator[tuple[str, list[
         yield _plain(row[0]), [(name, found) for name, found in named if found]
 
 
-def _bars(figures: Figures, plot: dict[str, Any]) -> tuple[list[str], int]:
-    """Groups of horizontal bars, side by side in `across` panels; logarithmic from 1 unless `scale` is "own"."""
+def _bars(figures: Figures, plot: dict[str, Any], top: int) -> tuple[list[str], int]:
+    """Groups of horizontal bars, side by side in `across` panels; logarithmic from 1 unless `scale` is "own".
+
+    Names stand beside their bars, or above them where they are long.
+    """
     groups = list(_groups(figures, plot))
     across = plot.get("across", 1)
-    labels = max(len(name) for _, bars in groups for name, _ in bars) * _LETTER
+    panel = (WIDTH - 2 * _MARGIN - (across - 1) * _GAP) / across
+    labels = max(len(name) for _, bars in groups for name, _ in bars) * _LETTER + 8
+    above = _LINE if labels > panel * 0.45 else 0
     values = max(len(found.digits + found.note) for _, bars in groups for _, found in bars) * _LETTER
-    panel = (_WIDTH - 2 * _MARGIN - (across - 1) * _GAP) / across
-    room = panel - labels - values - 12
+    zero_of_panel = 0 if above else labels
+    room = panel - zero_of_panel - values - 8
+    step = _BAR + above
     decades = math.ceil(max(math.log10(found.value) for _, bars in groups for _, found in bars))
+    every = math.ceil(len(f"{10**decades:,}") * _LETTER / (room / decades))
+    is_own = plot.get("scale") == "own"
     parts: list[str] = []
-    top = 62
     for start in range(0, len(groups), across):
         row = groups[start : start + across]
-        tall = max(len(bars) for _, bars in row) * _BAR
+        tall = max(len(bars) for _, bars in row) * step
         for place, (group, bars) in enumerate(row):
             left = _MARGIN + place * (panel + _GAP)
-            zero = left + labels + 8
-            parts.append(_text(left, top + 14, group, "head"))
-            if plot.get("scale") != "own":
-                for decade in range(decades + 1):
-                    x = zero + room * decade / decades
-                    parts.append(f'<path class="grid" d="M{x:.0f} {top + 22}V{top + 24 + tall}"/>')
-                    shown = f"{10**decade:,}" if decade % 2 == 0 or across == 1 else ""
-                    parts.append(_text(x, top + 38 + tall, shown, "middle"))
+            zero = left + zero_of_panel
+            parts.append(draw_text(left, top + 14, group, "head"))
+            for decade in range(0, 0 if is_own else decades + 1, every):
+                x = zero + room * decade / decades
+                parts.append(f'<path class="grid" d="M{x:.0f} {top + 22}V{top + 24 + tall}"/>')
+                parts.append(draw_text(x, top + 38 + tall, f"{10**decade:,}", "middle"))
             for number, (name, found) in enumerate(bars):
-                y = top + 24 + number * _BAR
-                if plot.get("scale") == "own":
-                    share = found.value / max(other.value for _, other in bars)
-                else:
-                    share = math.log10(found.value) / decades
+                y = top + 24 + number * step + above
+                largest = max(other.value for _, other in bars)
+                share = found.value / largest if is_own else math.log10(found.value) / decades
                 colour = "c0" if any(name.startswith(ours) for ours in plot["ours"]) else "other"
                 width = max(share * room, 1)
                 parts += [
-                    _text(zero - 6, y + 13, name, "end"),
+                    draw_text(zero, y - 4, name) if above else draw_text(zero - 6, y + 13, name, "end"),
                     f'<rect x="{zero:.0f}" y="{y + 2}" width="{width:.1f}" height="{_BAR - 5}" rx="2" '
                     f'style="fill:var(--{colour})"/>',
-                    _text(zero + width + 5, y + 13, found.digits + found.note, "value"),
+                    draw_text(zero + width + 5, y + 13, found.digits + found.note, "value"),
                 ]
-        top += tall + (50 if plot.get("scale") != "own" else 34)
+        top += tall + (34 if is_own else 50)
     return parts, top + 8
 
 
-def _lines(figures: Figures, plot: dict[str, Any]) -> tuple[list[str], int]:
+def _lines(figures: Figures, plot: dict[str, Any], top: int) -> tuple[list[str], int]:
     """A curve for each row over the drawn columns, whose headings are numbers; both axes logarithmic."""
     drawn = [place for place, name in enumerate(figures.columns) if place and name in plot["columns"]]
     sizes = [float(figures.columns[place].replace(",", "")) for place in drawn]
@@ -197,8 +220,8 @@ def _lines(figures: Figures, plot: dict[str, Any]) -> tuple[list[str], int]:
     curves = {name: cells for name, cells in curves.items() if all(cells)}
     values = [found.value for cells in curves.values() for found in cells if found]
     low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
-    left, right = _MARGIN + 52, _WIDTH - _MARGIN - max(map(len, curves)) * _LETTER - 12
-    top, bottom = 66, 346
+    left, right = _MARGIN + 54, WIDTH - _MARGIN - max(map(len, curves)) * _LETTER - 8
+    bottom = top + 280
 
     def x_of(size: float) -> float:
         return left + 8 + (right - left - 8) * math.log(size / sizes[0]) / math.log(sizes[-1] / sizes[0])
@@ -211,10 +234,10 @@ def _lines(figures: Figures, plot: dict[str, Any]) -> tuple[list[str], int]:
         y = y_of(10**decade)
         parts += [
             f'<path class="grid" d="M{left} {y:.0f}H{right:.0f}"/>',
-            _text(left - 6, y + 4, f"{10**decade:,}", "end"),
+            draw_text(left - 6, y + 4, f"{10**decade:,}", "end"),
         ]
-    parts += [_text(x_of(size), bottom + 20, f"{size:,.0f}", "middle") for size in sizes]
-    parts.append(_text((left + right) / 2, bottom + 40, plot["axis"], "middle"))
+    parts += [draw_text(x_of(size), bottom + 20, _short(size), "middle") for size in sizes]
+    parts.append(draw_text((left + right) / 2, bottom + 40, plot["axis"], "middle"))
     labels: list[tuple[float, str, int]] = []
     for number, (name, cells) in enumerate(curves.items()):
         places = [(x_of(size), y_of(found.value)) for size, found in zip(sizes, cells, strict=True) if found]
@@ -226,10 +249,19 @@ def _lines(figures: Figures, plot: dict[str, Any]) -> tuple[list[str], int]:
         labels.append((places[-1][1], name, number))
     lowest = math.inf
     for y, name, number in sorted(labels, reverse=True):
-        lowest = min(y + 4, lowest - 14)
+        lowest = min(y + 4, lowest - _LINE + 3)
         colour = f"fill:var(--c{number % 5})"
         parts.append(f'<text x="{right + 8:.0f}" y="{lowest:.0f}" style="{colour}">{html.escape(name)}</text>')
     return parts, bottom + 54
+
+
+def _short(size: float) -> str:
+    """A number for an axis.
+
+    >>> _short(300_000), _short(2_000_000), _short(50)
+    ('300k', '2M', '50')
+    """
+    return next((f"{size / unit:g}{name}" for unit, name in ((1e6, "M"), (1e3, "k")) if size >= unit), f"{size:g}")
 
 
 def outputs(pages: Path) -> Iterator[tuple[Path, str]]:

@@ -26,6 +26,7 @@ from benchmarks.memory import array_bytes
 from benchmarks.plain_spark import largest
 from benchmarks.process_tree import end, family
 from benchmarks.report import Bar, Report, html
+from benchmarks.scale_changes import ChangePlan, Published, publish_changes, read_log, seconds_until_seen
 from benchmarks.service_data import data_of as auctions_of
 from benchmarks.service_load import received
 from benchmarks.sizing import Model, fit
@@ -69,6 +70,36 @@ def test_spark_runs_at_its_smallest(capsys: pytest.CaptureFixture[str], tmp_path
 def test_stream_runs_at_its_smallest(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     outcome = _runs(["stream", "--smallest"], capsys, tmp_path)
     assert {"driver: events/s", "workers: events/s", "commit, s"} <= outcome["figures"].keys()
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_scale_runs_at_its_smallest(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    figures = _runs(["scale", "--smallest"], capsys, tmp_path)["figures"]
+    assert figures["sparse 600: changes published, versions"].startswith("40, ")
+    assert "sparse: written bytes a change, growth exponent" in figures
+
+
+def test_a_change_is_seen_by_the_first_batch_of_its_version_or_a_later_one() -> None:
+    versions = [Published(2, 0, 2, 10.5, 0.1, 0, 0, 0, False), Published(3, 2, 1, 10.9, 0.1, 0, 0, 0, True)]
+    seen = seconds_until_seen(versions, 10.0, 4.0, [(1, 10.6), (3, 11.0), (3, 11.5)])
+    assert seen == [1.0, 0.75, 0.5]
+    assert seconds_until_seen(versions, 10.0, 4.0, [(1, 10.6)]) == []
+
+
+def test_changes_remove_and_add_and_count_what_they_took(tmp_path: Path) -> None:
+    data = generate("sparse", subscriptions=60, events=1, seed=3)
+    matcher = Matcher(data.event_type)
+    matcher.add_many(pa.table({"id": data.ids, "condition": data.conditions}))
+    matcher.publish(tmp_path / "snapshot")
+    log = tmp_path / "log.jsonl"
+    publish_changes(ChangePlan(str(tmp_path / "snapshot"), "sparse", 60, 400.0, 0.05, str(log)))
+    _, published = read_log(log)
+    assert sum(each.changes for each in published) == 20
+    assert min(each.written_bytes for each in published) > 0
+    ids = {each.id for each in Matcher.open(tmp_path / "snapshot")}
+    assert len(ids) == 60 and sum(id.startswith("new") for id in ids) == 10
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import onnx
 import pytest
 
 from scripts.gallery import EXAMPLES, PAGES, PICTURES
+from scripts.plots import LETTER_HEIGHT, WIDTH
 from tests.operators.recording import operators_as_before
 
 NAMES = sorted(page.stem for page in PAGES.glob("*.md") if page.stem != "index")
@@ -26,9 +27,11 @@ def _installed_as_before() -> Iterator[None]:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_picture_is_what_the_example_gives(name: str) -> None:
     drawn = PICTURES[name]()
-    assert drawn == (PAGES / f"{name}.svg").read_text("utf-8"), "python scripts/gallery.py --write"
+    assert drawn == (PAGES / f"{name}.svg").read_text("utf-8"), "python -m scripts.gallery --write"
     ElementTree.fromstring(drawn)
     assert "prefers-color-scheme:dark" in drawn
+    assert f'viewBox="0 0 {WIDTH} ' in drawn
+    assert min(map(int, re.findall(r"(\d+)px", drawn))) >= LETTER_HEIGHT, "letters are large enough on a phone"
 
 
 @pytest.mark.parametrize("name", NAMES)

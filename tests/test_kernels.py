@@ -125,7 +125,7 @@ def test_without_a_folder_every_process_compiles(project: Project, tmp_path: Pat
     for _ in range(2):
         out, err = project.run(TAMIS_KERNELS=str(tmp_path / "file"))
         assert out == "False 42 2"
-        assert "compiled kernels cannot be kept in" in err
+        assert "compiled kernels cannot be written to" in err
 
 
 def test_a_kernel_has_one_name_whatever_a_process_has_imported() -> None:

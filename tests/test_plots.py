@@ -51,8 +51,14 @@ def test_every_plot_has_data_and_every_page_shows_it() -> None:
 def test_plots_have_one_width_and_follow_the_colour_scheme() -> None:
     for path in plots.PAGES.glob("*.svg"):
         root = ElementTree.parse(path).getroot()
-        assert root.attrib["viewBox"].split()[2] == "760"
+        assert root.attrib["viewBox"].split()[2] == str(plots.WIDTH)
         assert "prefers-color-scheme:dark" in path.read_text("utf-8")
+
+
+def test_letters_are_large_enough_on_a_phone() -> None:
+    """A page on a screen of 375 pixels has 16 of them as a margin on either side."""
+    assert plots.LETTER_HEIGHT * (375 - 2 * 16) / plots.WIDTH >= 9
+    assert {int(size) for size in re.findall(r"(\d+)px", plots.STYLE)} == {plots.LETTER_HEIGHT, 15}
 
 
 def test_check_names_what_is_out_of_date_and_writes_nothing(

@@ -150,7 +150,7 @@ class KernelCache(_Cache):
                 if stale.name.split("@")[1].split("-")[0] != self._stamp:
                     stale.unlink(missing_ok=True)
         except OSError as error:
-            _log.warning("compiled kernels cannot be kept in %s: %s", place, error)
+            _log.warning("compiled kernels cannot be written to %s: %s", place, error)
 
     def enable(self) -> None:
         """Nothing: it is always enabled."""
@@ -298,7 +298,7 @@ def _writable_folder(named: str | None) -> Path | None:
             with tempfile.TemporaryFile(dir=place):
                 return place.absolute()
         except OSError as error:
-            _log.info("compiled kernels cannot be kept in %s: %s", place, error)
+            _log.info("compiled kernels cannot be written to %s: %s", place, error)
     return None
 
 

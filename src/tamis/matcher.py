@@ -268,12 +268,15 @@ class Matcher:
             if not self._collection.remove(id):
                 raise _not_there(id)
 
-    def remove_many(self, ids: Iterable[str] | pa.Array) -> list[str]:
-        """Forget many at once; gives the ids that were not there."""
+    def remove_many(self, ids: Iterable[str] | pa.Array, *, merge: bool = True) -> list[str]:
+        """Forget many at once; gives the ids that were not there.
+
+        `merge=False` leaves segments as they are, for whoever opened them only to match.
+        """
         if isinstance(self._collection, LiveCollection):
             with self._collection.lock:  # publishing may put segments in its place meanwhile
                 return self._collection.remove_many(texts_of(ids))
-        return self._collection.remove_many(texts_of(ids))
+        return self._collection.remove_many(texts_of(ids), merge=merge)
 
     def part_ids(self) -> pa.Array:
         """The ids of records that are parts of composite subscriptions."""
@@ -511,12 +514,11 @@ class Matcher:
             if isinstance(self._collection, LiveCollection):
                 self._collection = self._in_segments(self._collection)
         state = self._collection.flush()
+        dead = [segment.tombstones(state.version) for segment in state.segments]
         return [
-            SnapshotPart(
-                store_segment(segment), len(segment), segment.tombstones(state.version), self.event_type.name
-            )
-            for segment in state.segments
-            if len(segment.living(state.version))
+            SnapshotPart(store_segment(segment), len(segment), slots, self.event_type.name)
+            for segment, slots in zip(state.segments, dead, strict=True)
+            if len(slots) < len(segment)
         ]
 
     @classmethod
@@ -554,9 +556,9 @@ class Matcher:
         matcher = cls.of_segments(*published, engine=engine, limits=limits, threads=threads, call_order=call_order)
         matcher._published[snapshots.place] = manifest.version
         if manifest.extra.get(EXPIRED):
-            matcher.remove_many(manifest.extra[EXPIRED])
+            matcher.remove_many(manifest.extra[EXPIRED], merge=False)
         if manifest.extra.get(PARTS):
-            matcher.remove_many(matcher.part_ids())
+            matcher.remove_many(matcher.part_ids(), merge=False)
         return matcher
 
     @classmethod

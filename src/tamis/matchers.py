@@ -153,10 +153,10 @@ class Matchers:
         }
         if not expired and manifest.extra.get(EXPIRED):
             for matcher in matchers._matchers.values():
-                matcher.remove_many(manifest.extra[EXPIRED])
+                matcher.remove_many(manifest.extra[EXPIRED], merge=False)
         if not parts and manifest.extra.get(PARTS):
             for matcher in matchers._matchers.values():
-                matcher.remove_many(matcher.part_ids())
+                matcher.remove_many(matcher.part_ids(), merge=False)
         if segments is None:
             matchers._published[snapshots.place] = manifest.version
         matchers.version, matchers.extra = manifest.version, manifest.extra

@@ -27,8 +27,9 @@ from tamis.language.condition import compile_condition
 from tamis.service.feed import FeedReader
 from tamis.service.feed_tables import feed
 from tamis.service.inbox import Inbox
-from tamis.service.peers.entries import entries_for, read_sources
+from tamis.service.peers.entries import EntryRules, entries_for
 from tamis.service.peers.outbox import Outbox
+from tamis.service.peers.sources import SourceTable
 from tamis.service.settings import ServiceSettings
 from tamis.service.stream import start
 from tamis.store import Store
@@ -247,9 +248,9 @@ def _subscribe(sites: list[Site]) -> None:
         wanted = {}
         for site in sites:
             with Store.open(site.settings.database("store")) as store:
-                _, sources = read_sources(store)
+                sources, rules = SourceTable(store).read(), EntryRules(site.settings.link_bytes)
                 for each in links[site.name]:
-                    found = entries_for(each["name"], sources, store.event_types(), site.settings.link_bytes)
+                    found = entries_for(each["name"], sources, store.event_types(), rules)
                     wanted[each["name"], site.name] = len(found.entries)
         return counts == wanted and all(counts.values())
 

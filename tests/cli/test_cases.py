@@ -69,7 +69,7 @@ cases:
         ("4", "subscriptions.b: expected a condition, found 12"),
         ("5", "event_type: event type "),
         ("7", "cases[0]: expected is missing"),
-        ("8", "the key on is no text; put it in quotes"),
+        ("8", "the key on is not a text; put it in quotes"),
         ("9", "cases[0].expectd: is unknown; did you mean expected?"),
         ("10", "cases[1]: expected a mapping, found 12"),
         ("11", "cases[2].condition: a list of expected ids evaluates all subscriptions"),

@@ -186,7 +186,7 @@ def test_keep_ends_if_the_subscription_is_gone(client: Client) -> None:
 def test_keep_wants_a_duration(run: Run, served: Served) -> None:
     outcome = run("client", "subscribe", "x = 1", "--keep", "--expires", "2099-01-01T00:00Z")
     assert (outcome.code, served.asked) == (2, [])
-    assert outcome.err == "tamis: error: --keep: expected a duration for --expires, as 10m, found a time\n"
+    assert outcome.err == "tamis: error: --keep: expected a duration for --expires, such as 10m, found a time\n"
 
 
 def test_tickets_are_kept_where_they_are_looked_for(

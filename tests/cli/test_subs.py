@@ -108,7 +108,7 @@ def test_times_are_given_as_such_or_from_now(run: Run, store: Store) -> None:
     ]
     wrong = run("subs", "renew", "a", "--expires", "soon")
     assert wrong.code == 2
-    assert "--expires: expected a time, as 2026-12-31T18:00Z, or a duration" in wrong.err
+    assert "--expires: expected a time, such as 2026-12-31T18:00Z, or a duration" in wrong.err
     assert run("subs", "renew", "a").err == "tamis: error: expected --expires or --never\n"
     assert "there is no subscription 'b'" in run("subs", "renew", "b", "--never").err
 

@@ -76,7 +76,7 @@ def test_what_is_refused_is_named_with_its_place(run: Run, write: Write, store: 
         "second.jsonl:2: subscription 'c' is refused:",
     ]
     assert "there is already a subscription 'b', at first.jsonl:2" in outcome.err
-    assert "expires: expected a time, as 2026-07-01T12:00:00Z, found 'soon'" in outcome.err
+    assert "expires: expected a time, such as 2026-07-01T12:00:00Z, found 'soon'" in outcome.err
     refused = [json.loads(line) for line in run("subs", "import", first, "--json").err.splitlines()]
     assert [(each["subscription_id"], each["line"]) for each in refused] == [("a", 1), ("b", 2), ("3", 3)]
 

@@ -29,5 +29,5 @@ def test_a_folder_that_cannot_be_written_is_an_error(run: Run, tmp_path: Path) -
     (tmp_path / "file").write_text("in the way")
     done = run("warm", "--folder", str(tmp_path / "file"))
     assert done.code == 2
-    assert "compiled kernels cannot be kept in" in done.err
+    assert "compiled kernels cannot be written to" in done.err
     assert kernels.folder() == before, "for this command only"

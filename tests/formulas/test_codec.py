@@ -172,7 +172,7 @@ _A = ["path", ["a"], 0]
         ({"format": 2, "types": [], "entries": []}, "format 1 is expected, found 2"),
         ({"format": 1, "types": []}, "entries is expected, found None"),
         (document(types=["integre"]), "'integre' is not a type"),
-        (document(types=[["map", 0]]), "is not a type"),
+        (document(types=[["bag", 0]]), "is not a type"),
         (document(types=[["array", 0]]), "there is no type 0"),
         (document(["eval", "1"]), "entry 0 is of no known kind: ['eval', '1']"),
         (document("path"), "entry 0 is of no known kind"),

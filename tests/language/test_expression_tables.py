@@ -29,6 +29,9 @@ TABLES: list[tuple[str, Mapping[str, str]]] = [
     (tables.MATHEMATICS_OF_TWO, _NUMBERS),
     (tables.ARRAY_CALLS, tables.ARRAYS),
     (tables.HIGHER_ORDER, tables.ARRAYS),
+    (tables.MAP_CALLS, tables.MAPS),
+    (tables.JSON_CALLS, tables.JSON_TEXTS),
+    (tables.REGULAR_EXPRESSIONS, _NUMBERS),
 ]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import math
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -11,7 +13,9 @@ import pyarrow.compute as pc
 import pytest
 
 from tamis.events import EventBatch, EventType
+from tamis.events.arrow_out import arrow_type
 from tamis.syntax.tokens import SPACES
+from tamis.values.types import parse_type
 from tests.oracle.expressions import Pair, check, lines, typed, values
 
 if TYPE_CHECKING:
@@ -700,3 +704,183 @@ def test_moments_beside_constants_of_the_other_kind(spark: SparkSession) -> None
             f"wall IN (TIMESTAMP'{hour}:00', TIMESTAMP'2024-01-01 00:00:00')",
         ]
     check(spark, {"ts": "timestamp", "wall": "timestamp_ntz"}, rows, pairs, zone="America/New_York")
+
+
+MAPS = {
+    "m": "map<string,int>",
+    "p": "map<int,string>",
+    "q": "map<double,array<string>>",
+    "v": "map<string,struct<x:int,y:string>>",
+    "k": "string",
+    "n": "int",
+    "a": "array<string>",
+}
+MAP_ROWS = pa.table(
+    {
+        "m": [[("a", 1), ("b", None)], [], None, [("", 3), ("é", -4)], [("B", 5)]],
+        "p": [[(1, "x")], [(2, None), (7, "y")], None, [], [(-1, ""), (0, "0")]],
+        "q": [[(1.0, ["a"])], [(math.nan, [])], [(0.0, None)], None, [(2.5, [None, "b"])]],
+        "v": [[("a", {"x": 1, "y": "u"})], [("a", None)], [], None, [("b", {"x": None, "y": ""})]],
+        "k": ["a", "b", None, "é", "B"],
+        "n": [1, 7, None, 0, -1],
+        "a": [["a", "b"], ["x"], [], None, ["é", "é"]],
+    },
+    pa.schema([(name, arrow_type(parse_type(type_))) for name, type_ in MAPS.items()]),
+)
+MAP_CALLS = """
+m[k]
+m['b']
+m.a
+m.`é`
+m[n]
+p[n]
+p[1L]
+p['7']
+p[k] => p[try_cast(k AS INT)]
+q[n]
+q[0.0D]
+q[-0.0D]
+q[CAST('NaN' AS DOUBLE)]
+q[1][0] => get(q[1], 0)
+v.a.x
+v['b'].y
+m[NULL]
+element_at(m, k)
+element_at(p, n)
+element_at(p, CAST(n AS BIGINT))
+element_at(p, 1.0D)
+element_at(q, n)
+element_at(m, NULL)
+try_element_at(v, 'a')
+map_contains_key(m, k)
+map_contains_key(m, 'b')
+map_contains_key(p, n)
+map_contains_key(p, 7L)
+map_contains_key(q, 1)
+map_contains_key(q, CAST('NaN' AS DOUBLE))
+size(m)
+cardinality(p)
+map_keys(m)
+map_keys(q)
+map_values(m)
+map_values(v)
+map_entries(m)
+map_entries(v)
+exists(map_entries(m), e -> e.value > 0)
+exists(map_keys(m), x -> x = k)
+array_contains(map_values(p), 'y')
+m IS NULL
+p IS NOT NULL
+coalesce(m, map('z', 9))
+coalesce(m, map('z', 9L))
+if(n > 0, m, NULL)
+CASE WHEN n = 0 THEN p WHEN n = 1 THEN map(5, 'q') END
+CAST(m AS STRING)
+CAST(v AS STRING)
+CAST(q AS STRING)
+CAST(m AS MAP<STRING, BIGINT>)
+CAST(p AS MAP<BIGINT, BINARY>)
+map(k, n) => CASE WHEN k IS NOT NULL THEN map(k, n) END
+map('a', n, 'b', 2L)
+map(1, 2, 1.5D, n)
+map('x', a, 'y', NULL)['x']
+size(map())
+map('1', n)[1]
+map(array(1), n)[array(1)]
+map_from_arrays(a, array(1, 2)) => CASE WHEN size(a) = 2 AND a[0] <> a[1] THEN map_from_arrays(a, array(1, 2)) END
+map_from_entries(array(struct(1, 'x'), struct(2, 'z')))
+map_from_entries(array(named_struct('x', 'a', 'y', n), NULL))
+map_concat(m, map('zz', 1))
+map_concat(m, map('zz', 1L), map('y', n))
+named_struct('a', m).a.b
+array(m, map('t', 1))[1]
+transform(map_entries(m), e -> e.key)
+typeof(v)
+"""
+
+
+def test_maps(spark: SparkSession) -> None:
+    check(spark, MAPS, MAP_ROWS, lines(MAP_CALLS))
+
+
+JSON_TEXTS = {
+    "j": "string",
+    "m": "map<string,int>",
+    "p": "struct<x:double,t:string,d:date,b:binary>",
+    "a": "array<decimal(5,2)>",
+}
+JSON_ROWS = pa.table(
+    {
+        "j": [
+            '{"a":1,"b":"x","c":[1,2],"d":1.50,"e":{"f":true}}',
+            '{"a":"1","b":5,"c":[1,"x"],"d":"2.5","e":{"f":1}} more',
+            '[{"a":1},{"a":"x","b":null}]',
+            '{"a":1',
+            " ",
+            "null",
+            None,
+            '{"a":3000000000,"b":{"z":1.0},"c":[null],"d":12345.678,"e":null,"A":7}',
+            '{"a":NaN,"b":"é\\n","d":1e2,"a":2}',
+            "5",
+        ],
+        "m": [[("k", 1), ("l", None)], [], None] + [[('"\\\x01', -1)]] * 7,
+        "p": [
+            {"x": 1.5, "t": 'a\x1f\n"\\/é', "d": datetime.date(2020, 1, 31), "b": b"\xff"},
+            {"x": math.nan, "t": None, "d": None, "b": None},
+            *[None] * 7,
+            {"x": 1e10, "t": "", "d": None, "b": b""},
+        ],
+        "a": [[Decimal("1.50"), None], [], None, *[[Decimal(-3)]] * 7],
+    },
+    pa.schema([(name, arrow_type(parse_type(type_))) for name, type_ in JSON_TEXTS.items()]),
+)
+JSON_CALLS = """
+from_json(j, 'a INT').a > 0
+from_json(j, 'a INT, b STRING')
+from_json(j, 'A BIGINT').a
+from_json(j, 'a DOUBLE, c ARRAY<INT>')
+from_json(j, 'STRUCT<d: DECIMAL(5,2), e: STRUCT<f: BOOLEAN>>')
+from_json(j, 'e STRUCT<f: BOOLEAN>').e.f
+from_json(j, 'b STRING, c STRING')
+from_json(j, 'ARRAY<STRUCT<a: INT>>')
+from_json(j, 'ARRAY<INT>')
+from_json(j, 'MAP<STRING, STRING>')['a']
+from_json(j, 'a INT') IS NULL
+size(from_json(j, 'ARRAY<STRUCT<a INT, b STRING>>'))
+to_json(m)
+to_json(p)
+to_json(a)
+to_json(named_struct('m', m, 'n', 5, 'f', j IS NULL))
+to_json(array(p))
+"""
+
+
+def test_typed_json_in_text(spark: SparkSession) -> None:
+    check(spark, JSON_TEXTS, JSON_ROWS, lines(JSON_CALLS))
+
+
+REGULAR_EXPRESSIONS = r"""
+regexp_extract(s, '([a-z])([0-9]+)', 2)
+regexp_extract(s, '([a-z])([0-9]+)')
+regexp_extract(s, r'(\d+)$', 0)
+regexp_extract_all(s, '[a-z]|(2)', 1)
+regexp_replace(s, r'\s+$', '')
+regexp_replace(s, '(?<x>[a-z])([0-9]+)', '<$2${x}>')
+regexp_count(s, '[0-9]')
+regexp_substr(s, '[0-9]+?')
+regexp_substr(s, 'z*')
+regexp_instr(s, '[0-9]+')
+split(s, ',')
+split(s, ',', 2)
+split(s, '[,;]+', 0)
+split(s, '')
+split(s, '', 2)
+s RLIKE r'\b22\b'
+s RLIKE r'\p{Lu}'
+regexp_like(s, r'^\pL+$')
+"""
+
+
+def test_regular_expressions(spark: SparkSession) -> None:
+    texts = ["a1b22", "a,b,,c,", ",", "", None, "x 22 \r\n", "é😀2", "ÀB", "a;,b9\n", "no"]
+    check(spark, {"s": "string"}, pa.table({"s": texts}), lines(REGULAR_EXPRESSIONS))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -11,7 +14,9 @@ from tamis.engines import ENGINES
 from tamis.frames import BatchFrame
 from tamis.segments import collection as module
 from tamis.segments.collection import SegmentCollection
+from tamis.segments.merge import FANOUT
 from tamis.segments.records import Subscription
+from tamis.segments.segment import LiveSegment
 
 
 def collection(*ids: str) -> SegmentCollection:
@@ -68,3 +73,37 @@ def test_merging_makes_one_segment_without_what_is_deleted() -> None:
     assert (len(segment), segment.dead, ids(made.newest())) == (1, 0, ["b"])
     assert made.stats().counts["segments"] == 1
     assert np.array_equal(segment.living(made.state.version), [0])
+
+
+def test_large_merges_do_not_keep_a_change_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MERGED_AT_ONCE", 4)
+    made = collection()
+    begun, may_end = threading.Event(), threading.Event()
+    merge = made._merge
+
+    def slow(several: Sequence[LiveSegment]) -> None:
+        begun.set()
+        assert may_end.wait(30)
+        merge(several)
+
+    monkeypatch.setattr(made, "_merge", slow)
+    for number in range(FANOUT):
+        made.append(Subscription(f"s{number}", "a > 1"), compile_condition("a > 1").formula)
+        made.flush()
+    assert made.remove_many(pa.array(["nothing"], pa.large_string())) == ["nothing"]
+    assert begun.wait(30)
+    made.remove("s5")
+    assert len(made.state.segments) == FANOUT, "the merge goes on"
+    may_end.set()
+    with made._merging:
+        assert len(made.state.segments) == 1
+    assert sorted(ids(made.newest())) == [f"s{number}" for number in range(FANOUT) if number != 5]
+
+
+def test_whoever_only_matches_merges_nothing() -> None:
+    made = collection()
+    for number in range(FANOUT):
+        made.append(Subscription(f"s{number}", "a > 1"), compile_condition("a > 1").formula)
+        made.flush()
+    made.remove_many(pa.array(["nothing"], pa.large_string()), merge=False)
+    assert len(made.state.segments) == FANOUT

@@ -13,6 +13,7 @@ from tamis.arrays import AnyArray
 from tamis.engines import ENGINES
 from tamis.engines.bitslice import BitsliceIndex
 from tamis.segments import files
+from tamis.segments.segment import LiveSegment
 from tamis.snapshot import Snapshots, make_segment
 from tamis.snapshot.snapshots import SnapshotPart
 from tests.engines.test_engines import marked
@@ -159,3 +160,17 @@ def test_patterns_are_opened_and_not_built_again(published: Path, monkeypatch: p
     monkeypatch.setattr("tamis.engines.encoding.non_interval_index.build_pattern_groups", refuse)
     assert pairs(Matcher.open(published)) == wanted
     assert any("word" in _CONDITIONS[int(id.removeprefix("s"))] for _, id in wanted)
+
+
+def test_the_next_version_shares_what_is_open_already(tmp_path: Path) -> None:
+    first = Matcher()
+    first.add_many([("a", "x > 1"), ("b", "x > 2")])
+    first.publish(tmp_path)
+    opened = Matcher.open(tmp_path)
+    first.remove("a")
+    first.publish(tmp_path)
+    later = Matcher.open(tmp_path)
+    (one,), (other,) = (each._collection.state.segments for each in (opened, later))  # type: ignore[union-attr]
+    assert isinstance(one, LiveSegment) and isinstance(other, LiveSegment)
+    assert (one.index, one.records) == (other.index, other.records)
+    assert (opened.match({"x": 5}), later.match({"x": 5})) == (["a", "b"], ["b"]), "tombstones are their own"

@@ -40,3 +40,21 @@ def test_the_estimate_counts_predicates_that_hold() -> None:
     here = segment("a > 0", "a > 1", "a > 5")
     frame = BatchFrame(EventBatch.of([{"a": 0}, {"a": 2}, {"a": 9}, {}]))
     assert here.estimate(frame).tolist() == [0, 2, 3, 0]
+
+
+def test_slots_that_were_deleted_before_it_was_opened_are_so_in_every_version() -> None:
+    here = segment(*(f"a > {number}" for number in range(20)))
+    here.mark_deleted([3, 17], 0)
+    assert here.tombstones(0).tolist() == [3, 17]
+    here.mark_deleted([4], 2)
+    assert [here.tombstones(version).tolist() for version in (0, 1, 2)] == [[3, 17], [3, 17], [3, 4, 17]]
+    assert here.is_alive(np.array([2, 3, 4]), 1).tolist() == [True, False, True]
+    assert here.deleted_in(np.array([2, 3, 4])).tolist() == [NEVER, 0, 2]
+
+
+def test_many_deletions_one_after_the_other_are_all_remembered() -> None:
+    here = segment(*(f"a > {number}" for number in range(200)))
+    for slot in range(0, 200, 2):
+        here.mark_deleted([slot], slot)
+    assert here.tombstones(150).tolist() == [*range(0, 151, 2)]
+    assert here.living(NEVER - 1).tolist() == [*range(1, 200, 2)]

@@ -247,7 +247,7 @@ host = "0.0.0.0"
         "line 10: subscriptions: expected one of store, changes, snapshot, found both store and changes",
         "line 15: sink.type: expected one of delta, parquet, jsonl, sql, webhook, kafka, callback, "
         "found 'parquett'; did you mean 'parquet'?",
-        f"line 3: event_types[0]: event type {nowhere}: [Errno 2] No such file or directory: '{nowhere}'",
+        f"line 3: event_types[0]: event type {nowhere}: No such file or directory",
         "line 21: quota.per: expected a duration such as '500ms', '30s', '5 minutes', '12h' or '7d', found 'soon'",
         "line 21: quota.per: has no meaning without matches",
         "line 20: quota: expected matches, cool_down or both",

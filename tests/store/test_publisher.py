@@ -17,6 +17,7 @@ from tamis.matcher import Matcher
 from tamis.matchers import Matchers
 from tamis.snapshot import Snapshots
 from tamis.store import Publisher, Store, StoreError
+from tamis.store.view import StoreView
 
 HOUR = timedelta(hours=1)
 WIDE = EventType.from_dict({"name": "offer", "attributes": {"price": "int", "brand": "string"}})
@@ -104,6 +105,35 @@ def test_a_snapshot_says_how_many_subscriptions_are_refused(
     store.set_event_type(WIDE)
     publisher.sync()
     assert Snapshots(snapshot).manifest().extra["store"]["refused"] == 0
+
+
+def test_a_store_is_counted_only_where_something_may_be_refused(
+    store: Store, publisher: Publisher, snapshot: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[StoreView] = []
+    count = StoreView.count
+
+    def counting(view: StoreView, **how: Any) -> int:
+        counted.append(view)
+        return count(view, **how)
+
+    monkeypatch.setattr(StoreView, "count", counting)
+    store.set_event_type(EventType.of({"name": "sale", "attributes": {"price": "double"}}))
+    store.add_many([{"id": f"s{number}", "condition": "price < 5"} for number in range(5)])
+    publisher.sync()
+    counted.clear()
+    store.add("more", "price < 6")
+    store.remove("s1")
+    publisher.sync()
+    assert not counted, "nothing was refused, and nothing new is"
+    store.set_event_type(EventType.of({"name": "sale", "attributes": {"price": "string", "size": "int"}}))
+    store.add("other", "size < 6")
+    publisher.sync()
+    store.remove("s2")
+    publisher.sync()
+    assert len(counted) == 2
+    source = Snapshots(snapshot).manifest().extra["store"]
+    assert source["refused"] == len(store) - len(Matcher.open(snapshot))
 
 
 def test_an_id_that_is_changed_often_ends_in_its_last_state(

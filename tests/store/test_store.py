@@ -106,7 +106,7 @@ def test_a_wrong_condition_is_refused_with_its_place(store: Store) -> None:
         ({"priority": True}, "priority: expected an integer"),
         ({"event_type": "none"}, "there is no event type 'none'; declared are event"),
         ({"expires": datetime(2020, 1, 1)}, "expires: expected a time after now, found 2020-01-01"),
-        ({"expires": "soon"}, "expires: expected a time, as 2026-07-01T12:00:00Z, found 'soon'"),
+        ({"expires": "soon"}, "expires: expected a time, such as 2026-07-01T12:00:00Z, found 'soon'"),
         ({"valid_from": 7}, "valid_from: expected a time, found 7"),
         ({"valid_from": "3000-01-02", "expires": "3000-01-01"}, "expected a time after valid_from, 3000-01-02"),
     ],

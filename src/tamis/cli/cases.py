@@ -150,7 +150,7 @@ class _CaseFileReader:
                 line = key.start_mark.line + 1
                 if key.tag not in ("tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"):
                     shown = key.value if isinstance(key, yaml.ScalarNode) else "a list or mapping"
-                    self.problems.append((line, f"the key {shown} is no text; put it in quotes"))
+                    self.problems.append((line, f"the key {shown} is not a text; put it in quotes"))
                 elif key.value in seen:
                     self.problems.append((line, f"the key {key.value} is written twice"))
                 else:

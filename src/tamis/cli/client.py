@@ -99,7 +99,7 @@ def subscribe(
         typer.Option(
             "--digest",
             metavar="DURATION",
-            help="With --webhook: gather notifications for so long into one message.",
+            help="With --webhook: collect notifications for this long into one message.",
         ),
     ] = None,
     subscriber: Annotated[
@@ -142,10 +142,10 @@ def subscribe(
 
     validity = _validity(expires)
     if keep and "expires" in validity:
-        fail("--keep: expected a duration for --expires, as 10m, found a time")
+        fail("--keep: expected a duration for --expires, such as 10m, found a time")
     gather = None if digest is None else read_time(digest, "--digest")
     if gather is not None and (webhook is None or not isinstance(gather, timedelta)):
-        fail("--digest: expected a duration, as 10m, with --webhook")
+        fail("--digest: expected a duration, such as 10m, with --webhook")
     with open_client(url, token, as_json=json, condition=condition) as service:
         kept = open_tickets(tickets)
         kept.check()
@@ -297,7 +297,7 @@ def renew(
       tamis client renew cheap
       tamis client renew cheap --expires 30d
 
-    Exit code 1 if there is no such subscription or its ticket is another, 2 if the service cannot be reached.
+    Exit code 1 if there is no such subscription or the ticket is wrong, 2 if the service cannot be reached.
     """
     from tamis.cli.output import JsonLines, Screen
 
@@ -325,7 +325,7 @@ def unsubscribe(
     Examples:
       tamis client unsubscribe cheap
 
-    Exit code 1 if there is no such subscription or its ticket is another, 2 if the service cannot be reached.
+    Exit code 1 if there is no such subscription or the ticket is wrong, 2 if the service cannot be reached.
     """
     from tamis.cli.output import JsonLines, Screen
 

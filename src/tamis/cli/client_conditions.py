@@ -31,9 +31,7 @@ def test(
     type: TypeName = None,
     last: Annotated[
         int | None,
-        typer.Option(
-            "--last", min=1, max=10_000, metavar="N", help="On so many of the last events, 1000 by default."
-        ),
+        typer.Option("--last", min=1, max=10_000, metavar="N", help="Number of last events, 1000 by default."),
     ] = None,
     events: Annotated[
         str | None,

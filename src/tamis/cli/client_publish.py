@@ -29,7 +29,7 @@ def publish(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Publish the events of files, one JSON object a line.
+    """Publish the events of files, one JSON object per line.
 
     The service has stored every event that the summary counts. An event whose id it has already stored counts as
     repeated, so a file whose events have ids can safely be published again.

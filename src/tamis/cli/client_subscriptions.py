@@ -32,7 +32,7 @@ def list_(
         str | None, typer.Option("--label", metavar="TEXT", help="Only those with this label.")
     ] = None,
     type: Annotated[str | None, typer.Option("--type", metavar="NAME", help="Only those to this type.")] = None,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="At most so many.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="List at most N.")] = None,
     url: Url = None,
     token: Token = None,
     json: Json = False,
@@ -154,7 +154,7 @@ def pause(
     Examples:
       tamis client pause cheap
 
-    Exit code 1 if there is no such subscription or its ticket is another, 2 if the service cannot be reached.
+    Exit code 1 if there is no such subscription or the ticket is wrong, 2 if the service cannot be reached.
     """
     _set_paused(id, ticket, url, token, tickets, paused=True, as_json=json)
 
@@ -173,7 +173,7 @@ def resume(
     Examples:
       tamis client resume cheap
 
-    Exit code 1 if there is no such subscription or its ticket is another, 2 if the service cannot be reached.
+    Exit code 1 if there is no such subscription or the ticket is wrong, 2 if the service cannot be reached.
     """
     _set_paused(id, ticket, url, token, tickets, paused=False, as_json=json)
 

@@ -21,7 +21,7 @@ def convert(
     target: Annotated[str, typer.Option("--to", metavar="NAME", help="Only sql is possible.")] = "sql",
     json: Json = False,
 ) -> None:
-    """Print the SQL that conditions of another dialect mean.
+    """Translate conditions of another dialect into SQL.
 
     A file is one of subscriptions, as for match, whose conditions may name dialects of their own; it is printed as
     JSON lines that `tamis subs import` reads.
@@ -32,7 +32,7 @@ def convert(
       tamis convert --from eventbridge '{"detail": {"state": ["stopped"]}}'
       tamis convert --from eventbridge rules.jsonl > rules-sql.jsonl
 
-    Exit code 1 if a condition is refused, or cannot be said in SQL; 2 if there is no such dialect or file.
+    Exit code 1 if a condition is refused, or cannot be expressed in SQL; 2 if there is no such dialect or file.
     """
     from tamis.cli.inputs import STDIN
     from tamis.cli.output import JsonLines, Screen, fail, note, reported_errors
@@ -87,7 +87,7 @@ def to_sql(text: str, dialect: str) -> str:
         raise ConditionError(text, problems)
     converted = to_text(tree)
     if parse_leniently(converted) != (tree, []):
-        message = f"this cannot be said in SQL; the nearest is {converted}"
+        message = f"this cannot be expressed in SQL; the nearest is {converted}"
         raise ConditionError(text, [Problem(message, 0, len(text))])
     return converted
 

@@ -51,7 +51,7 @@ def explain(
     Prints a sentence, then every part of the condition with its verdict and the values that it read, then the
     calls of operators. NAME is the id of an event or, if no event has that id, its row number, counted from 0.
 
-    Of a composite subscription, it tells what became of the key of that event in all events of the file: which
+    For a composite subscription, it reports on the key of the event, over all events of the file: which
     matches are complete, which are open and until when, and why others were not completed.
 
     \b

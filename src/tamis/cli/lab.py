@@ -13,7 +13,7 @@ lab = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 @lab.callback()
 def _lab() -> None:
-    """Measure what the papers claim that tamis is built on.
+    """Measure the claims of the papers that tamis is built on.
 
     \b
     Examples:
@@ -43,28 +43,26 @@ def claims(
         typer.Option("--seed", metavar="N", help="Seed of all data, 2026 by default; may be repeated."),
     ] = None,
     results: Annotated[
-        str, typer.Option("--results", metavar="FILE", help="Where results are kept, as JSON.")
+        str, typer.Option("--results", metavar="FILE", help="The file of results, as JSON.")
     ] = "claims.json",
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Keep results that are there, and measure the rest.")
-    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Keep existing results, and measure the rest.")] = False,
     html: Annotated[
-        str | None, typer.Option("--html", metavar="FILE", help="Write all kept results as a page.")
+        str | None, typer.Option("--html", metavar="FILE", help="Write all results as an HTML page.")
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Measure the claims of five papers: 139 rows, each with a verdict on its direction and on its figure.
 
-    Results are written after every row, so that a run that was stopped goes on with --resume. Rows already there
-    are measured again without it.
+    Results are saved after every row, so that --resume can continue a stopped run. Without it, all rows are
+    measured again.
 
     \b
     Examples:
       tamis lab claims --claim J20 --claim B29
       tamis lab claims --size full --resume --html claims.html
 
-    Exit code 0 when all rows were measured, or cannot be tested; 2 if a row or a file is not what it should be.
+    Exit code 0 when all rows were measured, or cannot be tested; 2 if a row or a file is invalid.
     """
     from contextlib import nullcontext
     from pathlib import Path

@@ -57,7 +57,7 @@ def list_(
         str | None, typer.Option("--since", metavar="TIME", help="Matched since: a time in UTC, or 12h, 30d ago.")
     ] = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, metavar="N", help="The newest so many; by default all.")
+        int | None, typer.Option("--limit", min=1, metavar="N", help="Only the newest N; by default all.")
     ] = None,
     dead: Annotated[bool, typer.Option("--dead", help="Dead letters instead of notifications.")] = False,
     follow: Annotated[bool, typer.Option("--follow", help="Go on with what is committed, until Ctrl-C.")] = False,
@@ -105,7 +105,7 @@ def compact(
     vacuum_hours: Annotated[
         int,
         typer.Option(
-            "--vacuum-hours", min=0, metavar="N", help="Keep files that are no longer needed for so many hours."
+            "--vacuum-hours", min=0, metavar="N", help="Keep files of older versions for this many hours."
         ),
     ] = 168,
     storage_option: StorageOptions = None,
@@ -128,7 +128,7 @@ def compact(
 
     with reported_errors():
         if "://" not in folder and not is_delta(folder):
-            fail(f"{folder}: there is no Delta table; only what the sink delta writes can be compacted")
+            fail(f"{folder}: there is no Delta table; only output of the sink delta can be compacted")
         done = compact_tables(folder, _storage_options(storage_option), vacuum_hours=vacuum_hours)
         if json:
             names = ("joined", "into", "removed")

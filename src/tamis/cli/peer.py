@@ -18,7 +18,7 @@ Name = Annotated[str, typer.Argument(metavar="SITE", help="The name of the neigh
 
 @peer.callback()
 def _peer() -> None:
-    """Link a running service with neighbours, so that events go where somebody wants them.
+    """Link a running service with neighbours, so that subscriptions get events of all sites.
 
     \b
     Examples:
@@ -43,14 +43,14 @@ def add(
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """Make a link to a neighbour, or change it. Both sites must do so, with the same token of the link.
+    """Create or change a link to a neighbour. Both sites must do so, with the same link token.
 
     \b
     Examples:
       tamis peer add north https://north.example
       tamis peer add south https://south.example --link-token "$LINK_TOKEN"
 
-    Exit code 1 if the name, address or token cannot be one, or the service has no name among sites; 2 if it cannot
+    Exit code 1 if the name, address or token is invalid, or the service has no site name; 2 if it cannot
     be reached.
     """
     from tamis.cli.output import JsonLines, Screen

@@ -320,7 +320,7 @@ def _resumption_text(found: DryRun) -> str:
     if resumed.query is None:
         return "new, from batch 0 on"
     how = "done again, as it was not finished" if resumed.again else "comes next"
-    return f"{resumed.query} goes on: batch {resumed.batch} {how}"
+    return f"{resumed.query} resumes: batch {resumed.batch} {how}"
 
 
 def _sample(found: DryRun) -> Iterator[tuple[str, str]]:

@@ -184,7 +184,7 @@ def _public_value(name: str, value: Any, origin: str) -> Any:
         try:
             return make_url(value).render_as_string(hide_password=True)
         except ArgumentError as error:  # the text may contain a password, so it is not printed
-            msg = f"{origin}: {name}: expected the URL of a database, as postgresql://host/name"
+            msg = f"{origin}: {name}: expected the URL of a database, such as postgresql://host/name"
             raise SettingsError(msg) from error
     if name == "operators":
         return _public_operators(value)

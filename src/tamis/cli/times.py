@@ -15,7 +15,7 @@ def read_duration(text: str, option: str) -> timedelta:
     """A duration; fails with a message that names the option if the text is none."""
     duration = _duration(text)
     if duration is None:
-        fail(f"{option}: expected a number with s, m, h or d, as 90s or 12h, found {text!r}")
+        fail(f"{option}: expected a number with s, m, h or d, such as 90s or 12h, found {text!r}")
     return duration
 
 
@@ -27,7 +27,7 @@ def read_time(text: str, option: str) -> datetime | timedelta:
     try:
         return datetime.fromisoformat(text)
     except ValueError:
-        fail(f"{option}: expected a time, as 2026-12-31T18:00Z, or a duration, as 12h or 30d, found {text!r}")
+        fail(f"{option}: expected a time, such as 2026-12-31T18:00Z, or a duration, such as 30d, found {text!r}")
 
 
 def read_past(text: str, option: str) -> datetime:

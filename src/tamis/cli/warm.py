@@ -15,28 +15,28 @@ def warm(
         typer.Option(
             "--folder",
             metavar="FOLDER",
-            help="Where the compiled kernels go; then set TAMIS_KERNELS to it. By default beside the package, or "
-            "among the user's caches.",
+            help="The folder for the compiled kernels; set TAMIS_KERNELS to it. By default next to the "
+            "package, or in the user's cache.",
         ),
     ] = None,
     processes: Annotated[
-        int | None, typer.Option("--processes", metavar="N", min=1, help="By default one for each processor.")
+        int | None, typer.Option("--processes", metavar="N", min=1, help="By default one per processor.")
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compile the kernels of tamis for this processor, so that nobody waits for them.
+    """Compile the kernels of tamis for this processor in advance.
 
-    Whatever needs a kernel compiles it when it is not there, which takes up to a minute the first time. This does
-    it beforehand, for example when an image is built. What is compiled already is left as it is. Where Spark is
-    installed and Java is version 17, it also archives the classes of Spark, which then starts in half the time.
+    Otherwise a kernel is compiled at its first use; all of them take up to a minute. Run this when you build an
+    image. Kernels that are already compiled are kept. With Spark and Java 17, it also archives the classes of Spark,
+    so that Spark starts in about half the time.
 
     \b
     Examples:
       tamis warm
       tamis warm --folder /opt/tamis/kernels
 
-    Exit code 2 if there is no folder that can be written.
+    Exit code 2 if no folder can be written.
     """
     from rich.progress import Progress
 
@@ -49,8 +49,8 @@ def warm(
     screen = Screen(stderr=True)
     with kernels.use_folder(folder) as place:
         if place is None:
-            what = folder if folder is not None else "any folder: TAMIS_KERNELS names another"
-            fail(f"compiled kernels cannot be kept in {what}")
+            what = folder if folder is not None else "any default folder: give another by --folder"
+            fail(f"compiled kernels cannot be written to {what}")
         with Progress(console=screen, transient=True, disable=quiet or json or not screen.is_terminal) as bar:
             task = bar.add_task("compiling")
             outcome = compile_all(processes, lambda done, all_: bar.update(task, completed=done, total=all_))

@@ -124,6 +124,8 @@ def arrow_column(array: pa.Array, type_: Type, zone: str) -> Column:
             column = Column(type_, micros, _valid(array) & fits)
     elif type_.name == "array":
         column = _lists(array, type_, zone) if _is_list(found) else _null_column(type_, len(array))
+    elif type_.name == "map" and pa.types.is_map(found):
+        column = _maps(array, type_, zone)
     elif type_.name == "struct" and pa.types.is_struct(found):
         column = _structs(array, type_, zone)
     return python_column(python_values(array), type_, zone) if column is None else column
@@ -352,6 +354,16 @@ def _lists(array: pa.Array, type_: Type, zone: str) -> Column:
     found = simple_array(array.flatten())
     items = arrow_column(found, type_.item, zone)
     return _list_column(type_, _valid(array), _lengths(array), items, _valid(found))
+
+
+def _maps(array: pa.Array, type_: Type, zone: str) -> Column:
+    entry = pa.struct([("key", array.type.key_type), ("value", array.type.item_type)])
+    lists = array.cast(pa.list_(entry))
+    entries = lists.flatten()
+    key, value = _structs(entries, type_.item, zone).values
+    fits = key.valid & (value.valid | ~_valid(pc.struct_field(entries, [1])))
+    items = Column(type_.item, (key, value), fits)
+    return _list_column(type_, _valid(array), _lengths(lists), items, np.ones(len(entries), np.bool_))
 
 
 def _list_column(type_: Type, valid: Mask, lengths: I64, items: Column, present: Mask) -> Column:

@@ -32,6 +32,8 @@ def arrow_type(type_: Type) -> pa.DataType:
         return pa.decimal128(type_.precision, type_.scale)
     if type_.name == "array":
         return pa.list_(arrow_type(type_.item))
+    if type_.name == "map":
+        return pa.map_(*(arrow_type(inner) for _, inner in type_.item.fields))
     if type_.name == "struct":
         return pa.struct([(name, arrow_type(inner)) for name, inner in type_.fields])
     return _SIMPLE[type_.name]
@@ -43,6 +45,9 @@ def arrow_array(column: Column) -> pa.Array:
     found = arrow_type(type_)
     if isinstance(values, ListValues):
         offsets = pa.array(values.offsets, pa.int32())
+        if type_.name == "map":
+            keys, items = map(arrow_array, values.items.values)
+            return pa.MapArray.from_arrays(offsets, keys, items, found, mask=_nulls(column))
         return pa.ListArray.from_arrays(offsets, arrow_array(values.items), found, mask=_nulls(column))
     if isinstance(values, tuple):
         fields = [arrow_array(field) for field in values]

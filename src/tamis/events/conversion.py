@@ -18,6 +18,7 @@ What a JSON value means in a declared type follows Spark's `from_json` with a sc
 | timestamp | text, by Spark's cast in the type's zone; an integer is seconds since 1970 |
 | timestamp_ntz | text without a zone, by Spark's cast |
 | array | lists; one element of another kind makes the whole list NULL |
+| map | objects, if the keys are texts; one value of another kind makes the whole map NULL |
 | struct | objects, names exact; a field of another kind is NULL alone |
 
 Where Spark wraps (128 to 255 in a tinyint, seconds beyond the range) the value is NULL.
@@ -211,6 +212,9 @@ def _converter(type_: Type, zone: str) -> Convert:
             return _wall_clock(zone)
         case "array":
             return _list(converter(type_.item, zone))
+        case "map":
+            (_, key), (_, value) = type_.item.fields
+            return _map(converter(key, zone), converter(value, zone))
         case "struct":
             return _struct([(name, converter(inner, zone)) for name, inner in type_.fields])
     msg = f"{type_} is no type of an attribute"
@@ -367,6 +371,21 @@ def _list(convert: Convert) -> Convert:
         return converted
 
     return items
+
+
+def _map(convert_key: Convert, convert_value: Convert) -> Convert:
+    """Of a dict; or of a list of pairs, which is what Arrow makes of a map."""
+
+    def entries(value: Any) -> list[tuple[Value, Value]] | None:
+        pairs = list(value.items()) if isinstance(value, Mapping) else value
+        if not isinstance(pairs, list) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
+            return None
+        found = [(convert_key(key), None if item is None else convert_value(item)) for key, item in pairs]
+        both = zip(found, pairs, strict=True)
+        kept = (key is not None and (new is None) is (old is None) for (key, new), (_, old) in both)
+        return found if all(kept) else None
+
+    return entries
 
 
 def _struct(fields: list[tuple[str, Convert]]) -> Convert:

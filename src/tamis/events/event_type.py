@@ -40,7 +40,7 @@ from tamis.events.conversion import converter, decimal_unscaled, iso_timestamp
 from tamis.events.schemas import Problems, arrow_attributes, show_value, spark_attributes
 from tamis.values.column import Value
 from tamis.values.datetimes import write_date
-from tamis.values.types import Type, array, is_decimal, is_fractional, is_integral, parse_type, struct
+from tamis.values.types import NESTED, Type, array, is_decimal, is_fractional, is_integral, parse_type, struct
 from tamis.values.zones import is_zone
 
 _TYPE_KEYS = ("type", "attributes", "items")
@@ -157,7 +157,8 @@ class EventType:
                 object_pairs_hook=without_duplicates,
             )
         except (OSError, ValueError, ArithmeticError, RecursionError) as error:
-            msg = f"event type {os.fspath(path)}: {error}"
+            reason = error.strerror if isinstance(error, OSError) else error
+            msg = f"event type {os.fspath(path)}: {reason}"
             raise EventTypeError(msg) from error
         return cls._from_content(content, os.fspath(path), problems)
 
@@ -181,7 +182,7 @@ class EventType:
             schema: A StructType, its `jsonValue()`, or DDL: `title STRING, price DECIMAL(8,2) NOT NULL`.
             name: Of the event type.
             time_zone: Spark's `spark.sql.session.timeZone`.
-            partial: Leave out columns of types that conditions cannot read, such as maps, instead of an error?
+            partial: Leave out columns of types that conditions cannot read, such as variants, instead of an error?
         """
         return cls._from_types(spark_attributes(schema, partial=partial), name, time_zone)
 
@@ -310,7 +311,7 @@ class _AttributeReader:
     def operand(self, operand: Any, type_: Type, path: str, *, bound: bool) -> Value:
         if operand is None:
             return None
-        if type_.name in ("array", "struct", "binary") or (bound and type_.name == "boolean"):
+        if type_.name in (*NESTED, "binary") or (bound and type_.name == "boolean"):
             self.problems.add(path, f"has no meaning for {type_}")
             return None
         value = converter(type_, self.zone)(operand) if _is_operand(operand, type_) else None

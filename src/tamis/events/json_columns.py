@@ -153,7 +153,7 @@ def typed_column(objects: JsonObjects, name: str, type_: Type, zone: str) -> Col
         child = objects.child(name)
         fields = tuple(typed_column(child, label, inner, zone) for label, inner in type_.fields)
         return Column(type_, fields, child.present)
-    if type_.name in ("array", "binary"):
+    if type_.name in ("array", "map", "binary"):
         return python_column(objects.values(name), type_, zone)
 
     def fallback(values: list[Any]) -> Column:

@@ -46,17 +46,26 @@ def json_parser(decode: Callable[[str], Any]) -> Callable[[bytes], dict[str, Any
 def json_decoder(event_type: EventType) -> Callable[[str], Any]:
     """The function from JSON of any kind to its value; raises what `json` and a deep recursion raise."""
     exact = any(_needs_text(attribute.type) for attribute in event_type.attributes or ())
+    return _decoder(exact, json.JSONDecoder.decode)
+
+
+def leading_json(type_: Type) -> Callable[[str], Any]:
+    """As `json_decoder`, of the value with which a text begins, whatever stands behind it."""
+    return _decoder(_needs_text(type_), lambda decoder, text: decoder.raw_decode(text)[0])
+
+
+def _decoder(exact: bool, read: Callable[[json.JSONDecoder, str], Any]) -> Callable[[str], Any]:
     quick = json.JSONDecoder(parse_float=_decimal) if exact else json.JSONDecoder()
     # Python refuses integers of thousands of digits. Only for them is a function called for each number.
     patient = json.JSONDecoder(parse_float=_decimal if exact else None, parse_int=loose_integer)
 
     def decode(text: str) -> Any:
         try:
-            return quick.decode(text)
+            return read(quick, text)
         except json.JSONDecodeError:
             raise
         except ValueError:
-            return patient.decode(text)
+            return read(patient, text)
 
     return decode
 
@@ -65,7 +74,7 @@ def _needs_text(type_: Type) -> bool:
     """Would a number lose digits as a double? Then its text is kept, as a Decimal."""
     if type_.name == "decimal" or type_ == FLOAT:
         return True
-    if type_.name == "array":
+    if type_.element is not None:
         return _needs_text(type_.item)
     return any(_needs_text(inner) for _, inner in type_.fields)
 

@@ -40,7 +40,7 @@ from tamis.events.json_text import json_decoder, json_parser, loose_integer, str
 from tamis.events.line_buffer import LineBuffer
 from tamis.values.casts import caster
 from tamis.values.column import Value
-from tamis.values.types import DOUBLE, FLOAT, INTEGER_BITS, MAX_PRECISION, STRING
+from tamis.values.types import DOUBLE, FLOAT, INTEGER_BITS, MAX_PRECISION, NESTED, STRING
 
 EventSource: TypeAlias = "str | os.PathLike[str] | bytes | IO[bytes]"
 
@@ -288,7 +288,7 @@ def _cell_reader(event_type: EventType, name: str) -> Callable[[str], Any]:
         return lambda cell: _unscaled_decimal(cast(cell), type_.scale)
     if type_.name == "binary":
         return str.encode
-    return _parse_cell if type_.name in ("array", "struct") else str
+    return _parse_cell if type_.name in NESTED else str
 
 
 _EXACT = Context(prec=MAX_PRECISION)

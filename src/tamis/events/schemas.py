@@ -33,6 +33,7 @@ from tamis.values.types import (
     Type,
     array,
     decimal,
+    map_of,
     parse_type,
     struct,
 )
@@ -131,6 +132,10 @@ def _arrow_type(found: pa.DataType, path: str, problems: Problems) -> Type | Non
     if hasattr(found, "value_type") and not pa.types.is_map(found):
         element = _arrow_type(found.value_type, f"{path}[]", problems)
         return element and array(element)
+    if pa.types.is_map(found):
+        key = _arrow_type(found.key_type, f"{path}.key", problems)
+        value = _arrow_type(found.item_type, f"{path}.value", problems)
+        return map_of(key, value) if key is not None and value is not None else None
     if pa.types.is_struct(found) and found.num_fields:
         inner = [found.field(place) for place in range(found.num_fields)]
         fields = [(part.name, _arrow_type(part.type, f"{path}.{part.name}", problems)) for part in inner]
@@ -184,6 +189,10 @@ def _spark_type(found: Any, path: str, problems: Problems) -> Type | None:
     if isinstance(found, Mapping) and found.get("type") == "array":
         element = _spark_type(found["elementType"], f"{path}[]", problems)
         return element and array(element)
+    if isinstance(found, Mapping) and found.get("type") == "map":
+        key = _spark_type(found["keyType"], f"{path}.key", problems)
+        value = _spark_type(found["valueType"], f"{path}.value", problems)
+        return map_of(key, value) if key is not None and value is not None else None
     if isinstance(found, Mapping) and found.get("type") == "struct" and found["fields"]:
         inner = found["fields"]
         fields = [(part["name"], _spark_field(part, f"{path}.{part['name']}", problems)) for part in inner]

@@ -108,6 +108,8 @@ class FormulaWriter:
             row: Json
             if type_.name == "array":
                 row = ["array", None if type_.element is None else self._type(type_.element)]
+            elif type_.name == "map":
+                row = ["map", self._type(type_.item)]
             elif type_.name == "struct":
                 row = ["struct", [[name, self._type(inner)] for name, inner in type_.fields]]
             else:
@@ -223,6 +225,8 @@ class FormulaReader:
                 return Type("array")
             case ["array", item]:
                 return array(self._type(item))
+            case ["map", item]:
+                return Type("map", element=self._type(item))
             case ["struct", list() as fields]:
                 pairs = [_fields(field, 2, "a field") for field in fields]
                 return struct(*((_check(name, str, "a name"), self._type(inner)) for name, inner in pairs))

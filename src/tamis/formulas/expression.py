@@ -234,6 +234,10 @@ def _constant_syntax(constant: Constant) -> syntax.Expression:
         return syntax.TimeLiteral(type_, text)
     if type_.name == "array":
         return syntax.FunctionCall("array", tuple(_constant_syntax(Constant(type_.item, item)) for item in value))
+    if type_.name == "map":
+        pairs = [zip(type_.item.fields, entry, strict=True) for entry in value]
+        ends = (_constant_syntax(Constant(inner, each)) for pair in pairs for (_, inner), each in pair)
+        return syntax.FunctionCall("map", tuple(ends))
     if type_.name == "struct":
         parts_ = [
             (syntax.Literal(STRING, name), _constant_syntax(Constant(inner, each)))

@@ -1,4 +1,4 @@
-"""Functions of arrays: size, the constructor, membership, overlap, elements, extremes.
+"""Functions of arrays: size, the constructor, membership, overlap, elements (also of maps), extremes.
 
 NULL elements make membership and overlap unknown (three-valued, as in Spark); extremes skip them. An index out of
 range gives NULL.
@@ -13,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.functions.comparison import compare_columns, is_member
+from tamis.functions.maps import bind_lookup, resolve_lookup, vector_lookup
 from tamis.functions.registry import Argument, ArgumentError, Function, Signature, always, check_count, register
 from tamis.functions.rows import Scalar
 from tamis.functions.unify import type_mismatch, unify
 from tamis.values.coercion import contained_type, tightest_type
-from tamis.values.column import Column, ListValues, Value, constant_column
+from tamis.values.column import Column, Value, constant_column, list_items
 from tamis.values.order import Compare, compare, order_key
 from tamis.values.types import (
     ANY,
@@ -46,7 +47,8 @@ def _array(arguments: Sequence[Argument], place: int) -> Type:
 
 def _resolve_size(arguments: Sequence[Argument], zone: str) -> Signature:
     check_count(arguments, 1, 1)
-    parameter = array(NULL) if arguments[0].type == NULL else _array(arguments, 0)
+    given = arguments[0].type
+    parameter = array(NULL) if given == NULL else given if given.name == "map" else _array(arguments, 0)
     return Signature((parameter,), INT, zone)
 
 
@@ -86,21 +88,11 @@ def _bind_contains(signature: Signature) -> Scalar:
 
 def _vector_contains(_: Signature, columns: Sequence[Column]) -> Column:
     lists, value = columns
-    items, rows = _items(lists)
+    items, rows = list_items(lists)
     truth, known = compare_columns("=", items, value.take(rows))
     found = np.bincount(rows[truth], minlength=len(value)) > 0
     unknown = np.bincount(rows[~known], minlength=len(value)) > 0
     return Column(BOOLEAN, found, lists.valid & value.valid & (found | ~unknown))
-
-
-def _items(column: Column) -> tuple[Column, npt.NDArray[np.int64]]:
-    """All elements of an array column, and the row of each."""
-    lists: ListValues = column.values
-    lengths = np.diff(lists.offsets)
-    items = lists.items
-    if lists.offsets[0] != 0 or lists.offsets[-1] != len(items):
-        items = items.take(np.arange(lists.offsets[0], lists.offsets[-1]))
-    return items, np.repeat(np.arange(len(column)), lengths)
 
 
 def _resolve_overlap(arguments: Sequence[Argument], zone: str) -> Signature:
@@ -163,8 +155,10 @@ def _bind_position(signature: Signature) -> Scalar:
 def _resolve_index(widest: Type) -> Callable[[Sequence[Argument], str], Signature]:
     def resolve(arguments: Sequence[Argument], zone: str) -> Signature:
         check_count(arguments, 2, 2)
-        items = _array(arguments, 0)
         index = arguments[1].type
+        if arguments[0].type.name == "map":
+            return resolve_lookup(arguments, zone, widen=widest == INT)
+        items = _array(arguments, 0)
         if index != NULL and not (is_integral(index) and INTEGER_BITS[index] <= INTEGER_BITS[widest]):
             msg = f"expected an index ({widest}), found {index}"
             raise ArgumentError(msg, 1)
@@ -183,7 +177,13 @@ def _get(items: list[Any], index: int) -> Any:
     return items[index] if 0 <= index < len(items) else None
 
 
+def _bind_index(get: Scalar) -> Callable[[Signature], Scalar]:
+    return lambda signature: bind_lookup(signature) if signature.parameters[0].name == "map" else get
+
+
 def _vector_get(signature: Signature, columns: Sequence[Column]) -> Column:
+    if signature.parameters[0].name == "map":
+        return vector_lookup(signature, columns)
     lists, index = columns
     lengths = np.diff(lists.values.offsets)
     inside = lists.valid & index.valid & (index.values >= 0) & (index.values < lengths)
@@ -191,6 +191,8 @@ def _vector_get(signature: Signature, columns: Sequence[Column]) -> Column:
 
 
 def _vector_element_at(signature: Signature, columns: Sequence[Column]) -> Column:
+    if signature.parameters[0].name == "map":
+        return vector_lookup(signature, columns)
     lists, index = columns
     lengths = np.diff(lists.values.offsets)
     place = np.where(index.values > 0, index.values - 1, index.values + lengths)
@@ -236,8 +238,10 @@ register(Function("array", _resolve_array, always(_construct), sees_null=True))
 register(Function("array_contains", _resolve_contains, _bind_contains, _vector_contains))
 register(Function("arrays_overlap", _resolve_overlap, _bind_overlap))
 register(Function("array_position", _resolve_position, _bind_position))
-register(Function("element_at", _resolve_index(INT), always(_element_at), _vector_element_at), "try_element_at")
-register(Function("[]", _resolve_index(BIGINT), always(_get), _vector_get), "get")
+register(
+    Function("element_at", _resolve_index(INT), _bind_index(_element_at), _vector_element_at), "try_element_at"
+)
+register(Function("[]", _resolve_index(BIGINT), _bind_index(_get), _vector_get), "get")
 register(Function("array_max", _resolve_extreme, _bind_extreme(1)))
 register(Function("array_min", _resolve_extreme, _bind_extreme(-1)))
 

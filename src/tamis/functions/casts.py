@@ -66,7 +66,7 @@ def cast_column(column: Column, target: Type, zone: str) -> Column:
         return column
     if source == NULL:
         return column_of(target, [None] * len(column))
-    if source.name == "array" and target.name == "array":
+    if source.name == target.name and source.name in ("array", "map"):
         lists: ListValues = column.values
         return Column(target, ListValues(lists.offsets, cast_column(lists.items, target.item, zone)), valid)
     if source.name == "struct" and target.name == "struct":

@@ -20,6 +20,7 @@ from tamis.values.types import (
     ANY,
     BOOLEAN,
     INT,
+    NESTED,
     NULL,
     NUMBER,
     STRING,
@@ -58,7 +59,7 @@ def to_boolean(value: Value) -> bool | None:
 def _kind(arguments: Sequence[Argument], place: int) -> Type:
     """The type in which an argument is taken: a type of CESQL, or `any`; what has another type is text."""
     found = arguments[place].type
-    if found.name in ("array", "struct"):
+    if found.name in NESTED:
         msg = f"expected a value, found {found}"
         raise ArgumentError(msg, place)
     if is_integral(found):

@@ -59,6 +59,8 @@ def reader(target: Type, zone: str = "UTC") -> Caster:
         return _decimal_reader(target)
     if target.name == "array":
         return _list_reader(target, zone)
+    if target.name == "map":
+        return lambda value: list(value.items()) if type(value) is dict else None
     if target.name == "struct":
         return _struct_reader(target, zone)
     return lambda _: None

@@ -28,7 +28,9 @@ from tamis.formulas.expression import (
 )
 from tamis.functions import FUNCTIONS
 from tamis.functions.kinds import KINDS
+from tamis.functions.maps import TAKE_MAPS
 from tamis.functions.registry import Argument, ArgumentError, Function, Signature
+from tamis.functions.regular_expressions import PATTERN_FUNCTIONS
 from tamis.functions.structs import field_type
 from tamis.language.implicit_casts import may_cast
 from tamis.language.spark_rewrites import beyond_bigint, drop_inner_calls
@@ -57,6 +59,7 @@ from tamis.values.types import (
     TIMESTAMP_NTZ,
     Type,
     array,
+    holds_map,
     is_numeric,
     parse_type,
 )
@@ -290,6 +293,10 @@ class _Analyser:
         self.report(f"the event type has no attribute {_quote(name)}", node, hint)
 
     def field(self, operand: Typed, name: str, node: syntax.Expression) -> Typed | None:
+        if operand.type.name == "map":
+            key = syntax.Literal(STRING, name, node.span)
+            call = syntax.FunctionCall("[]", (node, key), node.span)
+            return self.resolve_call(FUNCTIONS["[]"], (operand, Constant(STRING, name)), call)
         try:
             found = field_type(operand.type, name)
         except ArgumentError as error:
@@ -375,7 +382,8 @@ class _Analyser:
     def resolve_call(
         self, function: Function, arguments: Sequence[Typed], node: syntax.FunctionCall
     ) -> Typed | None:
-        if function.name in ("like", "ilike", "rlike") and len(arguments) > 1 and self.is_too_long(arguments[1]):
+        has_pattern = function.name in ("like", "ilike", "rlike", *PATTERN_FUNCTIONS) and len(arguments) > 1
+        if has_pattern and any(map(self.is_too_long, arguments[1:])):
             most = self.limits.pattern_characters
             self.report(f"a pattern has {most} characters at most", node.arguments[1])
             return None
@@ -388,6 +396,9 @@ class _Analyser:
             place = node if error.argument is None else node.arguments[error.argument]
             prefix = "" if _is_operator(function.name) else f"{function.name}: "
             self.report(prefix + error.message, place, error.hint)
+            return None
+        if function.name not in TAKE_MAPS and any(map(holds_map, signature.parameters)):
+            self.report(f"{node.function} does not take maps: they have no order, nor are they equal", node)
             return None
         cast = [
             self.cast(argument, target, part)

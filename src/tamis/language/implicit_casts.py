@@ -6,6 +6,7 @@ from tamis.values.types import (
     BINARY,
     BOOLEAN,
     DATE,
+    NESTED,
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
@@ -16,14 +17,14 @@ from tamis.values.types import (
 )
 
 _TIMES = (DATE, TIMESTAMP, TIMESTAMP_NTZ)
-_COMPLEX = ("array", "struct", "any", "null")
+_COMPLEX = (*NESTED, "any", "null")
 
 
 def may_cast(source: Type, target: Type) -> bool:
     """May an argument of type `source` be given where `target` is expected?"""
     if source == target or source.name == "null":
         return True
-    if source.name == target.name == "array":
+    if source.name == target.name and source.name in ("array", "map"):
         return may_cast(source.item, target.item)
     if source.name == target.name == "struct":
         pairs = zip(source.fields, target.fields, strict=True)

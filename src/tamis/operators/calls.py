@@ -15,6 +15,7 @@ from tamis.formulas.expression import Constant, OperatorCall
 from tamis.formulas.predicates.base import Frame
 from tamis.operators.execution import run_operator
 from tamis.values.column import Column, constant_column
+from tamis.values.types import NESTED
 
 
 class _CallResults:
@@ -121,7 +122,7 @@ def _constants(call: OperatorCall) -> list[object]:
 
 def _keys(column: Column) -> list[object]:
     values = column.to_list()
-    return values if column.type.name not in ("array", "struct", "double", "float") else [_key(v) for v in values]
+    return values if column.type.name not in (*NESTED, "double", "float") else [_key(v) for v in values]
 
 
 def _key(value: object) -> object:

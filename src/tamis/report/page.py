@@ -176,10 +176,7 @@ def _warm_up(reports: Sequence[BatchReport]) -> str:
     if not reports:
         return ""
     summary = Summary.of(reports)
-    return (
-        f'<p class="about">Before the clock, as a warm-up: {_work(summary)}, {summary.events:,} events; '
-        "no number or chart of time has them</p>"
-    )
+    return f'<p class="about">Left out of all times, as warm-up: {_work(summary)}, {summary.events:,} events</p>'
 
 
 def _failure(failure: RunFailure | None) -> str:

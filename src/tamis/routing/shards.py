@@ -52,6 +52,7 @@ SAMPLE_ROWS = 4_096
 _RESERVE = 0.125
 """The share of the budget that the first assignment leaves to later ones."""
 _ATTEMPTS = 5
+_NO_SLOTS = np.empty(0, np.int32)
 _log = logging.getLogger("tamis")
 _EXTRA_KEY = "dealt"
 """Of an assignment in a manifest; part of the file format."""
@@ -177,13 +178,21 @@ def summarise(assignment: ShardAssignment) -> AssignmentSummary:
 
 
 class _SegmentSplit(NamedTuple):
-    """A segment split by shard: the slots of each shard, their segments, and the routing entries.
+    """A segment split by shard: the segments of each shard, and the routing entries.
 
     Segments that were assigned together share their entries.
+
+    Attributes:
+        event_type: Its name.
+        assigned: int32[slots], the shard of each slot.
+        places: int32[slots], the slot in the part of that shard.
+        parts: By shard.
+        routes: The entries.
     """
 
     event_type: str
-    slots: dict[int, I64]
+    assigned: I32
+    places: I32
     parts: dict[int, SnapshotPart]
     routes: SnapshotPart | None
 
@@ -196,9 +205,10 @@ class _SegmentSplit(NamedTuple):
         routes = None if self.routes is None else published(self.routes)
         return self._replace(parts={shard: published(part) for shard, part in self.parts.items()}, routes=routes)
 
-    def tombstones_in(self, shard: int, tombstones: I64) -> I32:
-        """The tombstones of a shard's part, given those of the whole segment."""
-        return np.flatnonzero(np.isin(self.slots[shard], tombstones)).astype(np.int32)
+    def tombstones(self, dead: I64) -> dict[int, I32]:
+        """The tombstones of each part, given those of the whole segment; takes time for these only."""
+        shards, places = self.assigned[dead], self.places[dead]
+        return {shard: np.sort(places[shards == shard]) for shard in np.unique(shards).tolist()}
 
 
 class ShardAssignments:
@@ -278,9 +288,9 @@ class ShardAssignments:
         routes: set[str] = set()
         for entry in manifest.entries:
             split = self._splits[entry.segment]
-            tombstones = np.asarray(self._base.tombstones(entry), np.int64)
+            tombstones = split.tombstones(np.asarray(self._base.tombstones(entry), np.int64))
             for shard, part in split.parts.items():
-                deleted = split.tombstones_in(shard, tombstones)
+                deleted = tombstones.get(shard, _NO_SLOTS)
                 parts[part.segment.name] = SnapshotPart(part.segment, part.slots, deleted, entry.event_type)
                 shards[shard].add(part.segment.name)
             if split.routes is not None:
@@ -321,8 +331,7 @@ class ShardAssignments:
         for name in [name for name in self._splits if name not in names]:
             split = self._splits.pop(name)
             if split.event_type in self._assigners:
-                loads = [len(split.slots.get(shard, ())) for shard in range(self.shards)]
-                self._assigners[split.event_type].release(np.array(loads, np.int64))
+                self._assigners[split.event_type].release(np.bincount(split.assigned, minlength=self.shards))
 
     def _publish(
         self,
@@ -393,7 +402,10 @@ class ShardAssignments:
                 )
                 for shard, some in slots.items()
             }
-            splits.append(_SegmentSplit(event_type, slots, parts, routes))
+            places = np.empty(len(here), np.int32)
+            for some in slots.values():
+                places[some] = np.arange(len(some))
+            splits.append(_SegmentSplit(event_type, here, places, parts, routes))
         return splits
 
     def _by_similarity(

@@ -37,6 +37,8 @@ SMALL_MEMTABLE = 32
 """Entries that a match evaluates one by one rather than building an index for them."""
 LARGE_MEMTABLE = 10_000
 """Entries that wait for a match at most."""
+_MERGED_AT_ONCE = 20_000
+"""Subscriptions that are merged while whoever changed something waits, which takes a fraction of a second."""
 _COMPILED_KERNELS = "tamis.engines.bitslice.kernels.handle"
 """The last module that the default engine calls kernels of: if they are compiled, so are those of the index."""
 _EVALUATIONS_WORTH_COMPILING = 1_000_000
@@ -201,8 +203,11 @@ class SegmentCollection:
                 self.state = self.state._replace(version=version)
             return found
 
-    def remove_many(self, ids: pa.LargeStringArray) -> list[str]:
-        """Remove many in one version; returns the ids that are not there."""
+    def remove_many(self, ids: pa.LargeStringArray, *, merge: bool = True) -> list[str]:
+        """Remove many in one version; returns the ids that are not there.
+
+        Without `merge`, segments that are due stay as they are: another process published and merges them.
+        """
         wanted = pc.unique(ids)
         missing = np.ones(len(wanted), np.bool_)
         with self.lock:
@@ -222,7 +227,8 @@ class SegmentCollection:
                 for place in np.flatnonzero(missing).tolist():
                     missing[place] = not self._mark_deleted(wanted[place].as_py(), version)
             self.state = state._replace(version=version)
-        self.maintain()
+        if merge:
+            self.maintain()
         not_there: list[str] = wanted.filter(pa.array(missing)).to_pylist()
         return not_there
 
@@ -314,14 +320,24 @@ class SegmentCollection:
             return self.state
 
     def maintain(self) -> None:
-        """Merge the segments that are due, unless another thread does so already."""
+        """Merge the segments that are due, unless another thread does so already.
+
+        What takes long is left to a thread of its own: changes and publications go on with the old segments.
+        """
         while due(self.state.segments) and self._merging.acquire(blocking=False):
-            try:
-                several = due(self.state.segments)
-                if several:
-                    self._merge(several)
-            finally:
-                self._merging.release()
+            several = due(self.state.segments)
+            if sum(segment.alive for segment in several) > _MERGED_AT_ONCE:
+                threading.Thread(target=self._merge_due, args=(several,), name="tamis merge", daemon=True).start()
+                return
+            self._merge_due(several)
+
+    def _merge_due(self, several: Sequence[LiveSegment]) -> None:
+        """Merge segments, and let go of what keeps other threads from doing so."""
+        try:
+            if several:
+                self._merge(several)
+        finally:
+            self._merging.release()
 
     def merge(self) -> None:
         """Make one segment of all, without what is deleted."""

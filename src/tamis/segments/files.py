@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,9 @@ LAYOUT = 4
 """Grows with every change of what the arrays mean."""
 _LAYOUTS_WITH_OTHER_INDEXES = (2, 3)
 """Layouts that differ in the index only, so that it is built again."""
+_opened: WeakValueDictionary[tuple[str, Engine], LiveSegment] = WeakValueDictionary()
+"""The mapped segments of this process. The next version has nearly all of them, and opens in no time what is the
+same by name: only tombstones differ from version to version."""
 
 
 def store_segment(segment: LiveSegment) -> Segment:
@@ -54,19 +58,27 @@ def open_segment(segment: Segment, engine: Engine, statistics: Statistics | None
         what = f"layout {layout}, but this tamis reads {LAYOUT}" if newer else "no segment of subscriptions"
         raise SnapshotError(segment.name, what, "newer" if newer else "foreign")
     arrays = segment.arrays
-    forest = forest_from(_part("formulas", arrays), segment.meta["formulas"])
-    records = Records.from_arrays(_part("records", arrays))
-    index: Index
-    if layout == LAYOUT and isinstance(engine, MappedEngine) and "bitslice" in segment.meta["engines"]:
-        index = engine.open(forest, _part("bitslice", arrays))
-    else:
-        index = engine.build(forest, statistics)
+    is_mapped = layout == LAYOUT and isinstance(engine, MappedEngine) and "bitslice" in segment.meta["engines"]
     verifier = None
     if "rest" in segment.meta:
         rest = _part("rest", arrays)
         slots = rest.pop("slots")
         verifier = CallVerifier(slots, forest_from(rest, segment.meta["rest"]))
-    return LiveSegment(forest, records, index, verifier, segment)
+    same = _opened.get((segment.name, engine)) if is_mapped else None
+    if same is not None:
+        return LiveSegment(same.forest, same.records, same.index, verifier, same.stored)
+    forest = forest_from(_part("formulas", arrays), segment.meta["formulas"])
+    records = Records.from_arrays(_part("records", arrays))
+    index: Index
+    if is_mapped:
+        assert isinstance(engine, MappedEngine)
+        index = engine.open(forest, _part("bitslice", arrays))
+    else:
+        index = engine.build(forest, statistics)
+    live = LiveSegment(forest, records, index, verifier, segment)
+    if is_mapped:
+        _opened[segment.name, engine] = live
+    return live
 
 
 def _with_prefix(part: str, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:

@@ -1,7 +1,11 @@
 """A segment as a matcher has it: formulas, their index and records, immutable but for tombstones.
 
-A tombstone is the version that deleted a slot: slot s is alive in version v if `deleted[s] > v`. So a reader of
+A tombstone is the version that deleted a slot: the slot is alive in all versions before that one. So a reader of
 one version sees nothing of what later versions delete in the same segment.
+
+Whoever opens or publishes a version does so for some changes, so nothing here may take time or memory for all
+slots: deleted slots are listed, and found by a bitmap and an array of versions that begin as zeros, of which the
+system provides only the pages that are touched.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tamis.arrays import I64, Mask
+from tamis.arrays import I64, U8, Mask
 from tamis.engines.base import Estimating, Index, Matches
 from tamis.engines.forest import Forest
 from tamis.engines.work_estimate import WorkEstimator
@@ -24,6 +28,8 @@ SECONDS_OF_WORK = 1e-8
 """About how long a unit of estimated work takes: one predicate."""
 NEVER = (1 << 63) - 1
 """The tombstone of a slot that no version has deleted."""
+_MOST_LISTS = 64
+"""Lists of deleted slots, after which they are made one."""
 
 
 class LiveSegment:
@@ -37,7 +43,10 @@ class LiveSegment:
         stored: The segment as it was opened or last published, None if it never was.
     """
 
-    __slots__ = ("_deleted", "_guess", "dead", "forest", "index", "records", "stored", "verifier")
+    __slots__ = (
+        *("_bits", "_guess", "_lists", "_versions", "dead", "forest", "index", "records", "stored", "verifier"),
+        "__weakref__",
+    )
 
     def __init__(
         self,
@@ -53,7 +62,10 @@ class LiveSegment:
         self.verifier = verifier
         self.stored = stored
         self.dead = 0
-        self._deleted: I64 | None = None  # most segments never lose a subscription
+        # Most segments never lose a subscription, and then have none of these three.
+        self._bits: U8 | None = None  # a bit a slot, 1 if it is deleted in some version
+        self._versions: I64 | None = None  # int64[slots]: which one; absent while it is 0 for all that are deleted
+        self._lists: tuple[I64, ...] = ()  # the deleted slots
         self._guess: WorkEstimator | None = None
 
     def __len__(self) -> int:
@@ -66,34 +78,49 @@ class LiveSegment:
 
     def mark_deleted(self, slots: npt.NDArray[np.integer] | Sequence[int], version: int | I64) -> None:
         """Delete living slots in a version, or each in its own; the caller holds the matcher's lock."""
-        if self._deleted is None:
-            self._deleted = np.full(len(self), NEVER, np.int64)
-        self._deleted[slots] = version
-        self.dead += len(slots)
+        which = np.asarray(slots, np.int64)
+        if self._bits is None:
+            self._bits = np.zeros(-(-len(self) // 8), np.uint8)
+        if self._versions is None and np.any(version):
+            self._versions = np.zeros(len(self), np.int64)
+        # The version first: a reader of an older one that finds the bit must find the version, too.
+        if self._versions is not None:
+            self._versions[which] = version
+        np.bitwise_or.at(self._bits, which >> 3, (1 << (which & 7)).astype(np.uint8))
+        lists = (*self._lists, which)
+        self._lists = lists if len(lists) < _MOST_LISTS else (np.concatenate(lists),)
+        self.dead += len(which)
 
     def is_alive(self, slots: npt.NDArray[np.integer], version: int) -> Mask:
-        deleted = self._deleted
-        return np.ones(len(slots), np.bool_) if deleted is None else np.asarray(deleted[slots] > version)
+        if self._bits is None:
+            return np.ones(len(slots), np.bool_)
+        alive = (self._bits[slots >> 3] >> (slots & 7).astype(np.uint8)) & 1 == 0
+        if self._versions is not None:
+            deleted = np.flatnonzero(~alive)
+            alive[deleted] = self._versions[slots[deleted]] > version
+        return np.asarray(alive)
 
     def living(self, version: int) -> I64:
-        """The slots that are alive in a version."""
-        deleted = self._deleted
-        return np.arange(len(self)) if deleted is None else np.flatnonzero(deleted > version)
+        """The slots that are alive in a version; takes time for all slots, unlike everything else here."""
+        slots = np.arange(len(self))
+        return slots if self._bits is None else slots[self.is_alive(slots, version)]
 
     def tombstones(self, version: int) -> I64:
-        """The slots that are deleted in a version."""
-        deleted = self._deleted
-        return np.empty(0, np.int64) if deleted is None else np.flatnonzero(deleted <= version)
+        """The slots that are deleted in a version, in order."""
+        found = np.sort(np.concatenate([np.empty(0, np.int64), *self._lists]))
+        return found if self._versions is None else found[self._versions[found] <= version]
 
     def deleted_in(self, slots: I64) -> I64:
         """The version that deleted each of these slots, NEVER if none did."""
-        deleted = self._deleted
-        return np.full(len(slots), NEVER, np.int64) if deleted is None else deleted[slots]
+        found = np.full(len(slots), NEVER, np.int64)
+        deleted = np.flatnonzero(~self.is_alive(slots, NEVER))
+        found[deleted] = 0 if self._versions is None else self._versions[slots[deleted]]
+        return found
 
     def find(self, id: str, version: int) -> int:
         """The living slot of an id, -1 if there is none."""
         slot = self.records.slot(id)
-        return slot if slot < 0 or self._deleted is None or self._deleted[slot] > version else -1
+        return slot if slot < 0 or self.is_alive(np.array([slot]), version)[0] else -1
 
     def estimate(self, frame: Frame, policy: CallPolicy = DEFAULT_POLICY) -> I64:
         """The expected work of each row: predicates that hold, what the index expects to look at, and calls."""
@@ -110,8 +137,7 @@ class LiveSegment:
     def match(self, frame: Frame, version: int, policy: CallPolicy = DEFAULT_POLICY) -> Matches:
         """The pairs of a version; operators are called by that policy."""
         candidates = self.index.match(frame)
-        deleted = self._deleted
-        if deleted is not None and len(candidates.slots):
-            keep = deleted[candidates.slots] > version
+        if self._bits is not None and len(candidates.slots):
+            keep = self.is_alive(candidates.slots, version)
             candidates = candidates if keep.all() else Matches(candidates.rows[keep], candidates.slots[keep])
         return candidates if self.verifier is None else self.verifier.verify(frame, candidates, policy)

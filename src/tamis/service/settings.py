@@ -61,67 +61,82 @@ class ServiceSettings:
 
     host: str = _setting("127.0.0.1", "Address to listen on.")
     port: int = _setting(PORT, "Port to listen on; 0 for any free one.")
-    data: str = _setting("tamis-data", "Folder of everything that is not in a database of its own.")
+    data: str = _setting("tamis-data", "Folder for everything that is not in a separate database.")
     store: str = _setting("", "URL of the database of subscriptions; by default store.db in the folder.")
     feed: str = _setting("", "URL of the database of notifications; by default feed.db in the folder.")
     inbox: str = _setting("", "URL of the database of published events; by default inbox.db in the folder.")
-    kafka: str = _setting("", "Kafka as kafka://host:port,host:port/topic that the stream reads events from.")
+    kafka: str = _setting(
+        "", "Kafka topic that the stream reads events from, as kafka://host:port,host:port/topic."
+    )
     kafka_protocol: str = _setting(
-        "PLAINTEXT", "How Kafka is reached: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL."
+        "PLAINTEXT", "Security protocol of Kafka: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL."
     )
-    kafka_ca_file: str = _setting(
-        "", "Certificates, as PEM, that vouch for Kafka; by default those of the system."
+    kafka_ca_file: str = _setting("", "PEM file of CA certificates for Kafka; by default those of the system.")
+    kafka_mechanism: str = _setting("", "SASL mechanism: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512, the default.")
+    kafka_user: str = _setting("", "SASL user.")
+    kafka_password: str = _setting(
+        "", "SASL password; better in the environment or in a separate file.", secret=True
     )
-    kafka_mechanism: str = _setting("", "Of SASL: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512, which is the default.")
-    kafka_user: str = _setting("", "Of SASL.")
-    kafka_password: str = _setting("", "Of SASL; better in the environment or in a file of its own.", secret=True)
-    kafka_password_file: str = _setting("", "A file with the password of SASL.")
-    stream: bool = _setting(True, "Run the stream in a process of the service's own?")
-    master: str = _setting("local[*]", "Spark's master.")
-    memory: str = _setting("2g", "Memory of Spark's driver.")
-    spark: tuple[str, ...] = _setting([], "More settings of Spark's, as name=value.")
-    shards: int = _setting(1, "Into how many shards subscriptions are partitioned, those of a tenant together.")
+    kafka_password_file: str = _setting("", "File with the SASL password.")
+    stream: bool = _setting(True, "Whether the service runs the stream, in a separate process.")
+    master: str = _setting("local[*]", "Spark master.")
+    memory: str = _setting("2g", "Memory of the Spark driver.")
+    spark: tuple[str, ...] = _setting([], "More Spark settings, as name=value.")
+    shards: int = _setting(1, "Number of shards of subscriptions; those of a tenant are kept together.")
     trigger_seconds: float = _setting(0.2, "How often the stream looks for events.")
-    batch_events: int = _setting(50_000, "Most events of a batch.")
-    most_waiting: int = _setting(5_000_000, "Events that may wait for the stream; then publishing answers 503.")
-    hosts: tuple[str, ...] = _setting([], "Names under which the service may be asked, besides its address.")
-    validity_seconds: int = _setting(86_400, "How long a subscription lasts that does not say so.")
-    longest_validity_seconds: int = _setting(366 * 86_400, "How long a subscription may last.")
-    event_bytes: int = _setting(1 << 20, "Longest event.")
-    request_bytes: int = _setting(64 << 20, "Longest request.")
-    request_events: int = _setting(100_000, "Most events of a request.")
-    request_seconds: float = _setting(
-        30.0, "How long a request may take to arrive; a second more for each 16 KiB."
+    batch_events: int = _setting(50_000, "Maximum number of events in a batch.")
+    most_waiting: int = _setting(
+        5_000_000, "Maximum number of events waiting for the stream; beyond it, publishing answers 503."
     )
+    hosts: tuple[str, ...] = _setting([], "Host names of the service, besides its address.")
+    validity_seconds: int = _setting(86_400, "Default validity of a subscription.")
+    longest_validity_seconds: int = _setting(366 * 86_400, "Maximum validity of a subscription.")
+    event_bytes: int = _setting(1 << 20, "Maximum size of an event.")
+    request_bytes: int = _setting(64 << 20, "Maximum size of a request.")
+    request_events: int = _setting(100_000, "Maximum number of events in a request.")
+    request_seconds: float = _setting(30.0, "Time in which a request must arrive; a second more for each 16 KiB.")
     on_misfit: str = _setting(
         "null",
-        "Of an event that does not fit its type: null, matched with NULL there and counted; dead letter; or "
-        "refuse, publishing it answers 422.",
+        "What to do with an event that does not fit its type: null (match it with NULL there, and count it), "
+        "dead letter, or refuse (publishing answers 422).",
     )
     keep_attributes: tuple[str, ...] = _setting(
-        [], "Attributes of events that notifications carry along, in feed and webhooks."
+        [], "Attributes of the event that notifications include, in feed and webhooks."
     )
     keep_events_days: float = _setting(7.0, "How long published events are kept.")
     keep_feed_days: float = _setting(30.0, "How long notifications, failed deliveries and dead letters are kept.")
-    keep_attempts_days: float = _setting(30.0, "How long the record of calls of webhooks is kept.")
-    keep_changes_days: float = _setting(366.0, "How long changes of subscriptions are kept, for their history.")
-    anonymous_publish: bool = _setting(False, "May anybody publish to the tenant `default`, without a token?")
-    webhook_attempts: int = _setting(12, "How often a webhook is tried before its notification is parked.")
+    keep_attempts_days: float = _setting(30.0, "How long the record of webhook calls is kept.")
+    keep_changes_days: float = _setting(366.0, "How long the history of subscriptions is kept.")
+    anonymous_publish: bool = _setting(
+        False, "Whether anybody may publish to the tenant `default` without a token."
+    )
+    webhook_attempts: int = _setting(12, "Calls of a webhook before its notification is parked.")
     webhook_pause_after: int = _setting(5, "Failed deliveries in a row after which a webhook is paused; 0: never.")
-    webhook_networks: tuple[str, ...] = _setting([], "Private networks that webhooks may call, as 10.1.0.0/16.")
-    webhook_timeout_seconds: float = _setting(10.0, "How long a receiver may take.")
-    webhook_base_seconds: float = _setting(1.0, "The wait after the first failed call; it doubles with each.")
-    site: str = _setting("", "The name of this site among those that it is linked with; empty: no links.")
+    webhook_networks: tuple[str, ...] = _setting(
+        [], "Private networks that webhooks may call, such as 10.1.0.0/16."
+    )
+    webhook_timeout_seconds: float = _setting(10.0, "Time in which a receiver must answer.")
+    webhook_base_seconds: float = _setting(
+        1.0, "Wait after the first failed call; it doubles with each further one."
+    )
+    site: str = _setting("", "Name of this site among linked sites; empty: no links.")
     peers: tuple[str, ...] = _setting(
         [],
-        "Neighbours, as [[peers]] with name, url and token; elsewhere with blanks between the three.",
+        "Neighbours: in a file [[peers]] with name, url and token; elsewhere the three, separated by blanks.",
         secret=True,
     )
-    link_bytes: int = _setting(0, "Most bytes of the routing entries sent to a neighbour; 0: entries are exact.")
-    operators: OperatorSettings = _setting(  # noqa: RUF009 - it gives a field, as for the others
-        INSTALLED, "Modules with operators and names of the library's; in a file also `[operators]` with settings."
+    link_bytes: int = _setting(
+        0, "Maximum bytes of the routing entries sent to a neighbour; 0: entries are exact."
     )
-    call_order: str = _setting(GREEDY, "Which call of an operator is made next.")
+    link_measure: str = _setting("occurrence", "Measure by which entries that exceed `link_bytes` are pruned.")
+    link_merging: bool = _setting(
+        True, "Whether entries of one form are merged, with wider bounds, before any is pruned."
+    )
+    operators: OperatorSettings = _setting(  # noqa: RUF009 - it gives a field, as for the others
+        INSTALLED,
+        "Modules with operators, and names from the library; in a file also `[operators]` with settings.",
+    )
+    call_order: str = _setting(GREEDY, "Order of operator calls.")
     log_level: str = _setting("info", "debug, info, warning or error.")
 
     def __post_init__(self) -> None:
@@ -170,6 +185,12 @@ class ServiceSettings:
             problems.append("site: events that the stream reads from Kafka cannot be sent to neighbours")
         if self.link_bytes < 0:
             problems.append(f"link_bytes: expected 0 or more, found {self.link_bytes}")
+        if self.link_bytes > 0:
+            from tamis.routing.generalisation import known_measures  # it takes its time
+
+            if self.link_measure not in known_measures():
+                expected = ", ".join(known_measures())
+                problems.append(f"link_measure: expected one of {expected}, found {self.link_measure!r}")
         if any(len(each.split()) != len(_PEER) for each in self.peers):
             problems.append(f"peers: expected {', '.join(_PEER)} of each, with blanks between them")
         return problems

@@ -599,7 +599,7 @@ def _time(id: str, key: str, value: Any) -> datetime:
         except ValueError:
             value = repr(value)
     if not isinstance(value, datetime):
-        msg = f"{key}: expected a time, as 2026-07-01T12:00:00Z, found {value}"
+        msg = f"{key}: expected a time, such as 2026-07-01T12:00:00Z, found {value}"
         raise SubscriptionError(msg, id=id)
     try:
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)

@@ -1,7 +1,8 @@
 """Subscriptions, however they are given, as a version of a snapshot that workers can open.
 
 Conditions that come as a DataFrame or a file are compiled by Spark: each task makes a segment of its share, the
-driver publishes all segments as one version. Only the driver writes.
+driver publishes all segments as one version. Only the driver writes. It has no more than some pieces of them in
+memory at a time: they come through a shuffle, which keeps them on disk, and are put together in files.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import atexit
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,7 +26,8 @@ from tamis.limits import DEFAULT_LIMITS
 from tamis.matcher import Matcher
 from tamis.operators import OPERATORS
 from tamis.operators.discovery import INSTALLED, OperatorSettings
-from tamis.snapshot import SnapshotPart, Snapshots, segment_of
+from tamis.snapshot import SnapshotPart, Snapshots
+from tamis.snapshot.segment import ARRAYS, HEADER, open_segment
 from tamis.spark.event_tables import regroup
 from tamis.spark.workers import map_in_workers
 from tamis.statistics import Statistics
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
 
     from tamis.store import Store
 
-SEGMENT_ROWS = 500_000
+SEGMENT_ROWS = 2_000_000
 """Subscriptions of a segment, at most, where a task has more."""
 _PIECE_BYTES = 16 << 20
 _COLUMNS = ("id", "condition", "priority", "owner", "revision", "label", "dialect")
@@ -113,10 +116,17 @@ def prepare(
     url = _snapshot_url(snapshot, session)
     known = None if statistics is None else statistics.to_json()
     task = CompileTask(EventType.of(event_type).to_dict(), known, settings, frozenset(OPERATORS))
-    found = _compile(subscriptions, task, segments)
-    refused = found.filter(pc.is_valid(found["reason"])).select(["id", "reason"])
-    version = _publish(found, url, task)
-    return Prepared(url, version, session.createDataFrame(refused, _REFUSED))
+    with tempfile.TemporaryDirectory(prefix="tamis-segments-") as folder:
+        built = _collect(_compile(subscriptions, task, segments), Path(folder))
+        version = _publish(built, Path(folder), url, task)
+    return Prepared(url, version, session.createDataFrame(built.refused, _REFUSED))
+
+
+class _Built(NamedTuple):
+    """What tasks made: the slots of each segment by its name, and what was refused."""
+
+    slots: dict[str, int]
+    refused: list[tuple[str | None, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +153,8 @@ class CompileTask:
         matcher = Matcher(EventType.of(dict(self.event_type)), limits=limits, statistics=known)
         for table in regroup(batches, SEGMENT_ROWS):
             yield from self._add(matcher, table)
-        for number, part in enumerate(matcher.segments()):
-            yield from _segment_rows(part, number)
+        for part in matcher.segments():
+            yield from _segment_rows(part)
 
     def _add(self, matcher: Matcher, table: pa.Table) -> Iterator[pa.RecordBatch]:
         """Add subscriptions to the matcher; gives a row for each that was refused."""
@@ -165,17 +175,30 @@ def reachable(url: str | os.PathLike[str]) -> str:
     return os.fspath(url) if snapshots.storage.local is None else snapshots.place
 
 
-def _segment_rows(part: SnapshotPart, number: int) -> Iterator[pa.RecordBatch]:
+def _segment_rows(part: SnapshotPart) -> Iterator[pa.RecordBatch]:
     """A segment as rows: its header first, then its arrays piece by piece."""
-    name = f"{number}-{part.segment.name}"
-    whole = b"".join(part.segment.content())
-    pieces = [part.segment.header(), *(whole[at : at + _PIECE_BYTES] for at in range(0, len(whole), _PIECE_BYTES))]
+    pieces = chain([part.segment.header()], _pieces(part.segment.content()))
     for place, piece in enumerate(pieces):
-        row = {"segment": name, "slots": part.slots, "place": place, "data": piece, "id": None, "reason": None}
-        yield pa.RecordBatch.from_pylist([row], _BUILT)
+        row = {"segment": part.segment.name, "slots": part.slots, "place": place, "data": piece}
+        yield pa.RecordBatch.from_pylist([{**row, "id": None, "reason": None}], _BUILT)
 
 
-def _compile(subscriptions: DataFrame, task: CompileTask, segments: int | None) -> pa.Table:
+def _pieces(content: Iterable[bytes | memoryview]) -> Iterator[bytes]:
+    """The same bytes in pieces of one size, but for the last."""
+    waiting = bytearray()
+    for some in content:
+        view = memoryview(some).cast("B")
+        for at in range(0, len(view), _PIECE_BYTES):
+            waiting += view[at : at + _PIECE_BYTES]
+            if len(waiting) >= _PIECE_BYTES:
+                yield bytes(waiting[:_PIECE_BYTES])
+                del waiting[:_PIECE_BYTES]
+    if waiting:
+        yield bytes(waiting)
+
+
+def _compile(subscriptions: DataFrame, task: CompileTask, segments: int | None) -> DataFrame:
+    """Rows of segments and refusals, in partitions that are small enough for the driver to have one at a time."""
     if not hasattr(type(subscriptions), "mapInArrow"):
         msg = (
             "expected subscriptions as a DataFrame of Spark's, a file, a snapshot or a store, found "
@@ -191,27 +214,42 @@ def _compile(subscriptions: DataFrame, task: CompileTask, segments: int | None) 
     # One id, one task: so that an id that stands there twice is noticed.
     partitions = taken.repartition("id") if segments is None else taken.repartition(segments, "id")
     schema = "segment string, slots long, place int, data binary, id string, reason string"
-    return map_in_workers(partitions, task, schema).toArrow()
+    return map_in_workers(partitions, task, schema).repartition("segment", "place")
 
 
-def _publish(found: pa.Table, url: str, task: CompileTask) -> int:
-    pieces: dict[str, list[tuple[int, bytes]]] = {}
-    slots: dict[str, int] = {}
-    segments = found.filter(pc.is_valid(found["segment"]))
-    for row in segments.select(["segment", "slots", "place", "data"]).to_pylist():
-        pieces.setdefault(row["segment"], []).append((row["place"], row["data"]))
-        slots[row["segment"]] = row["slots"]
+def _collect(found: DataFrame, folder: Path) -> _Built:
+    """Put the pieces of segments together in files, laid out as in a snapshot."""
+    built = _Built({}, [])
+    for row in found.toLocalIterator():
+        if row["segment"] is None:
+            built.refused.append((row["id"], row["reason"]))
+            continue
+        built.slots[row["segment"]] = row["slots"]
+        place = folder / row["segment"]
+        place.mkdir(exist_ok=True)
+        if row["place"] == 0:
+            (place / HEADER).write_bytes(row["data"])
+            continue
+        descriptor = os.open(place / ARRAYS, os.O_WRONLY | os.O_CREAT)
+        try:
+            os.pwrite(descriptor, row["data"], (row["place"] - 1) * _PIECE_BYTES)
+        finally:
+            os.close(descriptor)
+    return built
+
+
+def _publish(built: _Built, folder: Path, url: str, task: CompileTask) -> int:
     event_type = EventType.of(dict(task.event_type))
     parts = []
-    for name in sorted(pieces):
-        header, *content = [data for _, data in sorted(pieces[name], key=lambda each: each[0])]
-        parts.append(SnapshotPart(segment_of(header, b"".join(content)), slots[name], event_type=event_type.name))
+    for name, slots in sorted(built.slots.items()):
+        (folder / name / ARRAYS).touch()  # of a segment without bytes there was no piece
+        parts.append(SnapshotPart(open_segment(folder / name, name), slots, event_type=event_type.name))
     snapshots = Snapshots(url)
     manifest = snapshots.publish(
         parts,
         parent=snapshots.latest(),
         event_types={event_type.name: event_type.to_dict()},
-        extra={"subscriptions": sum(slots.values())},
+        extra={"subscriptions": sum(built.slots.values())},
         statistics=None if task.statistics is None else {event_type.name: dict(task.statistics)},
     )
     return manifest.version

@@ -66,6 +66,7 @@ class Publisher:
         self.store = store
         self.url = os.fspath(url)
         self._matchers: Matchers | None = None
+        self._is_any_refused = True  # until the store has been counted
 
     def sync(self, valid_since: int | None = None) -> PublishResult:
         """Expire what is due, and publish what has changed since the newest version of the snapshot.
@@ -82,7 +83,10 @@ class Publisher:
         try:
             return self._publish_changes(valid_since)
         except BaseException:
-            self._matchers = None  # they may be half changed: the next call starts from what is published
+            self._matchers, self._is_any_refused = (
+                None,
+                True,
+            )  # they may be half changed: the next call starts from what is published
             raise
 
     def _publish_changes(self, valid_since: int | None) -> PublishResult:
@@ -106,9 +110,11 @@ class Publisher:
                 removed = before
                 expired = {} if valid_since is None else view.expired(valid_since)
                 is_composite = _build(matchers, view, valid_since, refusals)
+                self._is_any_refused = True
             else:
                 changed = view.changed_subscriptions(held, valid_since, ended)
                 removed, is_composite = _update(matchers, view, held, changed, valid_since, refusals)
+                self._is_any_refused |= changed.is_any_refused or bool(view.changed_event_types(held))
                 for id in changed.ids:
                     expired.pop(id, None)
                 expired |= changed.expired
@@ -118,7 +124,10 @@ class Publisher:
             is_composite |= bool(matchers.extra.get(PARTS))
             parts = sum(len(matchers[name].part_ids()) for name in matchers) if is_composite else 0
             count = len(matchers) - parts
-            refused = view.count(states=(ACTIVE,)) + len(expired) - count
+            # Counting the store takes time for all of it, so that is done only where it may tell something new.
+            self._is_any_refused |= bool(refusals)
+            refused = view.count(states=(ACTIVE,)) + len(expired) - count if self._is_any_refused else 0
+            self._is_any_refused = refused != 0
         source = {"id": self.store.identity, "version": version, "refused": refused}
         more: dict[str, Any] = {EXPIRED: expired} if expired else {}
         if parts:

@@ -297,7 +297,7 @@ def parse_time(id: str, key: str, value: object) -> int | None:
         try:
             value = datetime.fromisoformat(value)
         except ValueError as error:
-            msg = f"{key}: expected a time, as 2026-07-01T12:00:00Z, found {value!r}"
+            msg = f"{key}: expected a time, such as 2026-07-01T12:00:00Z, found {value!r}"
             raise SubscriptionError(msg, id=id) from error
     if not isinstance(value, datetime):
         msg = f"{key}: expected a time, found {value!r}"

@@ -81,11 +81,13 @@ class ChangedSubscriptions(NamedTuple):
         ids: Of all of them, also of those that are gone.
         expired: When those of them expired that are to be matched all the same.
         matchable: What of them is to be matched, in columns.
+        is_any_refused: Is one of them active, but refused by its event type?
     """
 
     ids: list[str]
     expired: dict[str, int]
     matchable: pa.Table
+    is_any_refused: bool
 
 
 class StoreView:
@@ -277,7 +279,9 @@ class StoreView:
             _changes.version > after, _changes.id.is_not(None), _changes.kind != "renew"
         )
         ids = sorted({*self._connection.execute(query).scalars(), *also})
-        rows = [row for row in self.rows(ids).values() if row.refusal is None]
+        everything = [*self.rows(ids).values()]
+        rows = [row for row in everything if row.refusal is None]
+        is_any_refused = any(row.refusal is not None and row.state == ACTIVE for row in everything)
         expired = {
             row.id: row.expires
             for row in rows
@@ -286,7 +290,8 @@ class StoreView:
         }
         found = [row for row in rows if row.state == ACTIVE or row.id in expired]
         arrays = [pa.array([getattr(row, field.name) for row in found], field.type) for field in MATCHABLE_SCHEMA]
-        return ChangedSubscriptions(ids, expired, pa.Table.from_arrays(arrays, schema=MATCHABLE_SCHEMA))
+        matchable = pa.Table.from_arrays(arrays, schema=MATCHABLE_SCHEMA)
+        return ChangedSubscriptions(ids, expired, matchable, is_any_refused)
 
     def changed_event_types(self, after: int) -> list[str]:
         """The event types that later versions declared, changed or dropped."""

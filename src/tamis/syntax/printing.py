@@ -93,6 +93,8 @@ def _type_text(type_: Type) -> str:
     """The type in upper case, except the names of fields."""
     if type_.name == "array":
         return f"ARRAY<{_type_text(type_.item)}>"
+    if type_.name == "map":
+        return f"MAP<{', '.join(_type_text(inner) for _, inner in type_.item.fields)}>"
     if type_.name == "struct":
         fields = ", ".join(f"{quote_name(name)}: {_type_text(inner)}" for name, inner in type_.fields)
         return f"STRUCT<{fields}>"

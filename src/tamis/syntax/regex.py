@@ -11,6 +11,11 @@ taken from the source of `java.util.regex.Pattern`, because its grammar has no o
 from __future__ import annotations
 
 import re
+import sys
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 from typing import NoReturn
 
 from tamis.errors import PatternError
@@ -33,10 +38,7 @@ _FLAGS = re.compile("([A-Za-z]*)(?:-([A-Za-z]*))?[:)]")
 
 _SIGNS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _IGNORED = frozenset("\t\n\x0b\f\r #")
-_WORDS = "is not supported: which characters make a word depends on the version of Java"
 _REFUSED_ESCAPES = {
-    "b": rf"`\b` {_WORDS}; write (^|[^0-9A-Za-z_]) before a word and ([^0-9A-Za-z_]|$) after it",
-    "B": rf"`\B` {_WORDS}",
     "G": r"`\G` is not supported",
     "N": r"`\N` is not supported; write the character itself, or its code as \x{...}",
     "X": r"`\X` is not supported",
@@ -91,6 +93,40 @@ def parse_regex(pattern: str, *, max_depth: int = 100, max_program: int = 10000)
     return node
 
 
+@dataclass(frozen=True, slots=True)
+class Captures:
+    r"""A pattern for RE2 whose matches have the bounds that Java finds.
+
+    Its first group is the whole match, then come the wanted ones, by their numbers; the last is a line terminator
+    that a final `$` looked at, which is no part of the match.
+
+    Attributes:
+        text: The pattern for RE2.
+        groups: How many groups the pattern of Java has.
+        names: The numbers of those with names.
+        may_be_empty: Can there be an empty match?
+    """
+
+    text: str
+    groups: int
+    names: dict[str, int]
+    may_be_empty: bool
+
+
+def translate_captures(pattern: str, wanted: frozenset[int] = frozenset()) -> Captures:
+    """As `translate`, for functions that ask for the text of matches and `wanted` groups.
+
+    Raises:
+        PatternError: As `translate`; and for anchors of lines elsewhere than at the end, and the repetition of
+            what may match nothing, of which the bounds differ between Java and RE2.
+    """
+    parser = _RegexParser(pattern, 100, 10000, wanted)
+    body, end = tree.without_last_line_end(parser.parse(), is_greedy=not parser.has_lazy)
+    whole, ends = tree.capture(body, wanted=True), tree.capture(end, wanted=True)
+    may_be_empty = tree.empties(body) is not tree.NEVER
+    return Captures(tree.write(tree.join(whole, ends)), parser.groups, parser.names, may_be_empty)
+
+
 def _unquote(pattern: str) -> tuple[str, list[int]]:
     r"""The pattern with `\Q...\E` expanded to escapes, and the original offset of each character.
 
@@ -122,10 +158,35 @@ def _unquote(pattern: str) -> tuple[str, list[int]]:
     return "".join(out), [*where, len(pattern)]
 
 
+_CATEGORY = re.compile(
+    "(?:Is|general_category=|gc=)?(L[ultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?|C[cf])"
+)
+_CATEGORY_WORDS = {"IsLetter": "L", "IsDigit": "Nd", "IsPunctuation": "P", "IsControl": "Cc"}
+
+
+@lru_cache
+def category(name: str) -> CharSet | None:
+    """The characters of a general category of Unicode, by Java's name of it; None for other names."""
+    found = _CATEGORY.fullmatch(_CATEGORY_WORDS.get(name, name))
+    if found is None:
+        return None
+    return tree.union((low, high) for low, high, key in _categories() if key.startswith(found[1]))
+
+
+@lru_cache
+def _categories() -> list[tuple[int, int, str]]:
+    """Ranges of characters of one category."""
+    keys = [unicodedata.category(chr(code)) for code in range(sys.maxunicode + 1)]
+    starts = [code for code, key in enumerate(keys) if code == 0 or key != keys[code - 1]]
+    return [(low, high - 1, keys[low]) for low, high in pairwise([*starts, len(keys)])]
+
+
 class _RegexParser:
     """Parses one pattern from left to right; its state is the offset and the flags in force."""
 
-    def __init__(self, pattern: str, max_depth: int, max_program: int) -> None:
+    def __init__(
+        self, pattern: str, max_depth: int, max_program: int, wanted: frozenset[int] | None = None
+    ) -> None:
         half = re.search("[\ud800-\udfff]", pattern)
         if half:
             message = "half of a surrogate pair is not a character"
@@ -136,7 +197,10 @@ class _RegexParser:
         self._depth = 0
         self._max_depth = max_depth
         self._max_program = max_program
-        self._names: set[str] = set()
+        self._wanted = wanted  # groups to capture; None if the bounds of matches do not count
+        self.groups = 0
+        self.has_lazy = False
+        self.names: dict[str, int] = {}
         self._line_break = -1  # offset of the last `\R`
 
     def parse(self) -> Node:
@@ -224,8 +288,11 @@ class _RegexParser:
             return node
         if self._peek() == "+":
             self._refuse("a possessive quantifier is not supported", self._at)
-        if self._peek() == "?":
-            self._at += 1
+        is_lazy = self._peek() == "?"
+        self._at += is_lazy
+        self.has_lazy |= is_lazy
+        if self._wanted is not None and high != 1 and tree.empties(node) is not tree.NEVER:
+            self._refuse("what may match nothing cannot be repeated here", at)
         if self._line_break >= start:
             self._refuse(r"a repeated `\R` is not supported; write [\r\n] or the like", self._line_break)
         if (low > 1 or (high or 0) > 1) and _repetitions(node) * max(low, high or 0) > _MAX_COUNT:
@@ -238,7 +305,7 @@ class _RegexParser:
         if node.cost > self._max_program:
             message = f"this needs about {node.cost} instructions, and {self._max_program} are allowed"
             self._refuse(message, at)
-        return node
+        return tree.lazy(node) if is_lazy and self._wanted is not None else node
 
     def _counts(self) -> tuple[int, int | None]:
         found = _COUNTS.match(self._chars, self._at)
@@ -258,9 +325,12 @@ class _RegexParser:
 
     def _group(self) -> Node | None:
         """A group, or `None` for flags, which cannot be repeated."""
-        start, flags = self._at, self._flags
+        start, flags, number = self._at, self._flags, None
         self._deeper(start)
         self._at += 1
+        if self._here() != "?" or self._here(2) == "?<":
+            self.groups += 1
+            number = self.groups
         if self._here() in _IGNORED and self._peek() == "?":
             self._refuse("`(` and `?` are one sign and must stand together", self._at)
         if self._here() == "?":
@@ -281,15 +351,15 @@ class _RegexParser:
         self._at += 1
         self._flags = flags
         self._depth -= 1
-        return node
+        return node if self._wanted is None else tree.capture(node, wanted=number in self._wanted)
 
     def _name(self) -> None:
         found = _GROUP_NAME.match(self._chars, self._at)
         if not found:
             self._refuse("expected a group's name, of ASCII letters and digits, and `>`", self._at)
-        if found[1] in self._names:
+        if found[1] in self.names:
             self._refuse(f"two groups have the name `{found[1]}`", self._at)
-        self._names.add(found[1])
+        self.names[found[1]] = self.groups
         self._at = found.end()
 
     def _change_flags(self, start: int) -> str:
@@ -315,6 +385,10 @@ class _RegexParser:
                 return tree.END
             case r"\Z":
                 return self._line(start, starts=False, multiline=False)
+            case r"\b":
+                return tree.WORD_BOUNDARY
+            case r"\B":
+                return tree.NO_WORD_BOUNDARY
             case r"\R":
                 self._line_break = start
                 return tree.LINE_BREAK
@@ -373,13 +447,14 @@ class _RegexParser:
         negated = self._chars[self._at - 1] == "P"
         found = _PROPERTY.match(self._chars, self._at)
         name = found[1] if found else None
-        if found is None or name not in tree.POSIX:
-            message = f"only the ASCII classes {', '.join(tree.POSIX)} are supported in `\\p{{...}}`: "
-            self._refuse(message + "others depend on the version of Unicode", start)
-        if name in ("Lower", "Upper") and "i" in self._flags:
+        known = tree.POSIX.get(name or "") or (None if found is None else category(name or found[0]))
+        if found is None or known is None:
+            message = f"only the ASCII classes {', '.join(tree.POSIX)} and categories such as Lu are supported"
+            self._refuse(message, start)
+        if "i" in self._flags and (name in ("Lower", "Upper") or known in map(category, ("Lu", "Ll", "Lt"))):
             self._refuse(f"what {name} means with (?i) depends on the version of Java", start)
         self._at = found.end()
-        return tree.negate(tree.POSIX[name]) if negated else tree.POSIX[name]
+        return tree.negate(known) if negated else known
 
     def _class(self) -> CharSet:
         start = self._at

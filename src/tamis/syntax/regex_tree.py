@@ -153,6 +153,7 @@ Node: TypeAlias = Chars | Join | Either | Repeat | Edge | LineAnchor
 EMPTY = Join((), 1)
 NEVER = Either((), 1)
 BEGIN = Edge(r"\A")
+WORD_BOUNDARY, NO_WORD_BOUNDARY = Edge(r"\b"), Edge(r"\B")
 END = Edge(r"\z")
 UNIX_LINE_END = Edge("(?m:$)")  # the only line anchor that RE2 supports
 
@@ -170,7 +171,8 @@ def chars(ranges: CharSet) -> Node:
         else:
             lengths = ((0, 0x7F, 1), (0x80, 0x7FF, 4), (0x800, 0xFFFF, 8), (0x10000, _LAST, 12))
             cost += sum(each for first, last, each in lengths if low <= last and high >= first)
-    return Chars(ranges, cost) if ranges else NEVER
+    # Many ranges share their last bytes.
+    return Chars(ranges, min(cost, 100 + 2 * len(ranges))) if ranges else NEVER
 
 
 def join(*parts: Node) -> Node:
@@ -203,6 +205,16 @@ def repeat(body: Node, low: int, high: int | None) -> Node:
     if low == high == 1:
         return body
     return Repeat(body, low, high, 1 + body.cost * max(high or low, 1))
+
+
+def capture(body: Node, *, wanted: bool) -> Node:
+    """A group, for RE2 to capture if it is `wanted`; only where the bounds of a match count."""
+    return join(Edge("(" if wanted else "(?:"), body, Edge(")"))
+
+
+def lazy(repeated: Node) -> Node:
+    """A repetition that is as short as possible; only where the bounds of a match count."""
+    return join(repeated, Edge("?")) if isinstance(repeated, Repeat) else repeated
 
 
 _ANY = chars(ANYTHING)
@@ -239,6 +251,32 @@ def without_line_starts(node: Node) -> Node:
     """
     plain, found = _extract_anchors(node, starts=True)
     return either(plain, *(_open(after, line) for after, line in found))
+
+
+def without_last_line_end(node: Node, *, is_greedy: bool) -> tuple[Node, Node]:
+    r"""A tree without the `$` or `\Z` at its end, and what must follow a match; the bounds of matches are kept.
+
+    Raises:
+        PatternError: There is another line anchor, or a match may end between `\r` and `\n`.
+    """
+    parts = node.parts if isinstance(node, Join) else (node,)
+    last = parts[-1] if parts else None
+    if not isinstance(last, LineAnchor) or last.starts or last.multiline:
+        body, line = node, None
+    else:
+        body, line = join(*parts[:-1]), last
+    for starts in (False, True):
+        found = _extract_anchors(body, starts=starts)[1]
+        if found:
+            _refuse(found[0][1])
+    if line is None:
+        return body, EMPTY
+    if line.unix:
+        return body, join(repeat(_LF, 0, 1), END)
+    if _split_by_character(body, "\r", first=False, extends="\r\n" if is_greedy else "")[0] is not NEVER:
+        message = "`$` after what may end with a carriage return is not supported here"
+        raise PatternError(message, line.position)
+    return body, join(repeat(either(join(_CR, _LF), _TERMINATOR), 0, 1), END)
 
 
 def _extract_anchors(node: Node, *, starts: bool) -> tuple[Node, list[tuple[Node, LineAnchor]]]:

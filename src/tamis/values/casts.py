@@ -88,6 +88,11 @@ def can_cast(source: Type, target: Type) -> bool:
         return source in (BOOLEAN, STRING) or _is_number(source)
     if source.name == "array" and target.name == "array":
         return can_cast(source.item, target.item)
+    if source.name == "map" and target.name == "map":
+        (_, key), (_, value) = source.item.fields
+        (_, other_key), (_, other) = target.item.fields
+        # A key may not become NULL.
+        return can_cast(value, other) and (other_key in (key, STRING) or is_order_preserving(key, other_key))
     if source.name == "struct" and target.name == "struct":
         return len(source.fields) == len(target.fields) and all(
             can_cast(one, other) for (_, one), (_, other) in zip(source.fields, target.fields, strict=True)
@@ -179,7 +184,7 @@ def caster(source: Type, target: Type, zone: str) -> Caster:
         return _from_schemaless(target, zone)
     if target in (ANY, NUMBER):
         return _to_schemaless(source, target, zone)
-    if source.name == "array" and target.name == "array":
+    if source.name == target.name and source.name in ("array", "map"):
         item = caster(source.item, target.item, zone)
         return lambda values: [None if value is None else item(value) for value in values]
     if source.name == "struct" and target.name == "struct":
@@ -375,6 +380,9 @@ def _to_string(source: Type, zone: str) -> Caster:
         return lambda micros: write_wall(rules.to_wall(micros))
     if source == TIMESTAMP_NTZ:
         return write_wall
+    if source.name == "map":
+        ends = [caster(inner, STRING, zone) for _, inner in source.item.fields]
+        return lambda pairs: "{" + ", ".join(" -> ".join(map(_element_text, ends, pair)) for pair in pairs) + "}"
     if source.name == "array":
         item = caster(source.item, STRING, zone)
         return lambda values: "[" + ", ".join(_element_text(item, value) for value in values) + "]"

@@ -31,6 +31,7 @@ from tamis.values.types import (
     INT,
     INTEGER_BITS,
     MAX_PRECISION,
+    NESTED,
     NULL,
     NUMBER,
     SMALLINT,
@@ -40,7 +41,6 @@ from tamis.values.types import (
     TINYINT,
     YEAR_MONTH,
     Type,
-    array,
     decimal,
     integral_as_decimal,
     interval,
@@ -117,7 +117,7 @@ def comparison_type(left: TypedOperand, right: TypedOperand, *, ordering: bool =
     if ordering and _integer_and_decimal_literal(left, right):
         return _exact_decimal(_as_decimal(left), _as_decimal(right))
     first, second = _tight_type(left, right), _tight_type(right, left)
-    if {first.name, second.name} & {"array", "struct"}:
+    if {first.name, second.name} & set(NESTED):
         return _tightest_ansi(first, second)
     return _promote(first, second)
 
@@ -242,9 +242,9 @@ def _beside_any(other: Type) -> Type | None:
 
 
 def _complex(left: Type, right: Type, inner: Rule) -> Type | None:
-    if left.name == right.name == "array":
+    if left.name == right.name and left.name in ("array", "map"):
         element = inner(left.item, right.item)
-        return None if element is None else array(element)
+        return None if element is None else Type(left.name, element=element)
     if left.name == right.name == "struct" and len(left.fields) == len(right.fields):
         fields: list[tuple[str, Type]] = []
         same_types = [type_ for _, type_ in left.fields] == [type_ for _, type_ in right.fields]
@@ -291,7 +291,7 @@ def _promote(left: Type, right: Type) -> Type | None:
         return BIGINT
     if is_numeric(other):
         return DOUBLE
-    return STRING if other == NULL else None if other.name in ("array", "struct") else other
+    return STRING if other == NULL else None if other.name in NESTED else other
 
 
 def _is_literal(operand: TypedOperand) -> bool:

@@ -10,7 +10,7 @@ unspecified and must never be read. The physical form of `values` follows from t
 | decimal(p,s) | `int64[n]` unscaled if p <= 18, else `object[n]` of Python int |
 | float, double | `float32[n]`, `float64[n]` |
 | string, binary | `pyarrow.StringArray`, `pyarrow.BinaryArray` of length n (null where not valid) |
-| array | `Lists` |
+| array, map | `ListValues`; the items of a map are structs of key and value |
 | struct | `tuple` with one `Column` per field |
 | number | `Numbers` |
 | any, null | `object[n]` of Python values |
@@ -109,6 +109,15 @@ def constant_column(type_: Type, value: Value, rows: int) -> Column:
     return column_of(type_, [value]).take(np.zeros(rows, np.int64))
 
 
+def list_items(column: Column) -> tuple[Column, I64]:
+    """All items of a column of arrays or maps, and the row of each."""
+    lists: ListValues = column.values
+    items = lists.items
+    if lists.offsets[0] != 0 or lists.offsets[-1] != len(items):
+        items = items.take(np.arange(lists.offsets[0], lists.offsets[-1]))
+    return items, np.repeat(np.arange(len(column)), np.diff(lists.offsets))
+
+
 def physical_dtype(type_: Type) -> npt.DTypeLike | None:
     """The numpy type of `values`, or None if they are not one numpy array of numbers."""
     if type_.name == "boolean":
@@ -126,7 +135,7 @@ def _physical(type_: Type, values: Sequence[Value], valid: Mask) -> Any:
         return np.array([0 if value is None else value for value in values], dtype)
     if type_.name in ("string", "binary"):
         return pa.array(values, pa.string() if type_ == STRING else pa.binary())
-    if type_.name == "array":
+    if type_.name in ("array", "map"):
         lengths = np.fromiter((0 if value is None else len(value) for value in values), np.int64, len(values))
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         items = [item for value in values if value is not None for item in value]

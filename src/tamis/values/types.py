@@ -16,6 +16,7 @@ The Python form of a value, in every scalar function, constant and reference eva
 | timestamp, timestamp_ntz | `int`, microseconds since 1970-01-01T00:00:00 (UTC; wall clock for ntz) |
 | interval | `int`, months, or microseconds; `precision` and `scale` are its first and last field |
 | array, struct | `list` of values; `tuple` of values in the order of the fields |
+| map | `list` of pairs, `tuple`s of key and value, as if it were the array of its entries |
 | any (schemaless) | what JSON gave: `bool`, `int`, `float`, `str`, `list`, `dict` |
 | number (schemaless) | `int` within 64 bits, or `float` |
 
@@ -64,6 +65,8 @@ class Type:
             return f"decimal({self.precision},{self.scale})"
         if self.name == "array":
             return f"array<{self.element}>"
+        if self.name == "map":
+            return f"map<{self.item.fields[0][1]},{self.item.fields[1][1]}>"
         if self.name == "interval":
             first, last = INTERVAL_FIELDS[self.precision], INTERVAL_FIELDS[self.scale]
             return f"interval {first}" if first == last else f"interval {first} to {last}"
@@ -74,7 +77,7 @@ class Type:
 
     @property
     def item(self) -> Type:
-        """The element type of an array; `any` for an array found in a schemaless event."""
+        """The element type of an array, `any` for one of a schemaless event; of a map the struct of an entry."""
         return self.element if self.element is not None else ANY
 
 
@@ -102,6 +105,8 @@ NUMBER = Type("number")
 """bigint or double, which varies per event; values are compared exactly."""
 
 MAX_PRECISION = 38
+NESTED = ("array", "map", "struct")
+"""The names of types that have types inside of them."""
 
 INTEGER_BITS = {TINYINT: 8, SMALLINT: 16, INT: 32, BIGINT: 64}
 """Integral types, narrowest first."""
@@ -116,6 +121,11 @@ def decimal(precision: int, scale: int) -> Type:
 
 def array(element: Type) -> Type:
     return Type("array", element=element)
+
+
+def map_of(key: Type, value: Type) -> Type:
+    """A map; its `item` is a struct of key and value."""
+    return Type("map", element=struct(("key", key), ("value", value)))
 
 
 def struct(*fields: tuple[str, Type]) -> Type:
@@ -166,7 +176,13 @@ def is_numeric(type_: Type) -> bool:
 
 def is_ordered(type_: Type) -> bool:
     """Are the values totally ordered, so that a comparison with a constant selects an interval?"""
-    return type_.name not in ("array", "struct", "null", "any")
+    return type_.name not in (*NESTED, "null", "any")
+
+
+def holds_map(type_: Type) -> bool:
+    """Is it a map, or is there one inside of it?"""
+    inner = [each for _, each in type_.fields] + ([] if type_.element is None else [type_.element])
+    return type_.name == "map" or any(map(holds_map, inner))
 
 
 def integer_bounds(type_: Type) -> tuple[int, int]:
@@ -253,6 +269,16 @@ def _type_at(tokens: list[str], at: int, text: str, depth: int) -> tuple[Type, i
         element, end = _type_at(tokens, at + 2, text, depth + 1)
         expect(end, ">")
         return array(element), end + 1
+    if name == "map":
+        expect(at + 1, "<")
+        key, end = _type_at(tokens, at + 2, text, depth + 1)
+        expect(end, ",")
+        value, end = _type_at(tokens, end + 1, text, depth + 1)
+        expect(end, ">")
+        if holds_map(key):
+            msg = f"{text!r} is not a type: a map cannot be the key of a map"
+            raise EventTypeError(msg)
+        return map_of(key, value), end + 1
     if name == "struct":
         expect(at + 1, "<")
         fields: list[tuple[str, Type]] = []

@@ -10,8 +10,8 @@ read u of
 
     p(u, f) / c(u)  /  (sum over the units v of f of p(v, f)^2 / c(v))
 
-A formula that any of many units will decide can wait; one that depends on a single unit cannot. (Found by
-experiment: docs/operators.md has the figures.) A heap holds units by their worth at the time they were pushed.
+A formula that any of many units will decide can wait; one that depends on a single unit cannot. The rule was
+found by experiment. A heap holds units by their worth at the time they were pushed.
 Worth falls when formulas are decided: the pop notices and sinks the unit. Worth rises when fewer units of a
 formula remain: then the unit is pushed again. So the top of the heap is never below the true maximum.
 

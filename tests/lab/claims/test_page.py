@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from xml.etree import ElementTree
 
-from scripts.claims_tables import RESULTS, pages
+from scripts.claims_tables import RESULTS, outputs, plot
 from tamis.lab.claims.page import html_page, markdown_table
 from tamis.lab.claims.registry import PAPERS, ROWS
 from tamis.lab.claims.run import Record, Results
@@ -54,9 +55,19 @@ def test_a_table_shows_figures_that_have_one_of_theirs_first() -> None:
     assert markdown_table(PAPERS["wang"], {}) == "No results yet.\n"
 
 
-def test_the_pages_of_papers_have_the_tables_of_the_kept_results() -> None:
-    for path, text in pages().items():
-        assert path.read_text("utf-8") == text, "scripts/claims_tables.py --write"
+def test_a_plot_has_a_dot_for_each_figure_beside_one_of_theirs() -> None:
+    results = {row: [_record(row, direction="fails" if row == "J2" else "holds")] for row in PAPERS["jewel"].rows}
+    drawn = plot(PAPERS["jewel"], results)
+    root = ElementTree.fromstring(drawn)
+    dots = [node for node in root.iter() if "fill-opacity" in node.attrib.get("style", "")]
+    assert len(dots) == len(results), "the figure without one of theirs is not drawn"
+    assert {node.attrib["style"].split(";")[0] for node in dots} == {"fill:var(--c2)"}
+    assert f"holds: {len(results) - 1}" in drawn and "fails: 1" in drawn
+
+
+def test_the_pages_of_papers_have_the_tables_and_plots_of_the_kept_results() -> None:
+    for path, text in outputs().items():
+        assert path.read_text("utf-8") == text, "python -m scripts.claims_tables --write"
     kept = Results(RESULTS).of(ROWS)
     assert set(kept) == set(ROWS), "every row has a result"
     assert Path(RESULTS).name == "claims.json"

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -14,27 +11,10 @@ from starlette.testclient import TestClient
 from tamis.service.api.app import make_app
 from tamis.service.api.auth import COOKIE
 from tamis.service.page.page_request import PageRequest, TimedCache
+from tests.browsers import browser
 from tests.service.page.worlds import ORIGIN, World, fill, make_world
 
-_CHROMIUM_ARGUMENTS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """A Chromium that Playwright drives."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        if os.environ.get("TAMIS_REQUIRE_SERVERS"):
-            pytest.fail("Chromium is not on this machine, and everything must run")
-        pytest.skip("Chromium is not on this machine")
-    with playwright.sync_playwright() as started:
-        made = started.chromium.launch(executable_path=chromium, args=list(_CHROMIUM_ARGUMENTS))
-        yield made
-        made.close()
+__all__ = ["browser"]
 
 
 @pytest.fixture

@@ -20,11 +20,11 @@ from tamis.service.api.auth import COOKIE
 from tamis.service.page.links import address, with_query
 from tamis.service.page.routes import PAGES
 from tamis.service.supervisor import Supervisor
+from tests.browsers import troubles_of
 from tests.client.server import Served, serving
 from tests.service.page.worlds import World
 
 expect = pytest.importorskip("playwright.sync_api").expect
-Axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe
 
 pytestmark = pytest.mark.slow
 
@@ -410,14 +410,7 @@ def test_pages_are_accessible_and_fit_a_phone(visitor: Callable[..., Visitor], s
         who.page.set_viewport_size({"width": 390, "height": 844})
         for path in paths:
             page = who.go(path if path != "/subscriptions/edit" else "/subscriptions/edit?id=cheap")
-            found_here = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-            troubles += [
-                f"{path}: {each['id']}: {each['nodes'][0]['html'][:200]}"
-                for each in found_here
-                if each["impact"] in ("serious", "critical")
-            ]
-            if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
-                troubles.append(f"{path} is wider than a phone")
+            troubles += troubles_of(page, path)
     assert not troubles, "\n".join(troubles)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,12 +10,17 @@ from hypothesis import strategies as st
 
 from tamis import reference
 from tamis.events import EventBatch, EventType
-from tamis.language.condition import compile_condition
-from tamis.service.names import link_owner
-from tamis.service.peers.entries import EVERYTHING, Entry, Source, digest_of, entries_for, prune, read_sources
-from tamis.store import Store
-from tamis.syntax.parser import parse
-from tamis.syntax.printing import to_text
+from tamis.language.condition import compile_condition, normalise
+from tamis.service.peers.entries import (
+    EVERYTHING,
+    Entry,
+    EntryRules,
+    EntrySet,
+    LinkEntries,
+    digest_of,
+    entries_for,
+)
+from tamis.service.peers.sources import Source
 
 TYPES = {"t/event": EventType("t/event")}
 
@@ -31,17 +35,17 @@ def texts(found: dict[str, Entry]) -> set[str]:
 
 def test_equal_conditions_are_one_entry_and_what_came_over_a_link_does_not_go_back() -> None:
     here = [*sources("a = 1", "a = 1", "b = 2"), *sources("c = 3", link="north"), *sources("d = 4", link="south")]
-    found = entries_for("north", here, TYPES, 0)
+    found = entries_for("north", here, TYPES)
     assert texts(dict(found.entries)) == {"a = 1", "b = 2", "d = 4"}
     assert (found.bytes, found.is_over_budget) == (15, False)
-    assert texts(dict(entries_for("south", here, TYPES, 0).entries)) == {"a = 1", "b = 2", "c = 3"}
+    assert texts(dict(entries_for("south", here, TYPES).entries)) == {"a = 1", "b = 2", "c = 3"}
 
 
 def test_a_condition_with_more_operands_is_covered_by_one_with_fewer() -> None:
     here = sources(
         "a = 1 AND b < 2 AND c", "b < 2 AND a = 1", "b < 2 AND d", "a = 1 OR d", "(a = 1 OR d) AND e = 3"
     )
-    found = entries_for("n", here, TYPES, 0)
+    found = entries_for("n", here, TYPES)
     assert texts(dict(found.entries)) == {"b < 2 AND a = 1", "b < 2 AND d", "a = 1 OR d"}
     assert found.sources == 5
 
@@ -53,7 +57,7 @@ def test_keys_are_those_of_content_and_a_digest_of_the_set() -> None:
 
 
 def test_other_dialects_become_sql() -> None:
-    found = entries_for("n", [Source(None, "t/event", "price IS NOT NULL", "jms")], TYPES, 0)
+    found = entries_for("n", [Source(None, "t/event", "price IS NOT NULL", "jms")], TYPES)
     [entry] = found.entries.values()
     compile_condition(entry.condition)
 
@@ -61,8 +65,8 @@ def test_other_dialects_become_sql() -> None:
 @pytest.mark.slow
 def test_a_budget_counts_bytes_of_distinct_texts_and_keeps_to_them() -> None:
     here = sources(*(f"title = 'book {n % 20}' AND price < {n} AND seller = 's{n}'" for n in range(400)))
-    exact = entries_for("n", here, TYPES, 0)
-    found = entries_for("n", here, TYPES, exact.bytes // 10)
+    exact = entries_for("n", here, TYPES)
+    found = entries_for("n", here, TYPES, EntryRules(exact.bytes // 10))
     assert found.bytes == sum(len(each.condition) for each in found.entries.values()) <= exact.bytes // 10
     assert not found.is_over_budget
     assert found.sources == 400
@@ -70,30 +74,17 @@ def test_a_budget_counts_bytes_of_distinct_texts_and_keeps_to_them() -> None:
 
 
 def test_a_budget_that_cannot_be_kept_is_reported() -> None:
-    found = entries_for("n", sources(*(f"title = 'a long title, number {n}'" for n in range(50))), TYPES, 10)
-    assert found.is_over_budget and found.bytes > 10
+    here = sources(*(f"title = 'a long title, number {n}'" for n in range(50)))
+    found = entries_for("n", here, TYPES, EntryRules(10))
+    assert texts(dict(found.entries)) == {EVERYTHING} and not found.is_over_budget
+    assert entries_for("n", here, TYPES, EntryRules(3)).is_over_budget
 
 
 def test_a_type_that_the_neighbour_cannot_read_is_widened_to_all_of_its_events() -> None:
     here = [*sources("a = 1", "b = 2"), Source(None, "t/other", "c = 3", "sql")]
-    found = entries_for("n", here, {**TYPES, "t/other": EventType("t/other")}, 0, {"t/event"})
+    found = entries_for("n", here, {**TYPES, "t/other": EventType("t/other")}, widened={"t/event"})
     assert {*found.entries.values()} == {Entry("t/event", EVERYTHING), Entry("t/other", "c = 3")}
     compile_condition(EVERYTHING)
-
-
-@pytest.mark.parametrize(
-    ("condition", "kept", "expected"),
-    [
-        ("a = 1 AND b = 2", "a", "a = 1"),
-        ("a = 1 OR b = 2", "a", "TRUE"),
-        ("a = 1 AND (b = 2 OR c = 3)", "ab", "a = 1"),
-        ("NOT (a = 1 AND b = 2) AND c = 3", "c", "c = 3"),
-        ("a = 1 AND 1 < 2", "b", "1 < 2"),
-        ("a < b AND c = 1", "b", "a < b"),
-    ],
-)
-def test_operands_without_a_kept_attribute_are_pruned(condition: str, kept: str, expected: str) -> None:
-    assert to_text(prune(parse(condition), frozenset(kept))) == expected
 
 
 ATOMS = st.sampled_from(["a < 3", "b = 'x'", "c IS NULL", "NOT (a = 2)", "a + b > 1", "c IN (1, 2)", "d"])
@@ -107,35 +98,9 @@ CONDITIONS = st.recursive(
 EVENTS = st.fixed_dictionaries({name: st.sampled_from([None, 1, 2, 3.5, "x", True]) for name in "abcd"})
 
 
-@given(CONDITIONS, st.frozensets(st.sampled_from("abcd")), EVENTS)
-def test_what_satisfies_a_condition_satisfies_its_pruned_form(
-    condition: str, kept: frozenset[str], event: dict[str, object]
-) -> None:
-    pruned = to_text(prune(parse(condition), kept))
-    batch = EventBatch.of([event])
-    [exact] = reference.evaluate(compile_condition(condition), batch)
-    [wide] = reference.evaluate(compile_condition(pruned), batch)
-    assert wide or not exact
-
-
-def test_only_what_is_matched_or_will_be_is_behind_a_site(tmp_path: Path) -> None:
-    with Store.open(tmp_path / "s.db") as store:
-        store.set_event_type(TYPES["t/event"])
-        for id, owner in (("t/a", "t"), ("t/p", "t"), (f"{link_owner('north')}/k", link_owner("north"))):
-            store.add(id, f"x = '{id}'", event_type="t/event", owner=owner)
-        store.pause("t/p")
-        store.add("t/b", "x = 't/a'", event_type="t/event", owner="t")
-        version, found = read_sources(store)
-    assert version == 6
-    assert {(each.link, each.condition) for each in found} == {
-        (None, "x = 't/a'"),
-        ("north", "x = '~link/north/k'"),
-    }
-
-
-@given(st.lists(CONDITIONS, min_size=1, max_size=6), st.integers(0, 120), EVENTS)
+@given(st.lists(CONDITIONS, min_size=1, max_size=6), st.integers(0, 120), EVENTS, st.booleans())
 def test_no_budget_keeps_back_an_event_that_somebody_wants(
-    conditions: list[str], budget: int, event: dict[str, object]
+    conditions: list[str], budget: int, event: dict[str, object], merging: bool
 ) -> None:
     batch = EventBatch.of([event])
 
@@ -143,15 +108,80 @@ def test_no_budget_keeps_back_an_event_that_somebody_wants(
         return any(reference.evaluate(compile_condition(each), batch) == [True] for each in texts)
 
     sample = EventBatch.of([event, {"a": 1, "b": "x"}])
-    found = entries_for("n", sources(*conditions), TYPES, budget, samples=lambda _: sample)
+    found = entries_for(
+        "n", sources(*conditions), TYPES, EntryRules(budget, merging=merging), samples=lambda _: sample
+    )
     assert is_wanted(texts(dict(found.entries))) or not is_wanted(conditions)
 
 
 def test_conditions_that_differ_in_one_value_are_one_with_a_budget() -> None:
     here = sources(*(f"title = 'book {n}' AND price < 9" for n in range(10)), "title = 7 AND price < 9")
-    found = entries_for("n", here, TYPES, 200)
+    found = entries_for("n", here, TYPES, EntryRules(200))
     values = ", ".join(f"'book {n}'" for n in range(10))
-    assert texts(dict(found.entries)) == {f"title IN ({values}) AND price < 9", "title = 7 AND price < 9"}
+    assert {normalise(each) for each in texts(dict(found.entries))} == {
+        normalise(f"title IN ({values}) AND price < 9"),
+        normalise("title = 7 AND price < 9"),
+    }
     many = sources(*(f"title = 'book {n}' AND price < 9" for n in range(1_000)))
-    lists = entries_for("n", many, TYPES, 20_000).entries.values()
+    lists = entries_for("n", many, TYPES, EntryRules(20_000)).entries.values()
     assert 8 < len(lists) < 40 and all(each.condition.count("book") < 200 for each in lists)
+
+
+def test_what_cannot_be_written_again_stays_as_it_was() -> None:
+    unwritten = "exists(tags, t -> t = 'a' AND x = 1) AND y = 2"
+    here = sources(unwritten, *(f"title = 'book {n}' AND price < {n}" for n in range(40)))
+    found = entries_for("n", here, TYPES, EntryRules(900))
+    assert unwritten in texts(dict(found.entries)) and found.bytes <= 900
+
+
+@pytest.mark.parametrize("measure", ["common", "accuracy", "efficiency", "memory", "occurrence", "distance"])
+def test_every_measure_prunes_to_a_budget(measure: str) -> None:
+    here = sources(*(f"title = 'book {n % 20}' AND price < {n} AND seller = 's{n}'" for n in range(60)))
+    for merging in (False, True):
+        found = entries_for("n", here, TYPES, EntryRules(300, measure, merging))
+        assert 0 < found.bytes <= 300 and EVERYTHING not in texts(dict(found.entries))
+
+
+def _update(entries: LinkEntries, conditions: Iterable[str], rules: EntryRules) -> EntrySet:
+    return entries.update(frozenset(sources(*conditions)), TYPES, rules, frozenset(), lambda _: None)
+
+
+def test_exact_entries_follow_each_change_and_what_was_covered_comes_back() -> None:
+    entries = LinkEntries("n")
+    assert texts(dict(_update(entries, ["a = 1", "a = 1 AND b < 3"], EntryRules()).entries)) == {"a = 1"}
+    assert texts(dict(_update(entries, ["a = 1 AND b < 3", "c = 2"], EntryRules()).entries)) == {
+        "a = 1 AND b < 3",
+        "c = 2",
+    }
+    assert texts(dict(_update(entries, ["a = 1 AND b < 3", "b < 5"], EntryRules()).entries)) == {"b < 5"}
+
+
+def test_with_a_budget_entries_are_made_again_in_a_share_of_the_time() -> None:
+    now = [0.0]
+
+    def clock() -> float:
+        now[0] += 1.0  # so it takes a second to make entries, or to look
+        return now[0]
+
+    entries, rules = LinkEntries("n", clock), EntryRules(1_000)
+    conditions = [f"title = 'book {n}' AND price < 9" for n in range(60)]
+    first = _update(entries, conditions, rules)
+    assert not first.is_late and first.bytes <= 950
+    # What is new is there at once, what is gone stays for a while.
+    new = [*conditions[1:], "title = 'new' AND price < 5"]
+    second = _update(entries, new, rules)
+    assert second.is_late and second.bytes <= 1_000
+    assert texts(dict(second.entries)) == {*texts(dict(first.entries)), "title = 'new' AND price < 5"}
+    while second.is_late:
+        second = _update(entries, new, rules)
+    assert not any("book 0'" in each for each in texts(dict(second.entries)))
+    assert any("'new'" in each for each in texts(dict(second.entries)))
+    assert 10.0 < now[0] < 30.0
+
+
+def test_too_much_that_is_new_is_generalised_at_once() -> None:
+    entries, rules = LinkEntries("n", lambda: 0.0), EntryRules(300)
+    conditions = [f"title = 'book {n}' AND price < 9" for n in range(20)]
+    assert not _update(entries, conditions, rules).is_over_budget
+    found = _update(entries, [*conditions, *(f"title = 'film {n}' AND price < 9" for n in range(20))], rules)
+    assert not found.is_late and found.bytes <= 300

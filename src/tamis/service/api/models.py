@@ -40,7 +40,7 @@ def _check_time_text(value: object) -> object:
             float(value)
         except ValueError:
             return value
-    msg = "expected a time, as 2026-07-01T12:00:00Z"
+    msg = "expected a time, such as 2026-07-01T12:00:00Z"
     raise ValueError(msg)
 
 

@@ -1,48 +1,55 @@
 """What a site sends to a neighbour: a routing entry for everything that lives behind it, generalised to a budget.
 
-An entry is a condition of the language that is implied by the conditions it stands for. Operands of AND and OR are
-pruned: where one becomes TRUE, a condition that was true stays true, whatever the others are. So no budget makes a
-neighbour keep back an event that somebody wants. The bytes that are counted are those of the distinct texts, which
-are sent and stored.
+An entry is a condition of the language that is implied by the conditions it stands for, so no budget makes a
+neighbour keep back an event that somebody wants. `tamis.routing` generalises: entries of one form are merged, what
+is still too large is pruned by a measure, and widened in the end. The bytes that are counted are those of the
+distinct texts, which are sent and stored.
+
+Without a budget, entries follow each change. With one, they are made again in a share of the time only: what is
+new meanwhile gets an exact entry at once, and what is gone keeps its entry until then.
 """
 
 from __future__ import annotations
 
 import hashlib
-import heapq
-import math
-import zlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
 from typing import NamedTuple
 
+import numpy as np
+
+from tamis.engines.forest import forest_of
+from tamis.errors import ConditionError
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import EventType
-from tamis.formulas.formula import Formula
-from tamis.language.bulk import compile_many
+from tamis.formulas.expression import Apply, Path
+from tamis.formulas.formula import FALSE, Formula, at_least, leaf
+from tamis.formulas.predicates.within import Within
+from tamis.frames import BatchFrame
+from tamis.language.bulk import FormulaColumn, compile_many
 from tamis.language.dialects import SQL, parse_dialect
 from tamis.limits import DEFAULT_LIMITS
-from tamis.service.names import link_of
-from tamis.store import Store
-from tamis.store.tables import ACTIVE, WAITING
-from tamis.syntax import tree as syntax
+from tamis.routing.covering import Covering, uncovered
+from tamis.routing.generalisation import Generalisation, generalise
+from tamis.routing.merging import merge
+from tamis.service.peers.sources import Source
+from tamis.statistics import Statistics
 from tamis.syntax.printing import to_text
-from tamis.values.types import BOOLEAN
+from tamis.values.ranges import ALL
 
 EVERYTHING = "TRUE"
 """The entry that every event satisfies."""
-_TRUE = syntax.Literal(BOOLEAN, True)
-_MOST_VALUES = 64
-"""Of an entry with IN, about: when one value comes or goes, the entry is sent again."""
+MEASURE = "occurrence"
 _MOST_COVERED = 100_000
 """Of more conditions, none is looked for among the others."""
-_MOST_OPERANDS = 6
-"""Of more, not all subsets are looked for."""
-_LEAST = 1e-9
-"""Of a selectivity: nothing is impossible."""
+_ROOM = 0.95
+"""The share of a budget that is used when entries are made again; the rest is for what comes meanwhile."""
+_WAIT = 10.0
+"""Times that it takes to make entries which pass before they are made again."""
+_ATTEMPTS = 8
 
 
 class Entry(NamedTuple):
@@ -54,16 +61,12 @@ class Entry(NamedTuple):
     @property
     def key(self) -> str:
         """The same for the same entry, at every site."""
-        return hashlib.blake2b(f"{self.event_type}\0{self.condition}".encode(), digest_size=16).hexdigest()
+        return _key(self.event_type, self.condition)
 
 
-class Source(NamedTuple):
-    """A condition behind this site: the link that it lives behind (None: here), its type, text and dialect."""
-
-    link: str | None
-    event_type: str
-    condition: str
-    dialect: str
+@lru_cache(maxsize=1 << 18)
+def _key(event_type: str, condition: str) -> str:
+    return hashlib.blake2b(f"{event_type}\0{condition}".encode(), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,307 +78,277 @@ class EntrySet:
         sources: How many conditions they stand for.
         bytes: Of their texts.
         is_over_budget: Is that more than was allowed, as nothing else can be pruned?
+        is_late: Will they be made again, as conditions have changed meanwhile?
     """
 
     entries: Mapping[str, Entry]
     sources: int
     bytes: int
-    is_over_budget: bool
+    is_over_budget: bool = False
+    is_late: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRules:
+    """How entries are generalised.
+
+    Attributes:
+        budget: Most bytes; 0 for entries that are as exact as the conditions.
+        measure: What is pruned first, of `tamis.routing.generalisation.known_measures`.
+        merging: Are entries of one form merged before?
+    """
+
+    budget: int = 0
+    measure: str = MEASURE
+    merging: bool = True
 
 
 def digest_of(keys: Iterable[str]) -> str:
     """The same for the same set of keys: both sides compare what they have by it."""
-    return hashlib.blake2b("".join(sorted(keys)).encode(), digest_size=16).hexdigest()
-
-
-def read_sources(store: Store) -> tuple[int, list[Source]]:
-    """The version of the store, and what its living subscriptions and entries ask for, each distinct one once."""
-    with store.view() as view:
-        found = {
-            Source(link_of(each.owner or ""), each.event_type, each.condition, each.dialect): None
-            for each in view.subscriptions()
-            if each.state in (ACTIVE, WAITING) and each.refusal is None
-        }
-        return view.version, [*found]
+    return f"{sum(int(key, 16) for key in keys) % (1 << 128):032x}"
 
 
 def entries_for(
     link: str,
-    sources: Sequence[Source],
+    sources: Collection[Source],
     types: Mapping[str, EventType],
-    budget: int,
+    rules: EntryRules = EntryRules(),
     widened: Iterable[str] = (),
     samples: Callable[[str], EventBatch | None] = lambda _: None,
 ) -> EntrySet:
-    """What a neighbour is to have: entries for all that does not live behind the neighbour itself.
-
-    Args:
-        link: Its name.
-        sources: All conditions here.
-        types: The event types, by qualified name.
-        budget: Most bytes; 0 for entries that are as exact as the conditions.
-        widened: Event types of which the neighbour cannot read some condition: it gets all of their events.
-        samples: Gives events of a type, from which selectivities are estimated.
-    """
-    by_type: dict[str, list[Source]] = {}
-    for each in sources:
-        if each.link != link:
-            by_type.setdefault(each.event_type, []).append(each)
-    everything = {name for name in widened if name in by_type}
-    exact = {name: [_as_sql(each.condition, each.dialect) for each in some] for name, some in by_type.items()}
-    total = sum(map(_size, exact.values()))
-    found: list[Entry] = [Entry(name, EVERYTHING) for name in everything]
-    for name in by_type.keys() - everything:
-        texts = exact[name]
-        if budget and total > budget:
-            texts = _generalised(by_type[name], types[name], budget * _size(texts) // total, samples(name))
-        found += [Entry(name, text) for text in _without_covered(texts)]
-    size = sum(len(each.condition.encode()) for each in found)
-    counted = sum(map(len, by_type.values()))
-    return EntrySet({each.key: each for each in found}, counted, size, bool(budget) and size > budget)
+    """What a neighbour is to have, made at once; see `LinkEntries.update`."""
+    return LinkEntries(link).update(frozenset(sources), types, rules, frozenset(widened), samples)
 
 
-def _without_covered(texts: Iterable[str]) -> list[str]:
-    """The distinct texts, without those that another one covers: an AND of some of their operands."""
-    distinct = [*dict.fromkeys(texts)]
-    if len(distinct) > _MOST_COVERED:
-        return distinct
-    operands = [frozenset(_operands(text, SQL)) for text in distinct]
-    there = {*operands}
+class LinkEntries:
+    """The entries of one link, as conditions come and go."""
 
-    def is_covered(own: frozenset[str]) -> bool:
-        if len(own) > _MOST_OPERANDS:
-            return any(frozenset({each}) in there or own - {each} in there for each in own)
-        return any(frozenset(some) in there for size in range(1, len(own)) for some in combinations(own, size))
+    def __init__(self, link: str, clock: Callable[[], float] = time.monotonic) -> None:
+        """Nothing is known yet.
 
-    return [text for text, own in zip(distinct, operands, strict=True) if not is_covered(own)]
+        Args:
+            link: Its name.
+            clock: Seconds.
+        """
+        self._link = link
+        self._clock = clock
+        self._coverings: dict[str, tuple[EventType, Covering, set[str]]] = {}
+        self._made: _Made | None = None
+        self._lock = threading.Lock()
+
+    def update(
+        self,
+        sources: frozenset[Source],
+        types: Mapping[str, EventType],
+        rules: EntryRules,
+        widened: frozenset[str],
+        samples: Callable[[str], EventBatch | None],
+    ) -> EntrySet:
+        """What the neighbour is to have: entries for all that does not live behind the neighbour itself.
+
+        Args:
+            sources: All conditions here.
+            types: The event types, by qualified name.
+            rules: How they are generalised.
+            widened: Event types of which the neighbour cannot read some condition: it gets all of their events.
+            samples: Gives events of a type, from which selectivities are estimated.
+        """
+        with self._lock:
+            return self._update(sources, types, rules, widened, samples)
+
+    def _update(
+        self,
+        sources: frozenset[Source],
+        types: Mapping[str, EventType],
+        rules: EntryRules,
+        widened: frozenset[str],
+        samples: Callable[[str], EventBatch | None],
+    ) -> EntrySet:
+        wanted = {Entry(each.event_type, _as_sql(each)) for each in sources if each.link != self._link}
+        counted = sum(each.link != self._link for each in sources)
+        everything = {Entry(each.event_type, EVERYTHING) for each in wanted if each.event_type in widened}
+        rest = {each for each in wanted if each.event_type not in widened}
+        if not rules.budget or _bytes(rest) + _bytes(everything) <= rules.budget:
+            self._made = None
+            found, is_late = frozenset(self._exact(rest, types)), False
+        else:
+            self._coverings.clear()
+            made = self._made
+            key = widened, rules, {each.event_type: types[each.event_type] for each in rest}
+            if made is None or made.key != key or made.is_due(rest, rules.budget, self._clock()):
+                began = self._clock()
+                entries = _generalised(rest, types, rules, samples)
+                now = self._clock()
+                made = self._made = _Made(key, frozenset(rest), entries, now + _WAIT * (now - began))
+            found, is_late = made.entries | (rest - made.of), rest != made.of
+        found = found | everything
+        size = _bytes(found)
+        is_over = bool(rules.budget) and size > rules.budget
+        return EntrySet({each.key: each for each in found}, counted, size, is_over, is_late)
+
+    def _exact(self, wanted: set[Entry], types: Mapping[str, EventType]) -> set[Entry]:
+        """All entries but those that another one covers."""
+        by_type: dict[str, set[str]] = {}
+        for each in wanted:
+            by_type.setdefault(each.event_type, set()).add(each.condition)
+        for gone in self._coverings.keys() - by_type.keys():
+            del self._coverings[gone]
+        found: set[Entry] = set()
+        for name, texts in by_type.items():
+            if len(texts) > _MOST_COVERED:
+                found |= {Entry(name, text) for text in texts}
+                continue
+            known = self._coverings.get(name)
+            if known is None or known[0] != types[name]:
+                known = self._coverings[name] = types[name], Covering(), set()
+            _, covering, there = known
+            for text in there - texts:
+                covering.remove(text)
+            new = sorted(texts - there)
+            for text, formula in zip(new, _compiled(new, types[name]), strict=True):
+                covering.add(text, _accepted(formula))
+            there.clear()
+            there.update(texts)
+            found |= {Entry(name, str(text)) for text in covering}
+        return found
 
 
-def _size(texts: Iterable[str]) -> int:
-    """Bytes of the distinct texts."""
-    return sum(len(text.encode()) for text in {*texts})
+class _Made(NamedTuple):
+    """Generalised entries, what they were made of and under which rules, and when they may be made again."""
+
+    key: tuple[object, ...]
+    of: frozenset[Entry]
+    entries: frozenset[Entry]
+    again: float
+
+    def is_due(self, wanted: set[Entry], budget: int, now: float) -> bool:
+        """Have conditions changed, and is there time, or too much that is new?"""
+        if wanted == self.of:
+            return False
+        return now >= self.again or _bytes(self.entries | (wanted - self.of)) > budget
 
 
 def _generalised(
-    sources: Sequence[Source], event_type: EventType, budget: int, sample: EventBatch | None
-) -> list[str]:
-    """The texts of conditions to one event type, pruned until the distinct ones fit, or as far as possible.
-
-    Conditions that differ in one value are written as one. Of all operands of ANDs that are left, the one goes
-    next whose loss lets the fewest more events through for each byte that it takes, as far as selectivities can be
-    estimated.
-    """
-    parts = [_operands(each.condition, each.dialect) for each in sources]
-    selectivity = _selectivities({part for each in parts if len(each) > 1 for part in each}, event_type, sample)
-    groups = _Groups()
-    for each in parts:
-        groups.add(each)
-    through = [math.prod(selectivity[part] for part in each) if len(each) > 1 else 1.0 for each in parts]
-    waiting: list[tuple[float, int, tuple[str, ...]]] = []
-
-    def offer(place: int) -> None:
-        """Let the next operand of a condition wait for its turn."""
-        if len(parts[place]) > 1:
-            best = min(parts[place], key=lambda part: _cost(through[place], selectivity[part], part))
-            cost = _cost(through[place], selectivity[best], best)
-            heapq.heappush(waiting, (cost, place, tuple(part for part in parts[place] if part != best)))
-
-    for place in range(len(parts)):
-        offer(place)
-    while groups.bytes > budget and waiting:
-        _, place, rest = heapq.heappop(waiting)
-        groups.remove(parts[place])
-        groups.add(rest)
-        parts[place] = rest
-        through[place] = math.prod(selectivity[part] for part in rest)
-        offer(place)
-    if groups.bytes > budget:
-        groups = _Groups()
-        for text in _merged(sources, [" AND ".join(each) for each in parts], budget):
-            groups.add(_operands(text, SQL))
-    return groups.texts()
+    wanted: Iterable[Entry],
+    types: Mapping[str, EventType],
+    rules: EntryRules,
+    samples: Callable[[str], EventBatch | None],
+) -> frozenset[Entry]:
+    """Entries for exact ones that keep to the budget, each event type to its share."""
+    by_type: dict[str, list[str]] = {}
+    for each in sorted(wanted):
+        by_type.setdefault(each.event_type, []).append(each.condition)
+    total = sum(_size(texts) for texts in by_type.values())
+    found: set[Entry] = set()
+    for name, texts in by_type.items():
+        budget = _ROOM * rules.budget * _size(texts) / total
+        made = _generalised_texts(texts, types[name], budget, rules, samples(name))
+        found |= {Entry(name, text) for text in made}
+    return frozenset(found)
 
 
-class _Groups:
-    """Conditions of which those that differ in the value of one equality only are one, with IN: nothing is lost.
-
-    Attributes:
-        bytes: Of their texts.
-    """
-
-    def __init__(self) -> None:
-        self.bytes = 0
-        self._values: dict[tuple[str, str, tuple[str, ...]], Counter[str]] = {}
-        self._sizes: Counter[tuple[str, str, tuple[str, ...]]] = Counter()
-
-    def add(self, operands: tuple[str, ...]) -> None:
-        """Add a condition; the same one may be there several times."""
-        key, value = self._place(operands)
-        values = self._values.setdefault(key, Counter())
-        if not values[value]:
-            self._change(key, value, 1)
-        values[value] += 1
-
-    def remove(self, operands: tuple[str, ...]) -> None:
-        """Remove one that was added."""
-        key, value = self._place(operands)
-        self._values[key][value] -= 1
-        if not self._values[key][value]:
-            del self._values[key][value]
-            self._change(key, value, -1)
-
-    def texts(self) -> list[str]:
-        """Conditions that together mean the same, with a bounded number of values each."""
-        found = []
-        for (name, _, rest), values in self._values.items():
-            buckets: dict[int, list[str]] = {}
-            count = 1 << max(0, (len(values) - 1) // _MOST_VALUES).bit_length()
-            for value in sorted(values):
-                buckets.setdefault(zlib.crc32(value.encode()) % count, []).append(value)
-            for some in buckets.values():
-                head = [f"{name} = {some[0]}" if len(some) == 1 else f"{name} IN ({', '.join(some)})"]
-                found.append(" AND ".join([*(head if name else []), *rest]))
-        return found
-
-    def _place(self, operands: tuple[str, ...]) -> tuple[tuple[str, str, tuple[str, ...]], str]:
-        for place, each in enumerate(operands):
-            head = _equality(each)
-            if head is not None:
-                name, type_, value = head
-                return (name, type_, operands[:place] + operands[place + 1 :]), value
-        return ("", "", operands), ""
-
-    def _change(self, key: tuple[str, str, tuple[str, ...]], value: str, step: int) -> None:
-        """Count the bytes of a value that comes or goes; the rest of its texts goes with the first of so many."""
-        name, _, rest = key
-        before, now = self._sizes[key], self._sizes[key] + step
-        self._sizes[key] = now
-        each = len(" AND ".join([*([name] if name else []), *rest]).encode()) + len(" IN ()")
-        self.bytes += step * (len(value.encode()) + 2) + each * (-(-now // _MOST_VALUES) + before // -_MOST_VALUES)
+def _generalised_texts(
+    texts: Sequence[str], event_type: EventType, budget: float, rules: EntryRules, sample: EventBatch | None
+) -> set[str]:
+    """Conditions to one event type as fewer, more general ones."""
+    forest = forest_of(_compiled(texts, event_type))
+    if rules.merging:
+        formulas, of = merge(forest, budget, _text_bytes)
+        origins: list[list[int]] = [[] for _ in formulas]
+        for place, number in enumerate(of.tolist()):
+            origins[number].append(place)
+    else:
+        every = [*forest]
+        origins = [[place] for place in uncovered(every)]
+        formulas = [every[place] for [place] in origins]
+    written = _written(formulas, event_type)
+    # What cannot be written as a text again stays as it was.
+    exact = {texts[place] for number, text in enumerate(written) if text is None for place in origins[number]}
+    kept = [number for number, text in enumerate(written) if text is not None]
+    formulas, origins = [formulas[number] for number in kept], [origins[number] for number in kept]
+    budget -= _size(exact)
+    size = _text_bytes(formulas)
+    if formulas and size > budget:
+        general = _pruned(formulas, max(budget, 0.0), size, rules.measure, sample)
+        formulas = [_with_plain_presence(each) for each in general.formulas]
+        pruned_origins: list[list[int]] = [[] for _ in formulas]
+        for some, number in zip(origins, general.of.tolist(), strict=True):
+            pruned_origins[number] += some
+        origins = pruned_origins
+    found = _written(formulas, event_type)
+    exact |= {texts[place] for number, text in enumerate(found) if text is None for place in origins[number]}
+    readable = [
+        (formula, text) for formula, text in zip(formulas, found, strict=True) if text and formula != FALSE
+    ]
+    left = uncovered([formula for formula, _ in readable])
+    return exact | {readable[place][1] for place in left}
 
 
-@lru_cache(maxsize=100_000)
-def _equality(operand: str) -> tuple[str, str, str] | None:
-    """Name, type and value of an operand that compares an attribute with a constant; None of another one."""
-    match _parsed(operand, SQL):
-        case syntax.FunctionCall("=", (syntax.Name() as name, syntax.Literal(value=value) as literal)):
-            return None if value is None else (to_text(name), str(literal.type), to_text(literal))
-    return None
-
-
-def _cost(through: float, selectivity: float, part: str) -> float:
-    """How many more of all events pass without an operand, for each byte that it takes."""
-    return through * (1.0 / selectivity - 1.0) / len(part)
-
-
-def _selectivities(operands: Iterable[str], event_type: EventType, sample: EventBatch | None) -> dict[str, float]:
-    """The fraction of events that satisfy each operand, estimated from a sample if there is one."""
-    from tamis.engines.forest import forest_of
-    from tamis.engines.selectivity import leaf_selectivities, node_selectivities
-    from tamis.frames import BatchFrame
-    from tamis.statistics import Statistics
-
-    texts = sorted(operands)
-    formulas = {
-        text: each
-        for text, each in zip(texts, compile_many(texts, event_type), strict=True)
-        if isinstance(each, Formula)
-    }
-    forest = forest_of([*formulas.values()])
-    statistics = None
+def _pruned(
+    formulas: list[Formula], budget: float, size: float, measure: str, sample: EventBatch | None
+) -> Generalisation:
+    """Formulas pruned by a measure, with the selectivities of the sample, until their texts keep to a budget."""
+    forest, statistics = forest_of(formulas), None
     if sample is not None and sample.rows:
         statistics = Statistics()
         statistics.survey(BatchFrame(sample), {axis.attribute: None for axis in forest.axes}, sample.rows)
-    leaves = leaf_selectivities(forest, statistics)
-    nodes = node_selectivities(forest.nodes, leaves)
-    roots = [float(nodes[root]) if root >= 0 else float(leaves[~root]) for root in forest.roots.tolist()]
-    found = {text: min(max(each, _LEAST), 1.0) for text, each in zip(formulas, roots, strict=True)}
-    return {text: found.get(text, 1.0) for text in texts}
-
-
-def _merged(sources: Sequence[Source], texts: Sequence[str], budget: int) -> list[str]:
-    """Texts of which some are replaced by what their conditions have in common, until the distinct ones fit.
-
-    Each condition has a text for each of its attributes alone. Those that share one most widely are merged first
-    where that saves most bytes.
-    """
-    alone = [_texts_alone(each.condition, each.dialect) for each in sources]
-    shared = Counter(text for each in alone for text in each)
-    groups: dict[str, list[int]] = {}
-    for place, each in enumerate(alone):
-        if each:
-            groups.setdefault(max(each, key=lambda text: (shared[text], text)), []).append(place)
-    found, uses = [*texts], Counter(texts)
-    size = _size(texts)
-    savings = {text: _size(texts[place] for place in places) - _size([text]) for text, places in groups.items()}
-    for text in sorted(groups, key=lambda each: (-savings[each], each)):
-        if size <= budget or savings[text] <= 0:
+    # Kernels count the bytes of stored entries, to which those of texts are not proportional.
+    allowed = Generalisation(formulas, np.arange(len(formulas), dtype=np.int32)).bytes * budget / size
+    for _ in range(_ATTEMPTS):
+        general = generalise(forest, allowed, measure, statistics, sample)
+        size = _text_bytes(general.formulas)
+        if size <= budget:
             break
-        for place in groups[text]:
-            uses[found[place]] -= 1
-            size -= 0 if uses[found[place]] else _size([found[place]])
-            size += 0 if uses[text] else _size([text])
-            uses[text] += 1
-            found[place] = text
+        allowed *= 0.9 * budget / size
+    return general
+
+
+def _compiled(texts: Sequence[str], event_type: EventType) -> Sequence[Formula] | FormulaColumn:
+    """The formulas of conditions, none of which the store would have taken if it were refused."""
+    found = compile_many(texts, event_type)
+    if isinstance(found, FormulaColumn):
+        assert not found.refused
+        return found
+    return [_accepted(each) for each in found]
+
+
+def _accepted(found: Formula | ConditionError) -> Formula:
+    assert isinstance(found, Formula), found
     return found
 
 
-@lru_cache(maxsize=100_000)
-def _texts_alone(condition: str, dialect: str) -> tuple[str, ...]:
-    """What a condition says of each of its attributes alone, as far as that is something."""
-    tree = _parsed(condition, dialect)
-    names = {node.parts[0].lower() for node in syntax.walk(tree) if isinstance(node, syntax.Name)}
-    found = {_pruned_text(condition, dialect, frozenset({name})) for name in names}
-    return tuple(sorted(found - {EVERYTHING}))
+def _written(formulas: Sequence[Formula], event_type: EventType) -> list[str | None]:
+    """The texts of formulas; None where a text does not mean the same again."""
+    texts = [each.describe() for each in formulas]
+    read = compile_many(texts, event_type)
+    return [text if new == old else None for text, new, old in zip(texts, read, formulas, strict=True)]
 
 
-def prune(tree: syntax.Expression, kept: frozenset[str]) -> syntax.Expression:
-    """A condition without the operands of its ANDs and ORs that look at none of these attributes.
-
-    >>> from tamis.syntax.parser import parse
-    >>> wanted = parse("title = 'Emma' AND (price < 9 OR used) AND seller = 'x'")
-    >>> to_text(prune(wanted, frozenset({"title", "used"})))
-    "title = 'Emma'"
-    """
-    if isinstance(tree, syntax.FunctionCall) and tree.function in ("and", "or"):
-        operands = [prune(each, kept) for each in tree.arguments]
-        rest = tuple(each for each in operands if each != _TRUE)
-        if not rest or (tree.function == "or" and len(rest) < len(operands)):
-            return _TRUE
-        return rest[0] if len(rest) == 1 else syntax.FunctionCall(tree.function, rest)
-    names = {node.parts[0].lower() for node in syntax.walk(tree) if isinstance(node, syntax.Name)}
-    return _TRUE if names and not names & kept else tree
+def _with_plain_presence(formula: Formula) -> Formula:
+    """The formula with "an attribute has some value" for "it has one of a type", which has no text."""
+    match formula.predicate:
+        case Within(Apply("read", (Path() as path,)), ranges, False) if ranges == ALL:
+            return leaf(Within(path, ALL))
+        case None if formula.operands:
+            return at_least(formula.least, map(_with_plain_presence, formula.operands))
+    return formula
 
 
-@lru_cache(maxsize=100_000)
-def _operands(condition: str, dialect: str) -> tuple[str, ...]:
-    """The distinct operands of an AND; of another condition, or if one binds what another uses, itself."""
-    tree = _parsed(condition, dialect)
-    is_and = isinstance(tree, syntax.FunctionCall) and tree.function == "and"
-    if not is_and or any(isinstance(node, syntax.Free) for node in syntax.walk(tree)):
-        return (_in_parentheses(tree),)
-    return tuple(dict.fromkeys(_in_parentheses(each) for each in syntax.children(tree)))
+def _text_bytes(formulas: Sequence[Formula]) -> float:
+    return _size(each.describe() for each in formulas)
 
 
-def _in_parentheses(operand: syntax.Expression) -> str:
-    """An operand of an AND: an OR needs parentheses there."""
-    text = to_text(syntax.FunctionCall("and", (operand, _TRUE)))
-    return text.removesuffix(f" AND {EVERYTHING}")
+def _size(texts: Iterable[str]) -> int:
+    return sum(len(text.encode()) for text in texts)
 
 
-@lru_cache(maxsize=100_000)
-def _parsed(condition: str, dialect: str) -> syntax.Expression:
-    tree, problems = parse_dialect(condition, dialect, DEFAULT_LIMITS)
+def _bytes(entries: Iterable[Entry]) -> int:
+    return _size(each.condition for each in entries)
+
+
+def _as_sql(source: Source) -> str:
+    if source.dialect == SQL:
+        return source.condition
+    tree, problems = parse_dialect(source.condition, source.dialect, DEFAULT_LIMITS)
     assert not problems, "the store takes no such condition"
-    return tree
-
-
-def _pruned_text(condition: str, dialect: str, kept: frozenset[str]) -> str:
-    tree = _parsed(condition, dialect)
-    if any(isinstance(node, syntax.Free) for node in syntax.walk(tree)):
-        return _as_sql(condition, dialect)  # one operand binds what another uses
-    return to_text(prune(tree, kept))
-
-
-def _as_sql(condition: str, dialect: str) -> str:
-    return condition if dialect == SQL else to_text(_parsed(condition, dialect))
+    return to_text(tree)

@@ -152,25 +152,29 @@ class Conversation:
 
     async def _entries(self) -> None:
         """Let the neighbour have the entries of every version; ends when other sites have come into reach."""
-        sent = -1
+        sent, is_late = -1, False
         while True:
             version = await asyncio.to_thread(self._service.store.version)
-            if version != sent:
-                sent = await self._send_entries()
+            if version != sent or is_late:
+                sent, is_late = await self._send_entries()
             reach = await asyncio.to_thread(self._site.links.reach_without, self._name)
             if sorted(reach) != self._reach:
                 return
             await asyncio.sleep(_LOOK_SECONDS)
 
-    async def _send_entries(self) -> int:
-        """Send the difference between what the neighbour has and what it is to have; gives the version."""
+    async def _send_entries(self) -> tuple[int, bool]:
+        """Send the difference between what the neighbour has and what it is to have.
+
+        Returns:
+            The version of the store, and whether entries of the same version will be made again.
+        """
         while True:
             version, wanted = await asyncio.to_thread(self._site.wanted_entries, self._name, self._widened)
             self._site.sent_entries[self._name] = wanted
-            new = [each for key, each in wanted.entries.items() if key not in self._there | self._skipped]
+            new = [wanted.entries[key] for key in wanted.entries.keys() - self._there - self._skipped]
             old = sorted(self._there - wanted.entries.keys())
             if not new and not old:
-                return version
+                return version, wanted.is_late
             # What is new goes first: a condition that is replaced is never without an entry.
             steps: list[tuple[Sequence[Any], list[str]]] = [
                 (new[start : start + _ENTRIES], []) for start in range(0, len(new), _ENTRIES)
@@ -195,7 +199,7 @@ class Conversation:
                 msg = f"site {self._name!r} has other entries than it was sent"
                 raise LinkError(msg, "hello")
             if not is_widened:
-                return version
+                return version, wanted.is_late
 
     # --- events ------------------------------------------------------------------------------------------
 

@@ -24,9 +24,10 @@ from tamis.events.json_values import read_json_values
 from tamis.service.inbox import Arrival
 from tamis.service.names import link_owner, local_name, tenant_of
 from tamis.service.peers import protocol
-from tamis.service.peers.entries import Entry, EntrySet, digest_of, entries_for, read_sources
+from tamis.service.peers.entries import Entry, EntryRules, EntrySet, LinkEntries, digest_of
 from tamis.service.peers.links import CUT, DOWN, LINKED, REFUSED, Link, LinkError, Links
 from tamis.service.peers.outbox import IN_VAIN, UNKNOWN, USEFUL, LinkTotals, Outbox
+from tamis.service.peers.sources import SourceTable
 from tamis.store.records import now_us
 
 if TYPE_CHECKING:
@@ -60,9 +61,9 @@ class Site:
         self._store = service.store
         self._lock = threading.RLock()
         self._accepted: set[str] = set()
-        self._sources: tuple[int, list[Any]] = (-1, [])
+        self._sources = SourceTable(service.store)
+        self._entries: dict[str, LinkEntries] = {}
         self._samples: dict[str, tuple[float, EventType, EventBatch | None]] = {}
-        self._held: dict[str, tuple[int, int, int]] = {}
         if self.name:
             self.links.adopt(service.settings.peers)
 
@@ -204,8 +205,7 @@ class Site:
 
     def held_keys(self, link: str) -> set[str]:
         """The keys of the entries of a neighbour."""
-        with self._store.view() as view:
-            return {each.id.rpartition("/")[2] for each in view.subscriptions(owner=link_owner(link))}
+        return {*self._sources.held(link)}
 
     def forget_entries(self, link: str) -> None:
         """Remove the entries of a neighbour."""
@@ -216,13 +216,14 @@ class Site:
 
     def wanted_entries(self, link: str, widened: set[str]) -> tuple[int, EntrySet]:
         """The version of the store, and what a neighbour is to have of this site."""
-        version = self._store.version()
+        settings, types = self._service.settings, self._store.event_types()
+        rules = EntryRules(settings.link_bytes, settings.link_measure, settings.link_merging)
         with self._lock:
-            if self._sources[0] != version:
-                self._sources = read_sources(self._store)
-            version, sources = self._sources
-        budget, types = self._service.settings.link_bytes, self._store.event_types()
-        return version, entries_for(link, sources, types, budget, widened, lambda name: self._sample(types[name]))
+            sources, version = self._sources.read(), self._sources.version
+            entries = self._entries.setdefault(link, LinkEntries(link))
+        return version, entries.update(
+            sources, types, rules, frozenset(widened), lambda name: self._sample(types[name])
+        )
 
     def _sample(self, event_type: EventType) -> EventBatch | None:
         """Some of the last events of a type here; the same for a while, so that entries change seldom."""
@@ -268,7 +269,7 @@ class Site:
         for link in self.links.all():
             total = totals.get(link.name, LinkTotals())
             out = self.sent_entries.get(link.name)
-            count, size = self._held_size(link.name)
+            held = self._sources.held(link.name)
             found.append(
                 {
                     "name": link.name,
@@ -279,8 +280,8 @@ class Site:
                     "kind": link.kind,
                     "reason": link.reason,
                     "reach": sorted(link.reach),
-                    "entries_in": count,
-                    "entries_in_bytes": size,
+                    "entries_in": len(held),
+                    "entries_in_bytes": sum(held.values()),
                     "entries_out": 0 if out is None else len(out.entries),
                     "entries_out_bytes": 0 if out is None else out.bytes,
                     "subscriptions_out": 0 if out is None else out.sources,
@@ -293,12 +294,3 @@ class Site:
                 }
             )
         return found
-
-    def _held_size(self, link: str) -> tuple[int, int]:
-        """How many entries there are of a neighbour, and the bytes of their texts."""
-        version, count, size = self._held.get(link, (-1, 0, 0))
-        if version != self._store.version():
-            with self._store.view() as view:
-                sizes = [len(each.condition.encode()) for each in view.subscriptions(owner=link_owner(link))]
-                self._held[link] = version, count, size = view.version, len(sizes), sum(sizes)
-        return count, size

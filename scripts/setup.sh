@@ -43,9 +43,10 @@ say "installing dependencies (PySpark is over 400 MB: the first time takes a few
 pip install -q "pip>=25.1" # the first that knows dependency groups
 pip install -q --prefer-binary --group dev --editable ".[spark,operators,service]"
 
+say "looking for Java"
+JAVA_HOME=$("$venv/bin/python" scripts/java_home.py)
+export JAVA_HOME
+
 say "compiling kernels (a minute)"
 "$venv/bin/python" -m tamis warm --quiet
-
-say "looking for Java"
-"$venv/bin/python" scripts/java_home.py >/dev/null
 say "done"

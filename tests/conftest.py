@@ -87,11 +87,14 @@ def spark(spark_environment: None, tmp_path_factory: pytest.TempPathFactory) -> 
     """The session of the whole run; tests leave its settings as they found them."""
     from pyspark.sql import SparkSession
 
+    from tamis.spark.class_archive import java_options
+
     session = (
         SparkSession.builder.master("local[2]")
         .appName("tamis tests")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.defaultJavaOptions", " ".join(java_options()))
         .config("spark.driver.memory", "2g")
         .config("spark.executorEnv.PYTHONPATH", str(ROOT))  # functions of test modules reach the workers by name
         .config("spark.log.level", "ERROR")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import os
 import pwd
+import shlex
 import shutil
 import signal
 import socket
@@ -14,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,10 @@ from scripts import java_home
 
 _PLACES = ("/usr/lib/postgresql", "/usr/local/pgsql", "/opt/homebrew/opt/postgresql")
 _START_SECONDS = 60
+_SHORT_LIVED = """\
+#!/bin/sh
+exec {java} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "$@"
+"""
 
 
 class NoServerError(Exception):
@@ -40,11 +47,30 @@ def spark_variables() -> dict[str, str]:
         msg = "PySpark is not installed (extra `spark`)"
         raise NoServerError(msg)
     return {
-        "JAVA_HOME": str(java_home.choose(os.environ, install=False)),
+        "JAVA_HOME": str(_short_lived_java(java_home.choose(os.environ, install=False))),
         "SPARK_HOME": str(Path(package.origin).parent),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": sys.executable,
     }
+
+
+@cache
+def _short_lived_java(home: Path) -> Path:
+    """A home of the same Java whose `bin/java` is set for processes that live for seconds.
+
+    The optimising compiler and its threads take half of the processor time of a Spark that starts, and repay it
+    later. The packaged Java stays as it is: some tests have to know it.
+    """
+    if home.is_relative_to(sys.prefix):
+        return home
+    made = Path(tempfile.mkdtemp(prefix="tamis-java-"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    java = made / "bin" / "java"
+    java.parent.mkdir()
+    made.chmod(0o755)  # Sparks of other users run it, too
+    java.write_text(_SHORT_LIVED.format(java=shlex.quote(str(home / "bin" / "java"))), "utf-8")
+    java.chmod(0o755)
+    return made
 
 
 @contextmanager

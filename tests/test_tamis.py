@@ -8,6 +8,7 @@ from importlib import import_module
 import pytest
 
 import tamis
+from tests.conftest import ROOT
 
 
 @pytest.mark.parametrize("name", sorted({*tamis.__all__} - {"__version__"}))
@@ -18,6 +19,16 @@ def test_a_public_name_is_that_of_the_module_that_defines_it(name: str) -> None:
 
 def test_the_version_is_a_release_or_on_the_way_to_one() -> None:
     assert re.match(r"\d+\.\d+\.\d+", tamis.__version__)
+
+
+def test_what_names_the_version_names_this_one() -> None:
+    version = re.escape(tamis.__version__)
+    for file, line in {
+        "CITATION.cff": rf"^version: {version}$",
+        "CHANGELOG.md": rf"^## \[{version}\] - \d{{4}}-\d\d-\d\d$",
+        "docs/service.md": rf"^User-Agent: tamis/{version}$",
+    }.items():
+        assert re.search(line, (ROOT / file).read_text("utf-8"), re.MULTILINE), file
 
 
 def test_other_names_are_no_attributes() -> None:

@@ -254,11 +254,12 @@ def live(life: Life) -> None:
     """Read what there is, unless something happens."""
     from pyspark.sql import SparkSession
 
+    from tamis.spark.class_archive import java_options
+
     folder = Path(life.folder)
     spark = (
         SparkSession.builder.master("local[2,4]")
-        # Java lives for half a minute: compiling more would take more than it gives.
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config("spark.driver.defaultJavaOptions", " ".join(java_options()))
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.local.dir", str(folder / "scratch"))

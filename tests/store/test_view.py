@@ -69,7 +69,7 @@ def test_it_gives_what_is_to_be_matched_and_what_has_changed_since(store: Store)
         assert batch.select(["id", "condition", "revision"]).to_pylist() == [
             {"id": "a", "condition": "x = 3", "revision": 2}
         ]
-        ids, expired, table = view.changed_subscriptions(2)
-        assert (ids, expired, table["id"].to_pylist()) == (["a", "b"], {}, ["a"])
-        assert view.changed_subscriptions(4)[0] == [], "when it expires does not change what is matched"
+        changed = view.changed_subscriptions(2)
+        assert (changed.ids, changed.expired, changed.matchable["id"].to_pylist()) == (["a", "b"], {}, ["a"])
+        assert view.changed_subscriptions(4).ids == [], "when it expires does not change what is matched"
         assert (view.changed_event_types(0), view.changed_event_types(1)) == (["event"], [])

@@ -1,4 +1,4 @@
-"""`tamis warm`: compile the kernels before they are needed."""
+"""`tamis warm`: compile the kernels, and archive the classes of Spark, before they are needed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def warm(
     """Compile the kernels of tamis for this processor in advance.
 
     Otherwise a kernel is compiled at its first use; all of them take up to a minute. Run this when you build an
-    image. Kernels that are already compiled are kept.
+    image. Kernels that are already compiled are kept. With Spark and Java 17, it also archives the classes of Spark,
+    so that Spark starts in about half the time.
 
     \b
     Examples:
@@ -54,16 +55,35 @@ def warm(
             task = bar.add_task("compiling")
             outcome = compile_all(processes, lambda done, all_: bar.update(task, completed=done, total=all_))
             generate("auction", subscriptions=100, events=100)  # which `tamis demo` begins with
+            bar.update(task, description="archiving Spark's classes", completed=None, total=None)
+            archived = _archive_classes()
     if json:
         JsonLines().write(
             {
                 "compiled": outcome.compiled,
                 "seconds": round(outcome.seconds, 3),
                 "cpu_seconds": round(outcome.cpu_seconds, 3),
+                "spark_classes": archived,
                 "folder": str(place),
             }
         )
     elif not quiet:
         done = f"{outcome.compiled} kernels compiled" if outcome.compiled else "all kernels were compiled already"
         spent = f"{duration_text(outcome.seconds)}, {duration_text(outcome.cpu_seconds)} of processor time"
-        note(f"{done}: {spent}; they are in {place}")
+        spark = "Spark's classes are archived" if archived else "no archive of Spark's classes"
+        note(f"{done}: {spent}; {spark}; all in {place}")
+
+
+def _archive_classes() -> bool:
+    """Where Spark and Java are there, and this Java can."""
+    from tamis.cli.output import note
+    from tamis.spark import class_archive
+    from tamis.spark.session import SparkError, installed_java
+
+    try:
+        return class_archive.make(installed_java())
+    except SparkError:
+        return False
+    except class_archive.ClassArchiveError as error:
+        note(f"tamis: warning: Spark's classes are not archived, so it starts more slowly: {error}")
+        return False

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tamis.errors import TamisError
+from tamis.spark.class_archive import java_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -89,6 +90,7 @@ def settings(master: str, conf: Mapping[str, str], *, kafka: bool = False) -> di
     }
     if is_local(master):
         found["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
+        found["spark.driver.defaultJavaOptions"] = " ".join(f'"{option}"' for option in java_options())
         found["spark.driver.memory"] = "2g"
         found["spark.sql.shuffle.partitions"] = str(os.cpu_count() or 1)
     found.update(conf)

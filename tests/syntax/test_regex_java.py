@@ -239,7 +239,8 @@ def test_matches_and_groups_of_random_patterns_are_those_of_java(spark: SparkSes
     accepted = []
     for pattern in sorted({pattern for _ in range(1_500) if not has_boundary(pattern := writer.pattern())}):
         try:
-            found_by_pyarrow(translate_captures(pattern).text, [""])
+            groups = translate_captures(pattern).groups
+            found_by_pyarrow(translate_captures(pattern, frozenset({groups} - {0})).text, [""])
             accepted.append(pattern)
         except PatternError as error:
             assert 0 <= error.position <= len(pattern)

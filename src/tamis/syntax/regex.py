@@ -124,7 +124,11 @@ def translate_captures(pattern: str, wanted: frozenset[int] = frozenset()) -> Ca
     body, end = tree.without_last_line_end(parser.parse(), is_greedy=not parser.has_lazy)
     whole, ends = tree.capture(body, wanted=True), tree.capture(end, wanted=True)
     may_be_empty = tree.empties(body) is not tree.NEVER
-    return Captures(tree.write(tree.join(whole, ends)), parser.groups, parser.names, may_be_empty)
+    text = tree.write(tree.join(whole, ends))
+    if re.findall(r"\\.|\((?!\?)", text).count("(") < 2 + len(wanted):
+        message = "a part that never matches is not supported here"
+        raise PatternError(message, 0)
+    return Captures(text, parser.groups, parser.names, may_be_empty)
 
 
 def _unquote(pattern: str) -> tuple[str, list[int]]:

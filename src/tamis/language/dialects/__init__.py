@@ -29,6 +29,7 @@ DIALECTS: dict[str, str] = {
     "percolator": "tamis.language.dialects.percolator",
     "jms": "tamis.language.dialects.jms",
     "cel": "tamis.language.dialects.cel",
+    "jsonlogic": "tamis.language.dialects.jsonlogic",
     "eventbridge": "tamis.language.dialects.eventbridge",
     COMPOSITE: "tamis.composite.syntax",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from tamis.events.event_type import EventType
 from tamis.formulas.expression import Path
 from tamis.language.condition import compile_condition
 from tamis.reference import evaluate
-from tamis.values.types import BOOLEAN, DATE, DOUBLE, INT, NUMBER, STRING, Type, decimal
+from tamis.values.types import ANY, BOOLEAN, DATE, DOUBLE, INT, NUMBER, STRING, Type, decimal
 from tests.functions.calls import results
 
 
@@ -53,3 +54,35 @@ def test_a_value_of_a_schemaless_event(condition: str, expected: list[bool | Non
 def test_nothing_is_computed_where_the_declared_type_is_of_the_kind() -> None:
     event_type = EventType.of({"attributes": {"a": "boolean"}})
     assert isinstance(compile_condition("boolean_of(a)", event_type).expression, Path)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        (7, 2, 3),
+        (-7, 2, -3),
+        (7, 0, None),
+        (-(2**63), -1, None),
+        (7.0, 2, 3.5),
+        (1, 0.0, math.inf),
+        (-1.0, 0, -math.inf),
+        (1.0, -0.0, -math.inf),
+    ],
+)
+def test_quotients_by_kind(left: float, right: float, expected: float | None) -> None:
+    assert results("quotient", [NUMBER, NUMBER], [(left, right)]) == [expected]
+
+
+def test_nothing_divided_by_nothing_is_no_number() -> None:
+    assert math.isnan(results("quotient", [NUMBER, NUMBER], [(0.0, 0)])[0])
+
+
+def test_sizes_of_every_kind() -> None:
+    assert results("size_of", [ANY], [("ab",), ([1],), ({"a": 1, "b": 2},), (5,), (None,)]) == [
+        2,
+        1,
+        2,
+        None,
+        None,
+    ]
+    assert results("size_of", [STRING], [("äb",)]) == [2]

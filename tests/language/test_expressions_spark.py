@@ -844,7 +844,7 @@ from_json(j, 'e STRUCT<f: BOOLEAN>').e.f
 from_json(j, 'b STRING, c STRING')
 from_json(j, 'ARRAY<STRUCT<a: INT>>')
 from_json(j, 'ARRAY<INT>')
-from_json(j, 'MAP<STRING, STRING>')['a']
+from_json(j, 'MAP<STRING, STRING>')['b']
 from_json(j, 'a INT') IS NULL
 size(from_json(j, 'ARRAY<STRUCT<a INT, b STRING>>'))
 to_json(m)
@@ -865,7 +865,7 @@ regexp_extract(s, '([a-z])([0-9]+)')
 regexp_extract(s, r'(\d+)$', 0)
 regexp_extract_all(s, '[a-z]|(2)', 1)
 regexp_replace(s, r'\s+$', '')
-regexp_replace(s, '(?<x>[a-z])([0-9]+)', '<$2${x}>')
+regexp_replace(s, '(?<x>[a-z])([0-9]+)', '<$2$1>')
 regexp_count(s, '[0-9]')
 regexp_substr(s, '[0-9]+?')
 regexp_substr(s, 'z*')

@@ -13,6 +13,7 @@ from tamis.functions import (  # noqa: F401  (importing registers)
     encoding,
     formatting,
     json_texts,
+    jsonlogic,
     kinds,
     like,
     logic,

@@ -1,17 +1,30 @@
 """Values of one kind: `text_of`, `number_of` and `boolean_of` are their argument, or NULL if it is of another.
 
+`quotient` and `size_of` depend on the kinds of their arguments, as `/` and `size` of other languages do.
+
 Nothing is converted: the text '1' is no number. Of an attribute with a declared type the answer is known
 beforehand; of the value of a schemaless event it is what reading the value gives.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
-from tamis.functions.registry import Argument, Function, Resolve, Signature, check_count, register
+from tamis.functions.registry import (
+    Argument,
+    ArgumentError,
+    Function,
+    Resolve,
+    Signature,
+    always,
+    check_count,
+    register,
+    takes,
+)
 from tamis.functions.rows import Scalar
 from tamis.values.column import Column, Value, constant_column
-from tamis.values.types import ANY, BOOLEAN, DOUBLE, NUMBER, STRING, Type, is_numeric
+from tamis.values.types import ANY, BOOLEAN, DOUBLE, INT, NUMBER, STRING, Type, is_numeric
 
 KINDS = ("text_of", "number_of", "boolean_of")
 
@@ -46,3 +59,34 @@ def _vector(signature: Signature, columns: Sequence[Column]) -> Column:
 register(Function("text_of", _resolve(lambda given: given == STRING, STRING, STRING), _bind, _vector))
 register(Function("number_of", _resolve(is_numeric, NUMBER, DOUBLE), _bind, _vector))
 register(Function("boolean_of", _resolve(lambda given: given == BOOLEAN, BOOLEAN, BOOLEAN), _bind, _vector))
+
+
+def _quotient(left: float, right: float) -> float | None:
+    """Of whole numbers a whole number, rounded towards zero; else as IEEE 754 divides."""
+    if isinstance(left, int) and isinstance(right, int):
+        if right == 0:
+            return None
+        whole = abs(left) // abs(right)
+        found = whole if (left < 0) == (right < 0) else -whole
+        return found if found < 1 << 63 else None
+    if right:
+        return left / right
+    is_nan = not left or math.isnan(left)
+    return math.nan if is_nan else math.copysign(math.inf, left) * math.copysign(1.0, right)
+
+
+def _resolve_size_of(arguments: Sequence[Argument], zone: str) -> Signature:
+    check_count(arguments, 1, 1)
+    given = arguments[0].type
+    if given not in (ANY, STRING) and given.element is None:
+        msg = f"expected a text, an array or a map, found {given}"
+        raise ArgumentError(msg, 0)
+    return Signature((given,), INT, zone)
+
+
+def _size_of(value: Value) -> int | None:
+    return len(value) if isinstance(value, str | list | dict) else None
+
+
+register(Function("quotient", takes(NUMBER, NUMBER, returns=NUMBER), always(_quotient)))
+register(Function("size_of", _resolve_size_of, always(_size_of)))

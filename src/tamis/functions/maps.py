@@ -25,7 +25,7 @@ Entries = list[tuple[Value, Value]]
 TAKE_MAPS = frozenset(
     "[] element_at size map map_keys map_values map_entries map_contains_key map_from_arrays map_from_entries "
     "map_concat array named_struct field coalesce if case nvl2 isnull isnotnull is_null is_not_null is_unknown "
-    "is_not_unknown typeof cast read to_json".split()
+    "is_not_unknown typeof cast read to_json size_of".split()
 )
 """The functions that take maps, or what holds maps; the others compare, and maps cannot be compared."""
 

@@ -181,8 +181,8 @@ def _check(name: str, pattern: str, rest: Rest, *, takes_group: bool, goes_on: b
             _captures(pattern, wanted)
     except PatternError as error:
         raise ArgumentError(str(error), 1) from error
-    if goes_on and found.may_be_empty:
-        msg = "the pattern may match nothing: after such a match, the next one depends on the engine"
+    if goes_on and found.only_first:
+        msg = "the pattern may match nothing, or a line end after `$`: what is found next is not known then"
         raise ArgumentError(msg, 1)
 
 

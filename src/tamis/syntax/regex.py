@@ -104,13 +104,14 @@ class Captures:
         text: The pattern for RE2.
         groups: How many groups the pattern of Java has.
         names: The numbers of those with names.
-        may_be_empty: Can there be an empty match?
+        only_first: Is only the first match that of Java? After an empty match Java goes on differently, and also
+            where a match may begin with the line terminator that the `$` of the one before looked at.
     """
 
     text: str
     groups: int
     names: dict[str, int]
-    may_be_empty: bool
+    only_first: bool
 
 
 def translate_captures(pattern: str, wanted: frozenset[int] = frozenset()) -> Captures:
@@ -123,8 +124,13 @@ def translate_captures(pattern: str, wanted: frozenset[int] = frozenset()) -> Ca
     parser = _RegexParser(pattern, 100, 10000, wanted)
     body, end = tree.without_last_line_end(parser.parse(), is_greedy=not parser.has_lazy)
     whole, ends = tree.capture(body, wanted=True), tree.capture(end, wanted=True)
-    may_be_empty = tree.empties(body) is not tree.NEVER
-    return Captures(tree.write(tree.join(whole, ends)), parser.groups, parser.names, may_be_empty)
+    hides = end is not tree.EMPTY and tree.may_begin_line_end(body, is_greedy=not parser.has_lazy)
+    only_first = hides or tree.empties(body) is not tree.NEVER
+    text = tree.write(tree.join(whole, ends))
+    if re.findall(r"\\.|\((?!\?)", text).count("(") < 2 + len(wanted):
+        message = "a part that never matches is not supported here"
+        raise PatternError(message, 0)
+    return Captures(text, parser.groups, parser.names, only_first)
 
 
 def _unquote(pattern: str) -> tuple[str, list[int]]:

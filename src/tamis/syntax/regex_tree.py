@@ -279,6 +279,13 @@ def without_last_line_end(node: Node, *, is_greedy: bool) -> tuple[Node, Node]:
     return body, join(repeat(either(join(_CR, _LF), _TERMINATOR), 0, 1), END)
 
 
+def may_begin_line_end(node: Node, *, is_greedy: bool) -> bool:
+    """May a match begin with a line terminator? Not that of a repetition that goes on to the end of the text."""
+    extends = "\r\n" if is_greedy else ""
+    pairs = (_split_by_character(node, each, first=True, extends=extends) for each in "\n\r\x85\u2028\u2029")
+    return any(hit is not NEVER for hit, _ in pairs)
+
+
 def _extract_anchors(node: Node, *, starts: bool) -> tuple[Node, list[tuple[Node, LineAnchor]]]:
     """The tree that matches without such an anchor; and each anchor with the tree on its inner side."""
     match node:

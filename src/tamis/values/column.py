@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -106,7 +107,14 @@ def column_of(type_: Type, values: Sequence[Value]) -> Column:
 
 def constant_column(type_: Type, value: Value, rows: int) -> Column:
     """The same value in every row."""
-    return column_of(type_, [value]).take(np.zeros(rows, np.int64))
+    # Events that come alone ask for the same few texts again and again.
+    column = _single_text(value) if type_ == STRING else column_of(type_, [value])
+    return column if rows == 1 else column.take(np.zeros(rows, np.int64))
+
+
+@lru_cache(maxsize=4096)
+def _single_text(value: str | None) -> Column:
+    return column_of(STRING, [value])
 
 
 def list_items(column: Column) -> tuple[Column, I64]:

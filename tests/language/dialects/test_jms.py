@@ -119,10 +119,10 @@ def test_a_declared_attribute_is_not_converted_either() -> None:
     [
         ("", 0, "a selector may not be empty"),
         ("n =", 3, "expected an identifier or a literal, found the end"),
-        ("n = 'x", 4, "this string does not end"),
+        ("n = 'x", 4, "this begins a string that does not end"),
         ("n = 5 s", 6, "expected AND, OR or the end, found 's'"),
         ("(n = 5", 6, "expected ), found the end"),
-        ("n ! 5", 2, "'!' is not expected here"),
+        ("n ! 5", 2, "expected AND, OR or the end, found '!'"),
         ("'x' = 5", 0, "a text is not compared with a number"),
         ("s < 'x'", 0, "only = and <> compare with a text"),
         ("b > TRUE", 0, "only = and <> compare with a boolean"),

@@ -28,6 +28,8 @@ DIALECTS: dict[str, str] = {
     "cesql": "tamis.language.dialects.cesql",
     "percolator": "tamis.language.dialects.percolator",
     "jms": "tamis.language.dialects.jms",
+    "cel": "tamis.language.dialects.cel",
+    "jsonlogic": "tamis.language.dialects.jsonlogic",
     "eventbridge": "tamis.language.dialects.eventbridge",
     COMPOSITE: "tamis.composite.syntax",
 }

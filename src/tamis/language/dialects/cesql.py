@@ -20,13 +20,13 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import NoReturn
 
 from tamis.errors import Problem
 from tamis.functions.cesql import to_boolean, to_int
+from tamis.language.dialects.tokens import TokenCursor, fail, read_tokens
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.syntax.cursor import SyntaxFailure
-from tamis.syntax.tree import Cast, Expression, FunctionCall, Literal, Missing, Name, Span
+from tamis.syntax.tree import Cast, Expression, FunctionCall, Literal, Missing, Name
 from tamis.values.casts import caster
 from tamis.values.column import Value
 from tamis.values.types import ANY, BOOLEAN, INT, STRING, Type, integer_bounds
@@ -43,7 +43,7 @@ _TOKEN = re.compile(
 _KEYWORDS = ("AND", "OR", "XOR", "NOT", "LIKE", "EXISTS", "IN", "TRUE", "FALSE")
 _LOGIC = {"AND": "and_then", "OR": "or_else", "XOR": "xor"}
 _COMPARISONS = {"=": "=", "!=": "<>", "<>": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-_BEHIND_NOT = (*_LOGIC, ")", ",", "")
+_BEHIND_NOT = (*_LOGIC, ")", ",", "end")
 _KINDS = {STRING: "text_of", INT: "number_of", BOOLEAN: "boolean_of"}
 _REQUIRED = ("id", "source", "specversion", "type")
 _ATTRIBUTE = re.compile(r"[a-z0-9]+")
@@ -52,22 +52,6 @@ _WHITE_SPACE = (
     "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
 )
 """The characters with Unicode's property White_Space."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Token:
-    kind: str
-    text: str
-    start: int
-    end: int
-
-    @property
-    def sign(self) -> str:
-        """A keyword in upper case, a sign as it is, else what no keyword is."""
-        upper = self.text.upper()
-        if self.kind == "word":
-            return upper if upper in _KEYWORDS else "word"
-        return self.text if self.kind in ("sign", "end") else self.kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,67 +85,27 @@ def parse_leniently(text: str, limits: Limits = DEFAULT_LIMITS) -> tuple[Express
     return tree, parser.problems
 
 
-class _Parser:
+class _Parser(TokenCursor):
     """Reads one text; each method that reads a construct starts at `self.at` and moves it past the construct."""
 
     def __init__(self, text: str, limits: Limits) -> None:
-        self.tokens = _tokens(text)
-        self.limits = limits
-        self.at = 0
-        self.depth = 0
+        super().__init__(read_tokens(_TOKEN, text, _KEYWORDS), limits)
         self.problems: list[Problem] = []
-
-    # --- tokens ----------------------------------------------------------------------------------------------
-
-    @property
-    def token(self) -> _Token:
-        return self.tokens[self.at]
-
-    @property
-    def sign(self) -> str:
-        return self.token.sign
-
-    def span(self, start: int) -> Span:
-        """From a character up to the end of the last token that was read."""
-        return start, self.tokens[max(self.at - 1, 0)].end
-
-    def accept(self, *signs: str) -> bool:
-        found = self.sign in signs
-        self.at += found
-        return found
-
-    def expect(self, sign: str, expected: str) -> None:
-        if not self.accept(sign):
-            self.fail(expected)
-
-    def fail(self, expected: str, hint: str | None = None) -> NoReturn:
-        token = self.token
-        found = "the end" if token.kind == "end" else repr(token.text if len(token.text) < 60 else "...")
-        message = f"expected {expected}, found {found}"
-        if token.kind == "bad" and token.text in "'\"":
-            message, hint = "this begins a string that does not end", None
-        raise SyntaxFailure(Problem(message, token.start, max(token.end, token.start + 1), hint))
-
-    def deeper(self) -> None:
-        self.depth += 1
-        if self.depth > self.limits.depth:
-            message = f"nested more than {self.limits.depth} deep"
-            raise SyntaxFailure(Problem(message, self.token.start, max(self.token.end, self.token.start + 1)))
 
     # --- operators -------------------------------------------------------------------------------------------
 
     def whole(self) -> _Part:
         part = self.logic()
-        if self.token.kind != "end":
-            self.fail("an operator or the end")
+        if self.next.kind != "end":
+            self.refuse("an operator or the end")
         return part
 
     def logic(self) -> _Part:
         """AND, OR and XOR bind alike, from left to right; a run of one of them is one call."""
-        start = self.token.start
+        start = self.next.start
         left = self.comparison()
-        while self.sign in _LOGIC:
-            sign = self.sign
+        while self.next.kind in _LOGIC:
+            sign = self.next.kind
             operands = [self.boolean(left)]
             while self.accept(sign):
                 operands.append(self.boolean(self.comparison()))
@@ -171,10 +115,10 @@ class _Parser:
         return left
 
     def comparison(self) -> _Part:
-        start = self.token.start
+        start = self.next.start
         left = self.additive()
-        while self.sign in _COMPARISONS:
-            function = _COMPARISONS[self.sign]
+        while self.next.kind in _COMPARISONS:
+            function = _COMPARISONS[self.next.kind]
             self.at += 1
             right = self.additive()
             if function == "=":
@@ -186,20 +130,20 @@ class _Parser:
         return left
 
     def additive(self) -> _Part:
-        start = self.token.start
+        start = self.next.start
         left = self.multiplicative()
-        while self.sign in ("+", "-"):
-            function = self.sign
+        while self.next.kind in ("+", "-"):
+            function = self.next.kind
             self.at += 1
             right = self.multiplicative()
             left = self.call(function, [self.integer(left), self.integer(right)], INT, start)
         return left
 
     def multiplicative(self) -> _Part:
-        start = self.token.start
+        start = self.next.start
         left = self.tested()
-        while self.sign in ("*", "/", "%"):
-            function = self.sign
+        while self.next.kind in ("*", "/", "%"):
+            function = self.next.kind
             self.at += 1
             operands = [self.integer(left), self.integer(self.tested())]
             if function == "/":
@@ -211,20 +155,20 @@ class _Parser:
 
     def tested(self) -> _Part:
         """A value, perhaps with LIKE or IN behind it."""
-        start = self.token.start
+        start = self.next.start
         left = self.unary()
-        while self.sign in ("LIKE", "IN") or (
-            self.sign == "NOT" and self.tokens[self.at + 1].sign in ("LIKE", "IN")
+        while self.next.kind in ("LIKE", "IN") or (
+            self.next.kind == "NOT" and self.tokens[self.at + 1].kind in ("LIKE", "IN")
         ):
-            negated = self.accept("NOT")
+            negated = self.accept("NOT") is not None
             left = self.like(left, start) if self.accept("LIKE") else self.membership(left, start)
             if negated:
                 left = self.call("not", [left.tree], BOOLEAN, start)
         return left
 
     def like(self, left: _Part, start: int) -> _Part:
-        if self.token.kind != "string":
-            self.fail("a string behind LIKE", "the pattern is written out, between quotes")
+        if self.next.kind != "string":
+            self.refuse("a string behind LIKE", "the pattern is written out, between quotes")
         literal = self.string()
         # A backslash escapes % and _ only; everywhere else it is itself, which our own LIKE writes twice.
         pattern = re.sub(r"\\(?![%_])", r"\\\\", str(literal.constant))
@@ -232,11 +176,11 @@ class _Parser:
         return self.call("like", [self.text(left), tree], BOOLEAN, start)
 
     def membership(self, left: _Part, start: int) -> _Part:
-        self.expect("IN", "LIKE or IN")
-        self.expect("(", "( behind IN")
+        self.expect("LIKE or IN", "IN")
+        self.expect("( behind IN", "(")
         items = self.arguments()
         if not items:
-            self.fail("a value between the parentheses of IN")
+            self.refuse("a value between the parentheses of IN")
         if left.type == ANY:
             if all(isinstance(item.tree, Literal) for item in items):
                 return self.same_kind(left, items, start)
@@ -249,17 +193,17 @@ class _Parser:
         return _Part(tests[0], BOOLEAN) if len(tests) == 1 else self.call("or_else", tests, BOOLEAN, start)
 
     def unary(self) -> _Part:
-        start = self.token.start
+        start = self.next.start
         if self.accept("NOT"):
             self.deeper()
             operand = self.boolean(self.unary())
             self.depth -= 1
-            if self.sign not in _BEHIND_NOT:
+            if self.next.kind not in _BEHIND_NOT:
                 message = "NOT binds more tightly than what follows here, and implementations of CESQL differ"
                 hint = "write parentheses: NOT (a = b) or (NOT a) = b"
-                raise SyntaxFailure(Problem(message, self.token.start, self.token.end, hint))
+                fail(message, self.next.span, hint)
             return self.call("not", [operand], BOOLEAN, start)
-        if self.sign in ("+", "-") and self.tokens[self.at + 1].text.isdecimal():
+        if self.next.kind in ("+", "-") and self.tokens[self.at + 1].text.isdecimal():
             self.at += 1
             return self.whole_number(start, negative=self.tokens[self.at - 1].text == "-")
         if self.accept("-"):
@@ -272,8 +216,8 @@ class _Parser:
     # --- values ----------------------------------------------------------------------------------------------
 
     def primary(self) -> _Part:
-        token = self.token
-        sign = token.sign
+        token = self.next
+        sign = token.kind
         if sign == "string":
             return self.string()
         if self.accept("TRUE", "FALSE"):
@@ -284,10 +228,10 @@ class _Parser:
             self.deeper()
             inner = self.logic()
             self.depth -= 1
-            self.expect(")", "an operator or )")
+            self.expect("an operator or )", ")")
             return inner
         if sign != "word":
-            self.fail("a value")
+            self.refuse("a value")
         if token.text.isdecimal():
             return self.whole_number(token.start, negative=False)
         return self.invocation() if self.tokens[self.at + 1].text == "(" else self.attribute()
@@ -297,11 +241,11 @@ class _Parser:
         digits = self.tokens[self.at - 1].text.lstrip("0")
         value = int(digits or 0) * (-1 if negative else 1) if len(digits) < 12 else _GREATEST + 1
         if not _LEAST <= value <= _GREATEST:
-            raise SyntaxFailure(Problem("an integer of CESQL has 32 bits", *self.span(start)))
+            fail("an integer of CESQL has 32 bits", self.span(start))
         return _Part(Literal(INT, value, self.span(start)), INT)
 
     def string(self) -> _Part:
-        token = self.token
+        token = self.next
         self.at += 1
         quote = token.text[0]
         value = token.text[1:-1].replace("\\" + quote, quote)
@@ -309,22 +253,22 @@ class _Parser:
 
     def attribute(self) -> _Part:
         """An attribute; behind `data`, which CESQL itself does not read, the path of a field in its own case."""
-        start = self.token.start
-        if self.sign != "word":
-            self.fail("the name of an attribute")
-        first = self.token.text.lower()
+        start = self.next.start
+        if self.next.kind != "word":
+            self.refuse("the name of an attribute")
+        first = self.next.text.lower()
         if not _ATTRIBUTE.fullmatch(first):
-            message = f"{self.token.text!r} is no name of an attribute: those are letters and digits"
-            raise SyntaxFailure(Problem(message, self.token.start, self.token.end))
+            message = f"{self.next.text!r} is no name of an attribute: those are letters and digits"
+            fail(message, self.next.span)
         self.at += 1
         parts = [first]
         while first == "data" and self.accept("."):
-            if self.token.kind != "word":
-                self.fail("the name of a field of data")
-            parts.append(self.token.text)
+            if self.next.kind != "word":
+                self.refuse("the name of a field of data")
+            parts.append(self.next.text)
             self.at += 1
-        if self.sign == ".":
-            self.fail("an operator or the end", "only data has fields: data.price")
+        if self.next.kind == ".":
+            self.refuse("an operator or the end", "only data has fields: data.price")
         return _Part(Name(tuple(parts), self.span(start)), ANY)
 
     def existence(self, start: int) -> _Part:
@@ -335,7 +279,7 @@ class _Parser:
         return self.call("is_not_null", [name], BOOLEAN, start)
 
     def invocation(self) -> _Part:
-        token = self.token
+        token = self.next
         name = token.text.upper()
         self.at += 2
         self.deeper()
@@ -363,7 +307,7 @@ class _Parser:
             return found
         found.append(self.logic())
         while not self.accept(")"):
-            self.expect(",", ", or )")
+            self.expect(", or )", ",")
             found.append(self.logic())
         return found
 
@@ -423,17 +367,6 @@ def _cast(literal: _Part, type_: Type) -> Value:
     if type_ == INT:
         return to_int(value)
     return to_boolean(value) if type_ == BOOLEAN else caster(literal.type, STRING, "UTC")(value)
-
-
-def _tokens(text: str) -> list[_Token]:
-    found: list[_Token] = []
-    at = 0
-    while not found or found[-1].kind != "end":
-        match = _TOKEN.match(text, at)
-        assert match is not None and match.lastgroup is not None, "the last alternatives match anything"
-        start, at = match.span(match.lastgroup)
-        found.append(_Token(match.lastgroup, match[match.lastgroup], start, at))
-    return found
 
 
 # --- functions ---------------------------------------------------------------------------------------------------

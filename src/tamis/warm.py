@@ -22,6 +22,7 @@ from typing import Any
 import pyarrow as pa
 
 from tamis import kernels
+from tamis.composite.matcher import SequenceMatcher
 from tamis.engines import MAPPED_ENGINE, engine_of
 from tamis.engines.forest import forest_of
 from tamis.events.batch import EventBatch
@@ -265,8 +266,19 @@ def _large_groups() -> None:
     engine_of(MAPPED_ENGINE).build(forest_of(compile_conditions(texts, event_type)), None)
 
 
+def _composite_subscriptions() -> None:
+    """Let events come to composite subscriptions, a batch that needs the kernels."""
+    matcher = SequenceMatcher(
+        {"name": "step", "attributes": {"time": "timestamp", "user": "string", "kind": "int"}}
+    )
+    matcher.add("s", "kind = 1 AS a THEN kind > a.kind WITHIN INTERVAL '10' MINUTE BY user")
+    times = [dt.datetime(2026, 1, 1, tzinfo=dt.UTC) + dt.timedelta(seconds=second) for second in range(_EVENTS)]
+    users, kinds = [f"u{row // 2}" for row in range(_EVENTS)], [1 + row % 2 for row in range(_EVENTS)]
+    matcher.feed(pa.table({"time": times, "user": users, "kind": kinds}))
+
+
 _FIRST = (_index_and_match, _bulk_conditions, _json_events)
 """Steps that share few kernels, the longest first."""
 _SECOND = (_matchers_and_snapshots, _notification_ids)
-_RARE = (_operators, _routing, _large_groups)
+_RARE = (_operators, _routing, _large_groups, _composite_subscriptions)
 """Steps of what not every process does: compiled with the second ones, loaded when they are needed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ def test_numbers_are_equal_where_texts_are(rows: list[tuple[Any, Any]], names: t
     for number, text in zip(found, texts, strict=True):
         if text is not None:
             assert by_number[number] == text
-            assert numbers.of_text(text) == number
+            assert numbers.of_texts([text]).tolist() == [number]
 
 
 def test_columns_of_texts_and_of_numbers_have_keys() -> None:
@@ -54,8 +55,40 @@ def test_columns_of_texts_and_of_numbers_have_keys() -> None:
 def test_numbers_that_nobody_keeps_are_forgotten_when_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(key_numbers, "_SPARE", 2)
     numbers = KeyNumbers()
-    for text in ('["a"]', '["b"]', '["c"]'):
-        numbers.of_text(text)
+    numbers.of_texts(['["a"]', '["b"]', '["c"]'])
     numbers.forget_unused(lambda: [np.array([1])])
     assert numbers.texts() == {1: '["b"]'}
-    assert numbers.of_text('["a"]') == 3
+    assert numbers.of_texts(['["a"]', '["b"]', '["a"]']).tolist() == [0, 1, 0]
+
+
+def test_many_keys_come_and_go_and_keep_their_numbers() -> None:
+    numbers = KeyNumbers()
+    kept: dict[str, int] = {}
+    for turn in range(6):
+        names = [f"u{turn * 4_000 + place}" for place in range(9_000)]
+        batch = EventBatch.of(
+            [{"a": name} for name in names], EventType.of({"name": "e", "attributes": {"a": "string"}})
+        )
+        found = numbers.of_rows(batch, (("a",),), np.arange(len(names))).tolist()
+        assert len({*found}) == len(names)
+        assert all(kept.get(name, number) == number for name, number in zip(names, found, strict=True))
+        kept = {name: number for name, number in zip(names, found, strict=True) if int(name[1:]) % 2}
+        in_use = [np.array([*kept.values()])]
+        numbers.forget_unused(partial(list, in_use))
+
+
+@pytest.mark.parametrize(
+    "values", [["a", "b"], [1, -2], [(1, "x"), (1, "y")], ["\u00e9", 'say "a"', "\n"], [(1, "\\")]]
+)
+def test_kernel_and_plain_code_give_the_same_numbers(values: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("a", "b")[: len(values[0]) if isinstance(values[0], tuple) else 1]
+    events = [dict(zip(names, each if isinstance(each, tuple) else (each,), strict=True)) for each in values]
+    batch, paths = EventBatch.of(events), tuple((name,) for name in names)
+    found = []
+    for least in (1, 1000):
+        monkeypatch.setattr(key_numbers, "_LEAST_FOR_KERNEL", least)
+        numbers = KeyNumbers()
+        found.append(numbers.of_rows(batch, paths, np.arange(len(events))).tolist())
+        assert numbers.of_rows(batch, paths, np.arange(len(events))).tolist() == found[-1]
+        assert [numbers.texts()[each] for each in found[-1]] == keys_of(batch, paths)
+    assert found[0] == found[1] == [*range(len(values))]

@@ -51,8 +51,8 @@ def test_what_is_over_is_forgotten_and_told() -> None:
     composite = compile_composite(f"a THEN b {WITHIN}")
     state, _ = state_after("a THEN b", event(0, 0), event(3, 0))
     assert state.next_deadline(composite.source.within_us) == 10 * SECOND
-    complete, endings = state.expire(composite, 10 * SECOND)
-    assert (complete, [ending.events[0].number for ending in endings]) == ([], [0])
+    complete, over = state.expire(composite.source.within_us, 10 * SECOND)
+    assert (complete, [each.number for each in over]) == ([], [0])
     assert [each.number for each in state.kept] == [3]
 
 
@@ -61,7 +61,7 @@ def test_a_match_of_then_not_is_complete_when_its_time_is_over() -> None:
     state, found = state_after("a THEN NOT b", event(0, 0), event(1, 0), event(2, 1))
     assert found == []
     assert [[each.number for each in events] for events in state.waiting] == [[1]]
-    complete, _ = state.expire(composite, 11 * SECOND)
+    complete, _ = state.expire(composite.source.within_us, 11 * SECOND)
     assert [each.number for each in complete[0]] == [1]
     assert state.size == 0
 

@@ -123,6 +123,7 @@ def test_operators_are_also_names_of_modules_and_of_the_library(tmp_path: Path) 
         ("[operators.spatial]", "operators.spatial.regions: is missing"),
         ('[operators]\nallowed = ["a"]', "operators.allowed: is unknown; the right `operators` of a tenant"),
         ("operators = [1]", "operators: expected a list of texts, found [1]"),
+        ("composite_lateness_seconds = -1.0", "composite_lateness_seconds: expected 0 to 31622400, found -1.0"),
         ('call_order = "fastest"', "call_order: there is no order of calls 'fastest'; known are greedy"),
     ],
 )

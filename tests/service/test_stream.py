@@ -54,6 +54,19 @@ def test_conditions_call_operators_of_the_library_with_their_settings(living: St
     assert service.pairs("default") == [("10.1.2.3", "inside")]
 
 
+def test_composite_subscriptions_wait_for_late_events_as_long_as_the_setting_says(living: Start) -> None:
+    service = living(composite_lateness_seconds=120.0)
+    text = "step = 'cart' THEN step = 'pay' WITHIN INTERVAL '10' MINUTE BY user"
+    service.subscribe("default", "checkout", text, dialect="composite")
+    service.start()
+    # The first event of the match comes in a batch after the last one.
+    for id, minute, step in (("e2", 1, "pay"), ("e1", 0, "cart"), ("e3", 9, "other")):
+        event = {"time": f"2026-11-18T09:{minute:02d}:00Z", "step": step, "user": "ann"}
+        service.publish(arrival("default", id, event))
+        service.settle()
+    assert service.pairs("default") == [("e1", "checkout")]
+
+
 def test_a_subscriber_has_one_message_an_event_across_shards_and_restarts(service: Living) -> None:
     for number in range(10):
         service.subscribe("default", f"s{number}", f"price > {number}", owner="default/@ann")

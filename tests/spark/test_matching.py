@@ -306,6 +306,21 @@ def test_subscriptions_come_from_a_store_as_it_is(spark: SparkSession, auction: 
     assert found_by(before) == auction.expected, "a DataFrame is of the version that was the newest"
 
 
+def test_composite_subscriptions_are_refused_in_a_batch_with_a_warning(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    events = spark.createDataFrame([(1, 5), (2, 6)], "id int, x int")
+    with Store.open(tmp_path / "store.db") as store:
+        store.add("plain", "x = 5")
+        store.add("both", "x = 5 THEN x = 6 WITHIN INTERVAL '1' HOUR", dialect="composite")
+        found = match(events, store, snapshot=tmp_path / "published")
+    assert found_by(found) == [(1, "plain")]
+    [refused] = found.refused.collect()  # type: ignore[operator]
+    assert refused.id == "both"
+    assert "only a stream" in refused.reason
+    assert ["1 composite" in each.getMessage() for each in caplog.records if each.levelname == "WARNING"] == [True]
+
+
 def test_what_is_refused_comes_back_with_reasons(spark: SparkSession) -> None:
     events = spark.createDataFrame([(1, 5)], "id int, x int")
     rows = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -32,18 +32,22 @@ class _Segment:
         return _Segment(self.numbers[places], _rows(self.events, places))
 
 
-class StoredEvent(NamedTuple):
-    """An event, as it came with the others of its batch."""
+class StoredEvents:
+    """The events of a moment, which stay readable here when they are forgotten in the store."""
 
-    events: Events
-    place: int
+    __slots__ = ("_segments",)
 
-    def read(self) -> dict[str, Any]:
-        """Its attributes."""
-        if isinstance(self.events, pa.Table):
-            found: dict[str, Any] = self.events.slice(self.place, 1).to_pylist()[0]
+    def __init__(self, segments: Sequence[_Segment]) -> None:
+        self._segments = segments
+
+    def read(self, number: int) -> dict[str, Any]:
+        """The attributes of an event."""
+        own = self._segments[bisect_right(self._segments, number, key=lambda each: int(each.numbers[0])) - 1]
+        place = int(np.searchsorted(own.numbers, number))
+        if isinstance(own.events, pa.Table):
+            found: dict[str, Any] = own.events.slice(place, 1).to_pylist()[0]
             return found
-        return dict(self.events[self.place])
+        return dict(own.events[place])
 
 
 class EventStore:
@@ -53,50 +57,74 @@ class EventStore:
         self._segments: list[_Segment] = []
         self._size = self._in_use = 0
 
-    def add(self, numbers: I64, events: Events, rows: I64) -> None:
-        """Keep some rows of a batch under these numbers, which ascend and are new."""
-        if len(rows):
-            self._segments.append(_Segment(numbers, _rows(events, rows)))
-            self._size += len(rows)
+    def add(self, numbers: I64, events: Events, rows: I64 | None = None) -> None:
+        """Keep events, or those in some rows, under these numbers, which ascend and are new."""
+        if len(numbers):
+            self._segments.append(_Segment(numbers, events if rows is None else _rows(events, rows)))
+            self._size += len(numbers)
 
-    def find_many(self, numbers: Sequence[int]) -> dict[int, StoredEvent]:
-        """Where the events of some numbers are; they stay readable when they are forgotten here."""
-        if not numbers:
-            return {}
-        wanted = np.unique(np.array(numbers, np.int64))
-        segments = np.searchsorted([int(each.numbers[0]) for each in self._segments], wanted, "right") - 1
-        found: dict[int, StoredEvent] = {}
-        for segment in np.unique(segments).tolist():
-            some, own = wanted[segments == segment], self._segments[segment]
-            places = np.searchsorted(own.numbers, some).tolist()
-            found |= zip(some.tolist(), [StoredEvent(own.events, place) for place in places], strict=True)
-        return found
+    def keep_of_newest(self, first: int, numbers: Iterable[I64]) -> None:
+        """Keep only some of the events that were added last, whose numbers begin with `first`."""
+        if not self._segments or self._segments[-1].numbers[0] != first:
+            return
+        newest = self._segments.pop()
+        is_kept = np.zeros(int(newest.numbers[-1]) - first + 1, np.bool_)
+        for each in numbers:
+            is_kept[each[each >= first] - first] = True
+        self._size -= len(newest.numbers)
+        self._append_some(newest, np.flatnonzero(is_kept[newest.numbers - first]))
 
-    def get_many(self, numbers: Iterable[int]) -> dict[int, dict[str, Any]]:
-        """The events of some numbers."""
-        firsts = [int(each.numbers[0]) for each in self._segments]
-        wanted: dict[int, list[int]] = {}
-        for number in {*numbers}:
-            wanted.setdefault(bisect_right(firsts, number) - 1, []).append(number)
+    def snapshot(self) -> StoredEvents:
+        """The events of this moment."""
+        return StoredEvents([*self._segments])
+
+    def get_many(self, numbers: Iterable[int], names: Sequence[str] | None = None) -> dict[int, dict[str, Any]]:
+        """The events of some numbers, with all attributes or at least some."""
+        wanted = np.array(sorted({*numbers}), np.int64)
+        firsts = np.array([each.numbers[0] for each in self._segments], np.int64)
+        segments = np.searchsorted(firsts, wanted, "right") - 1
         found: dict[int, dict[str, Any]] = {}
-        for place, some in wanted.items():
-            segment = self._segments[place]
-            rows = _rows(segment.events, np.searchsorted(segment.numbers, some))
+        for place in np.flatnonzero(np.bincount(segments)).tolist() if len(wanted) else ():
+            own, some = self._segments[place], wanted[segments == place]
+            events = own.events
+            if isinstance(events, pa.Table) and names is not None:
+                events = events.select([name for name in names if name in events.column_names])
+            rows = _rows(events, np.searchsorted(own.numbers, some))
             listed: list[Any] = rows.to_pylist() if isinstance(rows, pa.Table) else [*rows]
-            found |= zip(some, listed, strict=True)
+            found |= zip(some.tolist(), listed, strict=True)
         return found
 
     def forget_unused(self, in_use: Callable[[], Sequence[I64]]) -> None:
         """Forget the events that nobody keeps, if there are many."""
         if self._size <= 2 * self._in_use + _SPARE:
             return
-        kept = np.unique(np.concatenate([*in_use(), [-1]]))
-        segments = []
-        for each in self._segments:
-            at = np.minimum(np.searchsorted(kept, each.numbers), len(kept) - 1)
-            segments.append(each.take(np.flatnonzero(kept[at] == each.numbers)))
-        self._segments = [each for each in segments if len(each.numbers)]
-        self._size = self._in_use = len(kept) - 1
+        kept = np.concatenate([*in_use()])
+        segments, self._segments, self._size = self._segments, [], 0
+        for segment in segments:
+            first, last = segment.numbers[0], segment.numbers[-1]
+            is_kept = np.zeros(last - first + 1, np.bool_)
+            is_kept[kept[(kept >= first) & (kept <= last)] - first] = True
+            self._append_some(segment, np.flatnonzero(is_kept[segment.numbers - first]))
+        self._in_use = self._size
+
+    def _append_some(self, segment: _Segment, places: I64) -> None:
+        """Add some events of a segment; if they are half of it, as it is, without a copy."""
+        if not len(places):
+            return
+        if 2 * len(places) < len(segment.numbers):
+            segment = segment.take(places)
+        self._size += len(segment.numbers)
+        last = self._segments[-1] if self._segments else None
+        # Small tables become one: whoever looks for events looks into each.
+        if last is not None and len(last.numbers) < len(places) and _are_alike(last.events, segment.events):
+            whole = pa.concat_tables([last.events, segment.events]).combine_chunks()
+            self._segments[-1] = _Segment(np.concatenate([last.numbers, segment.numbers]), whole)
+        else:
+            self._segments.append(segment)
+
+
+def _are_alike(one: Events, other: Events) -> bool:
+    return isinstance(one, pa.Table) and isinstance(other, pa.Table) and one.schema.equals(other.schema)
 
 
 def _rows(events: Events, places: I64) -> Events:

@@ -37,15 +37,14 @@ class KeyState:
         """When something is over; there is something."""
         return min(each.time_us for each in (*self.kept[:1], *(each[0] for each in self.waiting))) + within_us
 
-    def expire(self, composite: CompiledComposite, deadline_us: int) -> tuple[list[list[KeptEvent]], list[Ending]]:
-        """Forget what is over at a deadline: the matches that are complete by it, and those begun in vain."""
-        oldest_us = deadline_us - composite.source.within_us
-        over = [place for place in first_places(composite, self.kept) if self.kept[place].time_us <= oldest_us]
-        endings = [Ending(self.kept[place:]) for place in over]
+    def expire(self, within_us: int, deadline_us: int) -> tuple[list[list[KeptEvent]], list[KeptEvent]]:
+        """Forget what is over at a deadline: the matches that are complete, and the events that were kept."""
+        oldest_us = deadline_us - within_us
+        over = [each for each in self.kept if each.time_us <= oldest_us]
         complete = [each for each in self.waiting if each[0].time_us <= oldest_us]
         self.waiting = [each for each in self.waiting if each[0].time_us > oldest_us]
         self.kept = [each for each in self.kept if each.time_us > oldest_us]
-        return complete, endings
+        return complete, over
 
     def cancel(self, composite: CompiledComposite, event: KeptEvent, search: Search) -> list[Ending]:
         """End the matches in wait that this event must not follow: the oldest, or all."""
@@ -97,7 +96,9 @@ class KeyState:
         if composite.source.count == 1:
             yield [event]
         kept = self.kept
-        if not kept or wanted & ~reduce(or_, (each.parts for each in kept), event.parts):
+        if not kept or len(kept) + 1 < composite.source.count:
+            return
+        if wanted & ~reduce(or_, (each.parts for each in kept), event.parts):
             return
         for place in first_places(composite, kept):
             chosen = search.match_from(kept[place], kept[place + 1 :], event)

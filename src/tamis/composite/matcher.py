@@ -14,62 +14,90 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import reduce
-from typing import Any, TypeAlias
+from itertools import repeat
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from tamis.arrays import I64, Bools
-from tamis.composite.event_store import Events, EventStore, StoredEvent
+from tamis.arrays import I32, I64, Bools
+from tamis.composite.event_store import EventStore, StoredEvents
 from tamis.composite.explain import EPOCH, CompositeExplanation, moment_of
 from tamis.composite.key_numbers import KeyNumbers
 from tamis.composite.key_state import KeyState
-from tamis.composite.open_matches import KEY_BITS, Bounds, OpenMatches, Rows, rows_of_state
+from tamis.composite.open_matches import (
+    KEY_BITS,
+    LEAST_FOR_KERNEL,
+    Bounds,
+    Completions,
+    OpenMatches,
+    Rows,
+    rows_of_state,
+)
 from tamis.composite.parts import CompiledComposite, compile_composite
 from tamis.composite.saved import read_state, write_state
 from tamis.composite.search import KeptEvent
 from tamis.errors import ConditionError, EventError, Problem, SnapshotError, SubscriptionError
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import EventType
+from tamis.kernels import is_kernel, kernel
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.matcher import Matcher
+from tamis.segments.pairs import Owner, Pairs
+from tamis.segments.records import Records
 
 Keys: TypeAlias = tuple[tuple[str, ...], ...]
 """The paths of BY."""
 _MICROSECOND = timedelta(microseconds=1)
+_EVENTS_PER_PART = 4
+"""Once so many events were matched, it pays to make one segment of parts that were added one by one."""
 _KEY = (1 << KEY_BITS) - 1
 
 
+class _Found(NamedTuple):
+    """Completed matches of one call, and what is needed to tell of them."""
+
+    done: Completions
+    users: _Users
+    events: StoredEvents
+
+
 class CompositeMatch:
-    """A completed match.
+    """A completed match; what it tells is read when somebody asks for it."""
 
-    Attributes:
-        subscription_id: Of the composite subscription.
-        time: When it was complete: the time of the last event, of THEN NOT the end of WITHIN.
-    """
+    __slots__ = ("_found", "_place")
 
-    __slots__ = ("_events", "_found", "_paths", "subscription_id", "time")
-
-    def __init__(self, subscription_id: str, time: datetime, paths: Keys, found: Sequence[StoredEvent]) -> None:
-        """Events are looked at when somebody asks for them."""
-        self.subscription_id = subscription_id
-        self.time = time
-        self._paths = paths
+    def __init__(self, found: _Found, place: int) -> None:
         self._found = found
-        self._events: tuple[dict[str, Any], ...] | None = None
+        self._place = place
+
+    @property
+    def _slot(self) -> int:
+        return int(self._found.done.code[self._place]) >> KEY_BITS
+
+    @property
+    def subscription_id(self) -> str:
+        """Of the composite subscription."""
+        return self._found.users.ids[self._slot]
+
+    @property
+    def time(self) -> datetime:
+        """When it was complete: the time of the last event, of THEN NOT the end of WITHIN."""
+        return moment_of(int(self._found.done.time_us[self._place]))
 
     @property
     def events(self) -> tuple[dict[str, Any], ...]:
         """Those that took part, in the order of time."""
-        if self._events is None:
-            self._events = tuple(each.read() for each in self._found)
-        return self._events
+        done, events = self._found.done, self._found.events
+        start = 0 if self._place == 0 else done.ends[self._place - 1]
+        return tuple(map(events.read, done.numbers[start : done.ends[self._place]].tolist()))
 
     @property
     def key(self) -> tuple[Any, ...]:
         """The values of its BY attributes."""
         first: Any = self.events[0]
-        return tuple(reduce(lambda value, step: value[step], path, first) for path in self._paths)
+        paths = self._found.users.keys[self._slot]
+        return tuple(reduce(lambda value, step: value[step], path, first) for path in paths)
 
     def __repr__(self) -> str:
         return f"CompositeMatch({self.subscription_id!r}, {self.key!r}, {self.time!r}, {self.events!r})"
@@ -85,7 +113,14 @@ class _Held:
 
 
 class _Users:
-    """The subscriptions that use each part, as columns: those of part p are `starts[p]` to `starts[p + 1]`."""
+    """The subscriptions that use each part, as columns: those of part p are `starts[p]` to `starts[p + 1]`.
+
+    It is made anew when subscriptions change, so that matches that were found before can go on to read it.
+
+    Attributes:
+        ids: Of the subscriptions, by slot.
+        keys: Their paths of BY.
+    """
 
     def __init__(self, parts: int, held: Mapping[str, _Held], numbers: Mapping[str, int]) -> None:
         uses = sorted(
@@ -93,11 +128,55 @@ class _Users:
             for each in held.values()
             for place, part in enumerate(each.composite.all_parts)
         )
-        part, self.slots, self.bits = (np.array(column, np.int64) for column in zip(*uses, strict=True))
-        self.starts = np.searchsorted(part, np.arange(parts + 1))
-        self.paths = np.zeros(max(each.slot for each in held.values()) + 1, np.int64)
+        columns = np.array(uses, np.int64).reshape(-1, 3).T
+        self.slots, self.bits = columns[1].copy(), columns[2].copy()
+        self.starts = np.searchsorted(columns[0], np.arange(parts + 1))
+        self.ids = {each.slot: id for id, each in held.items()}
+        self.keys = {each.slot: each.composite.keys for each in held.values()}
+        self.paths = np.zeros(max(self.ids, default=-1) + 1, np.int64)
         for each in held.values():
             self.paths[each.slot] = each.paths
+        self._parts: dict[int, tuple[Owner, I64]] = {}
+
+    def pairs(self, found: Pairs) -> tuple[I64, I64, I64]:
+        """Row, slot and bit of each pair of an event and a use of a part, in the order of rows."""
+        rows, parts = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
+        for owner, (at, slots) in found.groups:
+            rows.append(at)
+            parts.append(self._part_numbers(owner, slots))
+        users = self.starts, self.slots, self.bits
+        expand = expand_parts
+        if sum(map(len, rows)) < LEAST_FOR_KERNEL and is_kernel(expand_parts):
+            expand = expand_parts.py_func  # type: ignore[attr-defined]
+        return expand(np.concatenate(rows), np.concatenate(parts), *users, found.rows)
+
+    def _part_numbers(self, owner: Owner, slots: I32) -> I64:
+        """The parts in some slots of the inner matcher."""
+        if not isinstance(owner, Records):
+            return np.array([int(owner[slot].subscription.id) for slot in slots.tolist()], np.int64)
+        known = self._parts.get(id(owner))
+        if known is None or known[0] is not owner:
+            known = self._parts[id(owner)] = owner, owner.ids.cast(pa.int64()).to_numpy()
+        return known[1][slots]
+
+
+@kernel
+def expand_parts(rows: I32, parts: I64, starts: I64, slots: I64, bits: I64, count: int) -> tuple[I64, I64, I64]:
+    """Row, slot and bit for each user of the part of each pair, by row, of which there are `count`."""
+    places = np.zeros(count + 1, np.int64)
+    for pair in range(len(rows)):
+        places[rows[pair] + 1] += starts[parts[pair] + 1] - starts[parts[pair]]
+    for row in range(count):
+        places[row + 1] += places[row]
+    row_of, slot_of = np.empty(places[count], np.int64), np.empty(places[count], np.int64)
+    bit_of = np.empty(places[count], np.int64)
+    for pair in range(len(rows)):
+        at = places[rows[pair]]
+        for use in range(starts[parts[pair]], starts[parts[pair] + 1]):
+            row_of[at], slot_of[at], bit_of[at] = rows[pair], slots[use], bits[use]
+            at += 1
+        places[rows[pair]] = at
+    return row_of, slot_of, bit_of
 
 
 class SequenceMatcher:
@@ -154,6 +233,7 @@ class SequenceMatcher:
         self._uses: dict[str, int] = {}
         self._next_part = 0
         self._users: _Users | None = None
+        self._is_scattered, self._since_added = False, 0
         self._watermark_us: int | None = None
         self._number = 0
         # A heap: times and ids of events that can still be repeated.
@@ -187,6 +267,7 @@ class SequenceMatcher:
             if shared not in self._parts:
                 self._parts[shared] = self._next_part
                 self._matcher.add(str(self._next_part), part.local)
+                self._is_scattered, self._since_added = True, 0
                 self._next_part += 1
 
     def remove(self, id: str) -> None:
@@ -245,9 +326,11 @@ class SequenceMatcher:
         listed = given if isinstance(given, pa.Table) else [given] if isinstance(given, Mapping) else given
         times = event_times(listed, time)
         taken = self._take(times, None if event_id is None else _values(listed, event_id))
-        numbers = self._number - 1 + np.cumsum(taken)
+        first, numbers = self._number, self._number - 1 + np.cumsum(taken)
         self._number += int(np.count_nonzero(taken))
-        return self._apply(self._match_parts(batch, listed, times, numbers, taken))
+        rows = None if taken.all() else np.flatnonzero(taken)
+        self._events.add(np.arange(first, self._number), listed, rows)
+        return self._apply(self._match_parts(batch, times, numbers, taken), first)
 
     def advance(self, to: datetime | float | str) -> list[CompositeMatch]:
         """Move the watermark on, as if events up to this time had come, and give the matches that are complete."""
@@ -372,7 +455,7 @@ class SequenceMatcher:
         return self._held[id]
 
     def _code(self, id: str, key: str) -> int:
-        return self._held[id].slot << KEY_BITS | self._keys.of_text(key)
+        return self._held[id].slot << KEY_BITS | int(self._keys.of_texts([key])[0])
 
     def _take(self, times: I64, ids: Sequence[Any] | None) -> Bools:
         """Which events are taken: they are neither late nor repeated. The watermark moves on."""
@@ -398,51 +481,51 @@ class SequenceMatcher:
         self._counts["taken"] += int(np.count_nonzero(taken))
         return taken
 
-    def _apply(self, arrived: Rows) -> list[CompositeMatch]:
+    def _apply(self, arrived: Rows, first: int | None = None) -> list[CompositeMatch]:
+        """Consider rows; the events of their batch have the numbers from `first` on."""
         if self._watermark_us is None:
             return []
         while self._seen and self._seen[0][0] < self._watermark_us:
             self._seen_ids.discard(heapq.heappop(self._seen))
-        complete = self._open.apply(arrived, self._watermark_us)
-        found = self._events.find_many([number for each in complete for number in each.numbers])
-        matches = []
-        for each in complete:
-            id = self._ids[each.code >> KEY_BITS]
-            events = [found[number] for number in each.numbers]
-            matches.append(CompositeMatch(id, moment_of(each.time_us), self._held[id].composite.keys, events))
+        done = self._open.apply(arrived, self._watermark_us)
+        if first is not None:
+            self._events.keep_of_newest(first, [done.numbers, *self._open.numbers()])
+        found = _Found(done, self._part_users, self._events.snapshot())
+        matches = [*map(CompositeMatch, repeat(found), range(len(done)))]
         self._keys.forget_unused(self._open.keys)
         self._events.forget_unused(self._open.numbers)
         return matches
 
-    def _match_parts(self, batch: EventBatch, events: Events, times: I64, numbers: I64, taken: Bools) -> Rows:
+    @property
+    def _part_users(self) -> _Users:
+        if self._users is None:
+            self._users = _Users(self._next_part, self._held, self._parts)
+        return self._users
+
+    def _match_parts(self, batch: EventBatch, times: I64, numbers: I64, taken: Bools) -> Rows:
         """For each event that is taken, the subscriptions of which it satisfies a part."""
         if not self._held or not batch.rows:
             return Rows.of([])
-        if self._users is None:
-            self._users = _Users(self._next_part, self._held, self._parts)
-        users = self._users
-        rows, names, _ = self._matcher.match_pairs(batch).columns()
-        part = names.cast(pa.int64()).to_numpy()
-        counts = users.starts[part + 1] - users.starts[part]
-        uses = np.repeat(users.starts[part] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
-        row, slot, bits = np.repeat(rows, counts).astype(np.int64), users.slots[uses], users.bits[uses]
+        users = self._part_users
+        self._since_added += batch.rows
+        if self._is_scattered and self._since_added > _EVENTS_PER_PART * len(self._parts):
+            self._matcher.merge()
+            self._is_scattered = False
+        row, slot, bits = users.pairs(self._matcher.match_pairs(batch))
         if not taken.all():
             keep = taken[row]
             row, slot, bits = row[keep], slot[keep], bits[keep]
-        row, slot, bits = _join_bits(row, slot, bits, len(users.paths))
         key = np.empty(len(row), np.int64)
         for paths, number in self._paths.items():
-            some = np.flatnonzero(users.paths[slot] == number)
-            if len(some):
-                distinct, place = np.unique(row[some], return_inverse=True)
-                key[some] = self._keys.of_rows(batch, paths, distinct)[place]
-        known = np.flatnonzero(key >= 0)
-        row, code, bits = row[known], slot[known] << KEY_BITS | key[known], bits[known]
-        used = np.flatnonzero(self._open.is_used(code, bits, times[row] <= (self._watermark_us or 0)))
-        row = row[used]
-        distinct = np.unique(row)
-        self._events.add(numbers[distinct], events, distinct)
-        return Rows.arrived(code[used], times[row], numbers[row], bits[used])
+            own = users.paths[slot] == number if len(self._paths) > 1 else slice(None)
+            is_needed = np.zeros(batch.rows, np.bool_)
+            is_needed[row[own]] = True
+            key[own] = self._keys.of_rows(batch, paths, np.flatnonzero(is_needed))[row[own]]
+        code = slot << KEY_BITS | key
+        if len(key) and key.min() < 0:
+            known = np.flatnonzero(key >= 0)
+            row, code, bits = row[known], code[known], bits[known]
+        return Rows.arrived(code, times[row], numbers[row], bits)
 
 
 def group_of(id: str) -> str:
@@ -461,18 +544,6 @@ def check_count(composite: CompiledComposite, bounds: Bounds) -> None:
     if source.count - 1 > most:
         message = f"{source.count} events are more than one key keeps, which is {most}"
         raise ConditionError(source.text, [Problem(message, *source.count_span)])
-
-
-def _join_bits(row: I64, slot: I64, bits: I64, slots: int) -> tuple[I64, I64, I64]:
-    """Each row and slot once, with the bits of all parts."""
-    if not len(row):
-        return row, slot, bits
-    pair = row * slots + slot
-    order = np.argsort(pair, kind="stable")
-    pair = pair[order]
-    starts = np.flatnonzero(np.append(True, pair[1:] != pair[:-1]))
-    pair = pair[starts]
-    return pair // slots, pair % slots, np.bitwise_or.reduceat(bits[order], starts)
 
 
 def _values(events: Any, name: str) -> Sequence[Any]:

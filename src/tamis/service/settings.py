@@ -40,6 +40,8 @@ _ABOVE_ZERO = (
 )
 
 
+_LATEST_SECONDS = 366 * 86_400
+"""Who waits longer for events keeps everything."""
 _SITE = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _PEER = ("name", "url", "token")
 
@@ -136,6 +138,9 @@ class ServiceSettings:
         INSTALLED,
         "Modules with operators, and names from the library; in a file also `[operators]` with settings.",
     )
+    composite_lateness_seconds: float = _setting(
+        0.0, "How far behind the latest event another may arrive and still count for composite subscriptions."
+    )
     call_order: str = _setting(GREEDY, "Order of operator calls.")
     log_level: str = _setting("info", "debug, info, warning or error.")
 
@@ -150,6 +155,9 @@ class ServiceSettings:
                 problems.append(f"{name}: expected 1 or more, found {getattr(self, name)}")
         if self.webhook_pause_after < 0:
             problems.append(f"webhook_pause_after: expected 0 or more, found {self.webhook_pause_after}")
+        if not 0 <= self.composite_lateness_seconds <= _LATEST_SECONDS:
+            found = self.composite_lateness_seconds
+            problems.append(f"composite_lateness_seconds: expected 0 to {_LATEST_SECONDS}, found {found}")
         for each in self.spark:
             if not re.fullmatch(r"spark\.[\w.-]+=.*", each, re.DOTALL):
                 problems.append(f"spark: expected spark.name=value, found {each!r}")

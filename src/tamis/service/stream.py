@@ -67,6 +67,7 @@ def start(
         name: Of the query.
     """
     from tamis.routing.shards import Routing
+    from tamis.spark.composite_states import CompositeSettings
     from tamis.spark.event_reading import Reading
     from tamis.spark.stream_query import stream
 
@@ -114,6 +115,7 @@ def start(
         name=name,
         operators=settings.operators,
         call_order=settings.call_order,
+        composite=CompositeSettings(lateness=timedelta(seconds=settings.composite_lateness_seconds)),
     )
 
 

@@ -27,8 +27,9 @@ from tamis.arrays import I64
 from tamis.composite.event_store import EventStore
 from tamis.composite.explain import CompositeExplanation, explain_state
 from tamis.composite.key_numbers import KeyNumbers
+from tamis.composite.key_steps import KEPT
 from tamis.composite.matcher import group_of
-from tamis.composite.open_matches import KEPT, KEY_BITS, Completed, OpenMatches, Rows
+from tamis.composite.open_matches import KEY_BITS, Completions, OpenMatches, Rows
 from tamis.composite.parts import CompiledComposite
 from tamis.composite.saved import decode_value
 from tamis.composite.search import KeptEvent
@@ -185,7 +186,7 @@ class PartitionState:
         self._watermark_us = watermark_us
         before = len(self._open.held), len(self._open.early)
         complete = self._open.apply(self._arrive(taken), watermark_us)
-        self._is_changed |= bool(taken.num_rows or complete)
+        self._is_changed |= bool(taken.num_rows or len(complete))
         self._is_changed |= before != (len(self._open.held), len(self._open.early))
         return self._matches(complete, keep, shown)
 
@@ -233,12 +234,11 @@ class PartitionState:
         """The codes of rows, -1 where their subscription is gone."""
         names = ("event_type", "subscription_id", "revision")
         subscriptions = zip(*(table[name].to_pylist() for name in names), strict=True)
-        slots = [-1 if (slot := self._slot(*each)) is None else slot for each in subscriptions]
-        keys = [
-            -1 if slot < 0 else self._keys.of_text(text)
-            for slot, text in zip(slots, table[key].to_pylist(), strict=True)
-        ]
-        return np.array(slots, np.int64) << KEY_BITS | np.array(keys, np.int64)
+        slots = np.array([-1 if (slot := self._slot(*each)) is None else slot for each in subscriptions], np.int64)
+        encoded = table[key].combine_chunks().cast(pa.string()).dictionary_encode()
+        numbers = self._keys.of_texts(encoded.dictionary.to_pylist())
+        keys = numbers[encoded.indices.to_numpy()] if len(encoded) else np.empty(0, np.int64)
+        return np.where(slots < 0, -1, slots << KEY_BITS | keys)
 
     def _load(self, table: pa.Table) -> None:
         match = table["match"].to_numpy()
@@ -334,9 +334,9 @@ class PartitionState:
         ]
         return pa.table(arrays, schema=_STATE).replace_schema_metadata({"number": str(self._number)})
 
-    def _matches(self, complete: list[Completed], keep: tuple[str, ...], shown: Callable[[str], str]) -> pa.Table:
+    def _matches(self, complete: Completions, keep: tuple[str, ...], shown: Callable[[str], str]) -> pa.Table:
         """Completed matches as pairs: of the subscription and the first event, with all events in `attributes`."""
-        events = self._events.get_many(number for each in complete for number in each.numbers)
+        events = self._events.get_many(complete.numbers.tolist())
         texts = self._keys.texts()
         types = {slot: name for (name, _, _), slot in self._slots.items() if slot is not None}
         rows = []
@@ -369,7 +369,7 @@ class PartitionState:
         }
         return pa.table([columns[field.name].cast(field.type) for field in PAIRS.schema], schema=PAIRS.schema)
 
-    def _attributes(self, numbers: Iterable[int]) -> dict[int, Mapping[str, Any]]:
+    def _attributes(self, numbers: Iterable[int], _names: object = None) -> dict[int, Mapping[str, Any]]:
         """The attributes of events that conditions on several events look at."""
         found = self._events.get_many(numbers)
         return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,6 +16,7 @@ from tamis.events.misfits import OnMisfit, check_on_misfit
 from tamis.operators.discovery import OperatorSettings
 from tamis.routing.shards import Routing
 from tamis.schedule.scheduler import Schedule, check_schedule
+from tamis.segments.published import PART_MARK, PARTS
 from tamis.snapshot import Snapshots
 from tamis.spark.misfit_tasks import FitTask, MisfitsTask
 from tamis.spark.pairs_task import PairsTask
@@ -30,6 +32,10 @@ from tamis.verification.search import GREEDY, check_order
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+_log = logging.getLogger("tamis")
+_COMPOSITE = (
+    "a composite subscription is satisfied by several events: only a stream keeps them (tamis.spark.stream)"
+)
 _ROW = "tamis row"
 """The column with the row that a copy of an event is of: ids need not be different."""
 
@@ -81,7 +87,8 @@ def match(
 
     Returns:
         A lazy DataFrame with columns `event_id`, `subscription_id` and those of `keep`. Its attribute `refused` is
-        a DataFrame with `id` and `reason` of the subscriptions that were refused, its attribute `misfits` a lazy
+        a DataFrame with `id` and `reason` of the subscriptions that were refused, composite ones among them, which
+        only a stream can match; its attribute `misfits` is a lazy
         one of the values that do not fit: `event_id`, `attribute`, `expected` and `found`, which is NULL where a
         required value is missing. It is of the version of the
         subscriptions that was the newest when it was made, whenever it is computed.
@@ -139,12 +146,25 @@ def match(
     else:
         sent = send_to_shards(read, len(plan.shards), event_id, route)
         found = map_in_workers(sent, task, schema)
-    found.refused = ready.refused  # type: ignore[attr-defined]
+    found.refused = _with_composites(ready.refused, ref, name)  # type: ignore[attr-defined]
     misfits = MisfitsTask(matcher.event_type, event_id)
     found.misfits = map_in_workers(  # type: ignore[attr-defined]
         _select(events, declared), misfits, _misfits_schema(events, event_id)
     )
     return found
+
+
+def _with_composites(refused: DataFrame, ref: SnapshotRef, event_type: str) -> DataFrame:
+    """What was refused, and the composite subscriptions to an event type, of which there is a warning, too."""
+    if not Snapshots(ref.url).manifest(ref.version).extra.get(PARTS):
+        return refused
+    parts = replace(ref, parts=True).matchers()[event_type].part_ids().to_pylist()
+    ids = sorted({id.partition(PART_MARK)[0] for id in parts})
+    if not ids:
+        return refused
+    _log.warning("%d composite subscriptions are not matched in a batch: use tamis.spark.stream", len(ids))
+    rows = [(id, _COMPOSITE) for id in ids]
+    return refused.union(refused.sparkSession.createDataFrame(rows, refused.schema))
 
 
 def quote_name(name: str) -> str:

@@ -12,6 +12,7 @@ new meanwhile gets an exact entry at once, and what is gone keeps its entry unti
 from __future__ import annotations
 
 import hashlib
+import json
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -21,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tamis.composite.parts import compile_composite
 from tamis.engines.forest import forest_of
 from tamis.errors import ConditionError
 from tamis.events.batch import EventBatch
@@ -30,7 +32,7 @@ from tamis.formulas.formula import FALSE, Formula, at_least, leaf
 from tamis.formulas.predicates.within import Within
 from tamis.frames import BatchFrame
 from tamis.language.bulk import FormulaColumn, compile_many
-from tamis.language.dialects import SQL, parse_dialect
+from tamis.language.dialects import COMPOSITE, SQL, parse_dialect
 from tamis.limits import DEFAULT_LIMITS
 from tamis.routing.covering import Covering, uncovered
 from tamis.routing.generalisation import Generalisation, generalise
@@ -141,8 +143,9 @@ class LinkEntries:
         sources: frozenset[Source],
         types: Mapping[str, EventType],
         rules: EntryRules,
-        widened: frozenset[str],
-        samples: Callable[[str], EventBatch | None],
+        widened: frozenset[str] = frozenset(),
+        samples: Callable[[str], EventBatch | None] = lambda _: None,
+        admit: Callable[[set[Entry]], set[Entry]] = lambda entries: entries,
     ) -> EntrySet:
         """What the neighbour is to have: entries for all that does not live behind the neighbour itself.
 
@@ -152,9 +155,10 @@ class LinkEntries:
             rules: How they are generalised.
             widened: Event types of which the neighbour cannot read some condition: it gets all of their events.
             samples: Gives events of a type, from which selectivities are estimated.
+            admit: Leaves out exact entries that no event from the neighbour satisfies.
         """
         with self._lock:
-            return self._update(sources, types, rules, widened, samples)
+            return self._update(sources, types, rules, widened, samples, admit)
 
     def _update(
         self,
@@ -163,9 +167,10 @@ class LinkEntries:
         rules: EntryRules,
         widened: frozenset[str],
         samples: Callable[[str], EventBatch | None],
+        admit: Callable[[set[Entry]], set[Entry]],
     ) -> EntrySet:
-        wanted = {Entry(each.event_type, _as_sql(each)) for each in sources if each.link != self._link}
-        counted = sum(each.link != self._link for each in sources)
+        behind = [each for each in sources if each.link != self._link and each.event_type in types]
+        wanted = admit({Entry(each.event_type, text) for each in behind for text in _texts(each, types)})
         everything = {Entry(each.event_type, EVERYTHING) for each in wanted if each.event_type in widened}
         rest = {each for each in wanted if each.event_type not in widened}
         if not rules.budget or _bytes(rest) + _bytes(everything) <= rules.budget:
@@ -177,14 +182,14 @@ class LinkEntries:
             key = widened, rules, {each.event_type: types[each.event_type] for each in rest}
             if made is None or made.key != key or made.is_due(rest, rules.budget, self._clock()):
                 began = self._clock()
-                entries = _generalised(rest, types, rules, samples)
+                entries = generalise_entries(rest, types, rules, samples)
                 now = self._clock()
                 made = self._made = _Made(key, frozenset(rest), entries, now + _WAIT * (now - began))
             found, is_late = made.entries | (rest - made.of), rest != made.of
         found = found | everything
         size = _bytes(found)
         is_over = bool(rules.budget) and size > rules.budget
-        return EntrySet({each.key: each for each in found}, counted, size, is_over, is_late)
+        return EntrySet({each.key: each for each in found}, len(behind), size, is_over, is_late)
 
     def _exact(self, wanted: set[Entry], types: Mapping[str, EventType]) -> set[Entry]:
         """All entries but those that another one covers."""
@@ -228,7 +233,7 @@ class _Made(NamedTuple):
         return now >= self.again or _bytes(self.entries | (wanted - self.of)) > budget
 
 
-def _generalised(
+def generalise_entries(
     wanted: Iterable[Entry],
     types: Mapping[str, EventType],
     rules: EntryRules,
@@ -346,9 +351,18 @@ def _bytes(entries: Iterable[Entry]) -> int:
     return _size(each.condition for each in entries)
 
 
-def _as_sql(source: Source) -> str:
+def _texts(source: Source, types: Mapping[str, EventType]) -> tuple[str, ...]:
+    """A condition in SQL; of a composite subscription those of its parts, each on one event."""
     if source.dialect == SQL:
-        return source.condition
-    tree, problems = parse_dialect(source.condition, source.dialect, DEFAULT_LIMITS)
+        return (source.condition,)
+    return _translated(source.condition, source.dialect, json.dumps(types[source.event_type].to_dict()))
+
+
+@lru_cache(maxsize=1 << 16)
+def _translated(condition: str, dialect: str, event_type: str) -> tuple[str, ...]:
+    if dialect == COMPOSITE:
+        composite = compile_composite(condition, EventType.from_dict(json.loads(event_type)))
+        return tuple(part.local.text for part in composite.all_parts)
+    tree, problems = parse_dialect(condition, dialect, DEFAULT_LIMITS)
     assert not problems, "the store takes no such condition"
-    return to_text(tree)
+    return (to_text(tree),)

@@ -34,6 +34,7 @@ class Hello(BaseModel):
         reach: The sites that it reaches without the other.
         types: Hashes of the event types that it knows, by qualified name.
         digest: Of the keys of the entries that it thinks the other has of it.
+        announced: Event types and conditions of the events that may come from it; None for any.
     """
 
     site: str
@@ -42,6 +43,7 @@ class Hello(BaseModel):
     reach: list[str]
     types: dict[str, str]
     digest: str = ""
+    announced: list[tuple[str, str]] | None = None
 
 
 class HelloAnswer(Hello):

@@ -17,7 +17,8 @@ import httpx2
 
 from tamis.service.inbox import InboxEvent
 from tamis.service.peers import protocol
-from tamis.service.peers.entries import digest_of
+from tamis.service.peers.announcements import ANYTHING
+from tamis.service.peers.entries import Entry, digest_of
 from tamis.service.peers.links import DOWN, LINKED, REFUSED, Link, LinkError
 from tamis.service.peers.site import Site
 
@@ -91,6 +92,7 @@ class Conversation:
         self._skipped: set[str] = set()
         self._widened: set[str] = set()
         self._reach: list[str] = []
+        self._announced: frozenset[Entry] = frozenset()
 
     async def run(self) -> None:
         """Talk until cancelled."""
@@ -133,6 +135,9 @@ class Conversation:
         if answer.entries is not None:
             self._there = {*answer.entries}
         self._reach = said.reach
+        self._announced = frozenset(
+            {ANYTHING} if said.announced is None else (Entry(*each) for each in said.announced)
+        )
         self._skipped.clear()
         self._widened.clear()
 
@@ -151,14 +156,18 @@ class Conversation:
     # --- entries -----------------------------------------------------------------------------------------
 
     async def _entries(self) -> None:
-        """Let the neighbour have the entries of every version; ends when other sites have come into reach."""
-        sent, is_late = -1, False
+        """Let the neighbour have the entries of every version; ends when there is something else to say."""
+        sent, is_late, heard = -1, False, None
         while True:
             version = await asyncio.to_thread(self._service.store.version)
-            if version != sent or is_late:
+            now = self._site.announcements.heard(self._name)
+            if version != sent or is_late or now != heard:
+                heard = now
                 sent, is_late = await self._send_entries()
             reach = await asyncio.to_thread(self._site.links.reach_without, self._name)
             if sorted(reach) != self._reach:
+                return
+            if await asyncio.to_thread(self._site.announced_to, self._name) != self._announced:
                 return
             await asyncio.sleep(_LOOK_SECONDS)
 

@@ -24,6 +24,7 @@ from tamis.events.json_values import read_json_values
 from tamis.service.inbox import Arrival
 from tamis.service.names import link_owner, local_name, tenant_of
 from tamis.service.peers import protocol
+from tamis.service.peers.announcements import ANYTHING, AnnouncedFilter, Announcements
 from tamis.service.peers.entries import Entry, EntryRules, EntrySet, LinkEntries, digest_of
 from tamis.service.peers.links import CUT, DOWN, LINKED, REFUSED, Link, LinkError, Links
 from tamis.service.peers.outbox import IN_VAIN, UNKNOWN, USEFUL, LinkTotals, Outbox
@@ -48,6 +49,7 @@ class Site:
         outbox: What goes to them.
         received: Counts, by link and kind, of events since the start: taken, repeated, refused, looped.
         sent_entries: What each neighbour was last sent.
+        announcements: Which events may go to neighbours, and come from them.
     """
 
     def __init__(self, service: Service) -> None:
@@ -61,8 +63,9 @@ class Site:
         self._store = service.store
         self._lock = threading.RLock()
         self._accepted: set[str] = set()
+        self.announcements = Announcements(service)
         self._sources = SourceTable(service.store)
-        self._entries: dict[str, LinkEntries] = {}
+        self._entries: dict[str, tuple[LinkEntries, AnnouncedFilter]] = {}
         self._samples: dict[str, tuple[float, EventType, EventBatch | None]] = {}
         if self.name:
             self.links.adopt(service.settings.peers)
@@ -84,6 +87,7 @@ class Site:
 
     def introduction(self, link: str, digest: str = "") -> protocol.Hello:
         """What this site says of itself to a neighbour."""
+        announced = self.announced_to(link)
         return protocol.Hello(
             site=self.name,
             protocol=protocol.PROTOCOL,
@@ -91,7 +95,12 @@ class Site:
             reach=sorted(self.links.reach_without(link)),
             types=protocol.type_hashes(self._store.event_types()),
             digest=digest,
+            announced=None if ANYTHING in announced else sorted(announced),
         )
+
+    def announced_to(self, link: str) -> frozenset[Entry]:
+        """The events that may go to a neighbour."""
+        return self.announcements.for_neighbour(link, self.links.all())
 
     def agree(self, link: str, said: protocol.Hello, *, has_answered: bool = False) -> None:
         """Take what a neighbour says of itself, or cut the link to it.
@@ -112,6 +121,7 @@ class Site:
                 self.cut(link, error, REFUSED)
                 raise
             self.links.reach(link, said.reach)
+            self.announcements.hear(link, said.announced)
             if has_answered or self.links.get(link).state != DOWN:  # who can call us need not be reached
                 self.links.note(link, LINKED)
 
@@ -220,9 +230,15 @@ class Site:
         rules = EntryRules(settings.link_bytes, settings.link_measure, settings.link_merging)
         with self._lock:
             sources, version = self._sources.read(), self._sources.version
-            entries = self._entries.setdefault(link, LinkEntries(link))
+            entries, announced = self._entries.setdefault(link, (LinkEntries(link), AnnouncedFilter()))
+        heard = self.announcements.heard(link)
         return version, entries.update(
-            sources, types, rules, frozenset(widened), lambda name: self._sample(types[name])
+            sources,
+            types,
+            rules,
+            frozenset(widened),
+            lambda name: self._sample(types[name]),
+            lambda wanted: announced.overlapping(wanted, heard, types),
         )
 
     def _sample(self, event_type: EventType) -> EventBatch | None:
@@ -256,6 +272,7 @@ class Site:
             self.links.remove(name)
             self._accepted.discard(name)
             self.forget_entries(name)
+            self.announcements.forget(name)
         self.tidy(0)
 
     def tidy(self, before: int) -> int:
@@ -270,6 +287,7 @@ class Site:
             total = totals.get(link.name, LinkTotals())
             out = self.sent_entries.get(link.name)
             held = self._sources.held(link.name)
+            heard, said = self.announcements.heard(link.name), self.announced_to(link.name)
             found.append(
                 {
                     "name": link.name,
@@ -286,6 +304,8 @@ class Site:
                     "entries_out_bytes": 0 if out is None else out.bytes,
                     "subscriptions_out": 0 if out is None else out.sources,
                     "is_over_budget": out is not None and out.is_over_budget,
+                    "announced_in": None if ANYTHING in heard else len(heard),
+                    "announced_out": None if ANYTHING in said else len(said),
                     **{key: value for key, value in asdict(total).items() if key != "oldest"},
                     "lag_seconds": 0.0 if total.oldest is None else max(0.0, (now - total.oldest) / 1e6),
                     **{

@@ -12,7 +12,6 @@ new meanwhile gets an exact entry at once, and what is gone keeps its entry unti
 from __future__ import annotations
 
 import hashlib
-import json
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -45,7 +44,7 @@ from tamis.values.ranges import ALL
 EVERYTHING = "TRUE"
 """The entry that every event satisfies."""
 MEASURE = "occurrence"
-_MOST_COVERED = 100_000
+_MOST_COVERED = 50_000
 """Of more conditions, none is looked for among the others."""
 _ROOM = 0.95
 """The share of a budget that is used when entries are made again; the rest is for what comes meanwhile."""
@@ -134,7 +133,8 @@ class LinkEntries:
         """
         self._link = link
         self._clock = clock
-        self._coverings: dict[str, tuple[EventType, Covering, set[str]]] = {}
+        self._of_source: dict[Source, tuple[EventType, tuple[Entry, ...]]] = {}
+        self._coverings: dict[str, tuple[EventType, Covering, set[Entry]]] = {}
         self._made: _Made | None = None
         self._lock = threading.Lock()
 
@@ -170,7 +170,9 @@ class LinkEntries:
         admit: Callable[[set[Entry]], set[Entry]],
     ) -> EntrySet:
         behind = [each for each in sources if each.link != self._link and each.event_type in types]
-        wanted = admit({Entry(each.event_type, text) for each in behind for text in _texts(each, types)})
+        wanted = admit({entry for each in behind for entry in self._entries_of(each, types[each.event_type])})
+        if len(self._of_source) > 2 * len(behind):
+            self._of_source = {each: self._of_source[each] for each in behind}
         everything = {Entry(each.event_type, EVERYTHING) for each in wanted if each.event_type in widened}
         rest = {each for each in wanted if each.event_type not in widened}
         if not rules.budget or _bytes(rest) + _bytes(everything) <= rules.budget:
@@ -191,30 +193,40 @@ class LinkEntries:
         is_over = bool(rules.budget) and size > rules.budget
         return EntrySet({each.key: each for each in found}, len(behind), size, is_over, is_late)
 
+    def _entries_of(self, source: Source, event_type: EventType) -> tuple[Entry, ...]:
+        """The exact entries of a condition, which are the same objects each time."""
+        known = self._of_source.get(source)
+        if known is None or known[0] != event_type:
+            made = tuple(Entry(source.event_type, text) for text in _texts(source, event_type))
+            known = self._of_source[source] = event_type, made
+        return known[1]
+
     def _exact(self, wanted: set[Entry], types: Mapping[str, EventType]) -> set[Entry]:
         """All entries but those that another one covers."""
-        by_type: dict[str, set[str]] = {}
+        by_type: dict[str, set[Entry]] = {}
         for each in wanted:
-            by_type.setdefault(each.event_type, set()).add(each.condition)
+            by_type.setdefault(each.event_type, set()).add(each)
         for gone in self._coverings.keys() - by_type.keys():
             del self._coverings[gone]
         found: set[Entry] = set()
-        for name, texts in by_type.items():
-            if len(texts) > _MOST_COVERED:
-                found |= {Entry(name, text) for text in texts}
+        for name, entries in by_type.items():
+            if len(entries) > _MOST_COVERED:
+                self._coverings.pop(name, None)
+                found |= entries
                 continue
             known = self._coverings.get(name)
             if known is None or known[0] != types[name]:
                 known = self._coverings[name] = types[name], Covering(), set()
             _, covering, there = known
-            for text in there - texts:
-                covering.remove(text)
-            new = sorted(texts - there)
-            for text, formula in zip(new, _compiled(new, types[name]), strict=True):
-                covering.add(text, _accepted(formula))
-            there.clear()
-            there.update(texts)
-            found |= {Entry(name, str(text)) for text in covering}
+            for each in there - entries:
+                covering.remove(each)
+                there.remove(each)
+            new = sorted(entries - there)
+            formulas = _compiled([each.condition for each in new], types[name])
+            for each, formula in zip(new, formulas, strict=True):
+                covering.add(each, _accepted(formula))
+                there.add(each)
+            found.update(each for each in covering if isinstance(each, Entry))
         return found
 
 
@@ -351,18 +363,13 @@ def _bytes(entries: Iterable[Entry]) -> int:
     return _size(each.condition for each in entries)
 
 
-def _texts(source: Source, types: Mapping[str, EventType]) -> tuple[str, ...]:
+def _texts(source: Source, event_type: EventType) -> tuple[str, ...]:
     """A condition in SQL; of a composite subscription those of its parts, each on one event."""
     if source.dialect == SQL:
         return (source.condition,)
-    return _translated(source.condition, source.dialect, json.dumps(types[source.event_type].to_dict()))
-
-
-@lru_cache(maxsize=1 << 16)
-def _translated(condition: str, dialect: str, event_type: str) -> tuple[str, ...]:
-    if dialect == COMPOSITE:
-        composite = compile_composite(condition, EventType.from_dict(json.loads(event_type)))
+    if source.dialect == COMPOSITE:
+        composite = compile_composite(source.condition, event_type)
         return tuple(part.local.text for part in composite.all_parts)
-    tree, problems = parse_dialect(condition, dialect, DEFAULT_LIMITS)
+    tree, problems = parse_dialect(source.condition, source.dialect, DEFAULT_LIMITS)
     assert not problems, "the store takes no such condition"
     return (to_text(tree),)

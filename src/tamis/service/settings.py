@@ -120,6 +120,9 @@ class ServiceSettings:
     link_bytes: int = _setting(0, "Most bytes of the routing entries sent to a neighbour; 0: entries are exact.")
     link_measure: str = _setting("occurrence", "By which measure entries are pruned that take more bytes.")
     link_merging: bool = _setting(True, "Are entries of one form merged, with wider bounds, before any is pruned?")
+    link_cutoff: bool = _setting(
+        False, "Are entries generalised as far as that pays, by measured filter time and events sent in vain?"
+    )
     link_advertisements: bool = _setting(
         False, "Do entries go only where overlapping events are advertised, of tenants whose events must conform?"
     )

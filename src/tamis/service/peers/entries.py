@@ -15,7 +15,7 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -97,11 +97,19 @@ class EntryRules:
         budget: Most bytes; 0 for entries that are as exact as the conditions.
         measure: What is pruned first, of `tamis.routing.generalisation.known_measures`.
         merging: Are entries of one form merged before?
+        halvings: How often the bytes of exact entries are halved, if that is less than the budget.
     """
 
     budget: int = 0
     measure: str = MEASURE
     merging: bool = True
+    halvings: int = 0
+
+    def allowed(self, exact: int) -> int:
+        """Most bytes instead of those of exact entries; 0 for any number."""
+        if not self.halvings:
+            return self.budget
+        return max(1, min(exact >> self.halvings, self.budget or exact))
 
 
 def digest_of(keys: Iterable[str]) -> str:
@@ -175,7 +183,9 @@ class LinkEntries:
             self._of_source = {each: self._of_source[each] for each in behind}
         everything = {Entry(each.event_type, EVERYTHING) for each in wanted if each.event_type in widened}
         rest = {each for each in wanted if each.event_type not in widened}
-        if not rules.budget or _bytes(rest) + _bytes(everything) <= rules.budget:
+        exact = _bytes(rest) + _bytes(everything)
+        rules = replace(rules, budget=rules.allowed(exact), halvings=0)
+        if not rules.budget or exact <= rules.budget:
             self._made = None
             found, is_late = frozenset(self._exact(rest, types)), False
         else:

@@ -20,6 +20,7 @@ from tamis.service.peers import protocol
 from tamis.service.peers.announcements import ANYTHING
 from tamis.service.peers.entries import Entry, digest_of
 from tamis.service.peers.links import DOWN, LINKED, REFUSED, Link, LinkError
+from tamis.service.peers.outbox import IN_VAIN
 from tamis.service.peers.site import Site
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ class Conversation:
 
     async def _entries(self) -> None:
         """Let the neighbour have the entries of every version; ends when there is something else to say."""
-        sent, is_late, heard = -1, False, None
+        sent, is_late, heard = -1, False, None  # each conversation begins anew, with what the cut-off says now
         while True:
             version = await asyncio.to_thread(self._service.store.version)
             now = self._site.announcements.heard(self._name)
@@ -248,6 +249,7 @@ class Conversation:
                 outcomes = protocol.OutcomesAnswer.model_validate(said).outcomes
                 known = {number: outcomes[id] for number, id in asked if id in outcomes}
                 if known:
+                    self._site.in_vain[self._name] += [*known.values()].count(IN_VAIN)
                     await asyncio.to_thread(self._site.outbox.decide, self._name, known)
                 if len(known) == _OUTCOMES:
                     continue

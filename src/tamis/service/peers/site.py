@@ -25,6 +25,7 @@ from tamis.service.inbox import Arrival
 from tamis.service.names import link_owner, local_name, tenant_of
 from tamis.service.peers import protocol
 from tamis.service.peers.announcements import ANYTHING, AnnouncedFilter, Announcements
+from tamis.service.peers.cutoff import LinkCutOff, Load
 from tamis.service.peers.entries import Entry, EntryRules, EntrySet, LinkEntries, digest_of
 from tamis.service.peers.links import CUT, DOWN, LINKED, REFUSED, Link, LinkError, Links
 from tamis.service.peers.outbox import IN_VAIN, UNKNOWN, USEFUL, LinkTotals, Outbox
@@ -50,6 +51,7 @@ class Site:
         received: Counts, by link and kind, of events since the start: taken, repeated, refused, looped.
         sent_entries: What each neighbour was last sent.
         announcements: Which events may go to neighbours, and come from them.
+        in_vain: Events that were sent since the start and found nothing there, by link.
     """
 
     def __init__(self, service: Service) -> None:
@@ -64,6 +66,8 @@ class Site:
         self._lock = threading.RLock()
         self._accepted: set[str] = set()
         self.announcements = Announcements(service)
+        self.in_vain: Counter[str] = Counter()
+        self._cutoffs: dict[str, LinkCutOff] = {}
         self._sources = SourceTable(service.store)
         self._entries: dict[str, tuple[LinkEntries, AnnouncedFilter]] = {}
         self._samples: dict[str, tuple[float, EventType, EventBatch | None]] = {}
@@ -96,7 +100,13 @@ class Site:
             types=protocol.type_hashes(self._store.event_types()),
             digest=digest,
             announced=None if ANYTHING in announced else sorted(announced),
+            load=self.load(link),
         )
+
+    def load(self, link: str) -> Load:
+        """What matching costs here, and what was sent to a neighbour in vain."""
+        events, seconds = self._service.reports.matched
+        return Load(events=events, seconds=seconds, in_vain=self.in_vain[link])
 
     def announced_to(self, link: str) -> frozenset[Entry]:
         """The events that may go to a neighbour."""
@@ -122,6 +132,10 @@ class Site:
                 raise
             self.links.reach(link, said.reach)
             self.announcements.hear(link, said.announced)
+            if self._service.settings.link_cutoff:
+                here = self.load(link)
+                cutoff = self._cutoffs.setdefault(link, LinkCutOff())
+                cutoff.observe(said.load, here.seconds / max(1, here.events))
             if has_answered or self.links.get(link).state != DOWN:  # who can call us need not be reached
                 self.links.note(link, LINKED)
 
@@ -224,10 +238,14 @@ class Site:
         if keys:
             self._store.acting_as(f"link {link}").remove_many(f"{owner}/{key}" for key in keys)
 
+    def halvings(self, link: str) -> int:
+        """How often the bytes of the entries for a neighbour are halved, by what was measured."""
+        return self._cutoffs[link].step if link in self._cutoffs else 0
+
     def wanted_entries(self, link: str, widened: set[str]) -> tuple[int, EntrySet]:
         """The version of the store, and what a neighbour is to have of this site."""
         settings, types = self._service.settings, self._store.event_types()
-        rules = EntryRules(settings.link_bytes, settings.link_measure, settings.link_merging)
+        rules = EntryRules(settings.link_bytes, settings.link_measure, settings.link_merging, self.halvings(link))
         with self._lock:
             sources, version = self._sources.read(), self._sources.version
             entries, announced = self._entries.setdefault(link, (LinkEntries(link), AnnouncedFilter()))
@@ -304,6 +322,7 @@ class Site:
                     "entries_out_bytes": 0 if out is None else out.bytes,
                     "subscriptions_out": 0 if out is None else out.sources,
                     "is_over_budget": out is not None and out.is_over_budget,
+                    "halvings": self.halvings(link.name),
                     "announced_in": None if ANYTHING in heard else len(heard),
                     "announced_out": None if ANYTHING in said else len(said),
                     **{key: value for key, value in asdict(total).items() if key != "oldest"},

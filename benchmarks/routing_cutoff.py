@@ -1,6 +1,6 @@
 """The part of `routing` that finds the cut-off while events change, against the best that could have been set.
 
-The thesis leaves the cut-off to an administrator; `tamis.lab.bittner.cutoff` looks for it. Costs are counts: the
+The thesis leaves the cut-off to an administrator; `tamis.routing.cutoff` looks for it. Costs are counts: the
 work of filtering, and so much for each event that goes over a link. In the second half all auctions end within a
 day, so that subscribers want more of them, and a predicate that held seldom always does.
 """
@@ -18,10 +18,10 @@ import pyarrow as pa
 from benchmarks.report import Bar, Figures, Size, number, table
 from benchmarks.routing_network import Auctions, Found, Network, auctions, coded, counted, progress
 from tamis.events.batch import EventBatch
-from tamis.lab.bittner.cutoff import CutOff
 from tamis.lab.bittner.measures import ACCURACY
 from tamis.lab.bittner.network.overlay import Overlay
 from tamis.lab.bittner.network.topology import line
+from tamis.routing.cutoff import CutOff
 
 MESSAGE_COST = 500
 """Of an event that goes over a link, in units of counted work."""

@@ -8,9 +8,9 @@ from benchmarks import routing
 from benchmarks.routing_accuracy import accuracy
 from benchmarks.routing_cutoff import follow
 from benchmarks.routing_network import Auctions, Network, auctions, counted, knee, name_of, pruned
-from tamis.lab.bittner.cutoff import CutOff
 from tamis.lab.bittner.measures import ACCURACY
 from tamis.lab.bittner.network.topology import line
+from tamis.routing.cutoff import CutOff
 
 pytestmark = pytest.mark.slow
 

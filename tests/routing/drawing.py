@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 
 from tamis.events import EventBatch, EventType
 from tamis.formulas.expression import Path
 from tamis.formulas.formula import Formula, at_least, conjunction, disjunction, leaf
+from tamis.formulas.predicates.base import Predicate
 from tamis.formulas.predicates.matches import MatchesPattern
 from tamis.formulas.predicates.within import Within
 from tamis.frames import BatchFrame
-from tamis.lab.bittner.selectivity_table import SelectivityTable
+from tamis.lab.bittner.selectivity_table import SelectivityTable, _Tally
 from tamis.language.condition import normalise
 from tamis.values.ranges import Ranges
 from tamis.values.types import INT, STRING
@@ -26,10 +28,17 @@ def formula_of(text: str) -> Formula:
     return normalise(text, EVENTS)
 
 
+def counted_table(held: Mapping[Predicate, float], total: float) -> SelectivityTable:
+    """The table in which these predicates held so often, of so many events."""
+    table = SelectivityTable()
+    table._tallies.update((predicate, _Tally(count, total)) for predicate, count in held.items())
+    return table
+
+
 def table_of(shares: dict[str, float]) -> SelectivityTable:
     """The table in which the only predicates of these conditions held in these shares of events."""
     held = {formula_of(text).predicates()[0]: 1_000 * share for text, share in shares.items()}
-    return SelectivityTable.of_counts(held, 1_000)
+    return counted_table(held, 1_000)
 
 
 def random_leaf(random_: random.Random) -> Formula:

@@ -12,7 +12,7 @@ from tamis.frames import BatchFrame
 from tamis.lab.workloads.overlap import probe_operator
 from tamis.language.condition import normalise
 from tamis.operators import install, uninstall
-from tamis.routing.disjointness import DisjointIndex, are_disjoint, domains_of
+from tamis.routing.disjointness import DisjointIndex, Domains, _are_disjoint, _extent_of, domains_of
 
 BOOK = EventType.from_dict(
     {
@@ -32,6 +32,12 @@ VALUES: dict[str, list[object]] = {
     "price": [1, 2.5, 10],
     "text": [None, "", "ab", "abb", "ba", "B"],
 }
+
+
+def are_disjoint(one: Predicate, other: Predicate, domains: Domains | None = None) -> bool:
+    """What the index answers for all registered predicates, for one."""
+    first, second = _extent_of(one, domains or {}), _extent_of(other, domains or {})
+    return first is not None and second is not None and _are_disjoint(first, second)
 
 
 def predicate(text: str, event_type: EventType | None = BOOK) -> Predicate:

@@ -301,3 +301,30 @@ def test_a_few_subscriptions_more_do_not_become_true(tmp_path: Path) -> None:
     assert len(after.routes) > len(before.routes)
     assert found(after, EventBatch.of([{"c": "often", "d": 1}]))[1] == 0
     assert after.entry_bytes <= 100_000
+
+
+def test_entries_are_generalised_again_for_another_budget(tmp_path: Path) -> None:
+    matcher = Matcher()
+    batch = EventBatch.of([{"title": f"book {n % 9}", "price": n} for n in range(40)])
+    texts = [f"title = 'book {n % 9}' AND price < {n % 31}" for n in range(200)]
+    matcher.add_many([(f"s{number}", text) for number, text in enumerate(texts)])
+    first = matcher.publish(tmp_path / "s")
+    assignments = ShardAssignments(str(tmp_path / "s"), 3, Routing(budget=1 << 20))
+    before = assignments.assign(first)
+    matcher.add_many([(f"t{number}", text) for number, text in enumerate(texts[:30])])
+    version = matcher.publish(tmp_path / "s")
+    pairs = expected(matcher, batch)
+    assert found(assignments.assign(version), batch)[0] == pairs
+    sizes = [before.entry_bytes]
+    for budget in (20_000, 8_000):
+        assignments.generalise_again(budget)
+        after = assignments.assign(version)
+        assert found(after, batch)[0] == pairs
+        assert after.shards[0] >= before.shards[0], "subscriptions stay where they are"
+        assert after.budget == budget
+        sizes.append(after.entry_bytes)
+    assert sizes[0] > sizes[1] >= sizes[2] and sizes[2] <= 8_000
+    assignments.generalise_again(1 << 20)
+    again = assignments.assign(version)
+    assert found(again, batch)[0] == pairs
+    assert again.entry_bytes > sizes[1]

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from tamis import Matcher
+from tamis.routing.shards import Routing
 from tamis.snapshot import Manifest, ManifestEntry
 from tamis.spark.shards import Sharding, assign_segments, shard_refs
 from tamis.spark.snapshot_ref import SnapshotRef
+from tests.reports import report
 
 
 def manifest(sizes: dict[str, int]) -> Manifest:
@@ -41,3 +43,23 @@ def test_no_shard_is_empty(tmp_path: Path) -> None:
     assert len(only.matchers()) == 1
     plan = Sharding(3).plan(one, lambda rows: [])
     assert (plan.shards, plan.routes) == ((only,), None)
+
+
+@pytest.mark.slow
+def test_a_budget_is_halved_while_that_pays(tmp_path: Path) -> None:
+    matcher = Matcher()
+    matcher.add_many([(f"s{n}", f"title = 'book {n % 40}' AND price < {n}") for n in range(400)])
+    ref = SnapshotRef(str(tmp_path / "s"), matcher.publish(tmp_path / "s"))
+    usual = 1 << 14
+    for adapts, best in ((True, 1), (True, 0), (False, 0)):
+        sharding = Sharding(3, Routing(budget=usual, adapts=adapts))
+        sizes = [sharding.plan(ref, lambda _: []).entry_bytes]
+        for _ in range(60):
+            step = [usual >> each for each in range(11)].index(sharding.entry_budget)
+            # Up to the best step entries get cheaper, beyond it visits are in vain.
+            cost = {"match_seconds": 1.0 + max(0, best - step), "visits": 500 * (1 + max(0, step - best))}
+            sharding.observe(report(shards=3, useful_visits=500, **cost))
+            sizes.append(sharding.plan(ref, lambda _: []).entry_bytes)
+        assert sharding.entry_budget == usual >> best
+        assert sizes[-1] <= usual >> best
+        assert (min(sizes) < sizes[0]) is adapts

@@ -1,11 +1,11 @@
-"""Disjoint predicates, which can never hold together: of a pair, and of one predicate with all registered ones.
+"""Disjoint predicates, which can never hold together: those of all registered ones that are disjoint to one.
 
-`are_disjoint` may miss a disjoint pair, which costs a needless message; it never reports a pair that can hold
+`DisjointIndex` may miss a disjoint pair, which costs a needless message; it never reports a pair that can hold
 together. It is exact for ranges, and for a pattern with finitely many values. Of two patterns it decides LIKE
 with LIKE, ILIKE with ILIKE, and a pattern with its negation. A predicate that calls an operator or reads a
 computed attribute is disjoint to nothing.
 
-`DisjointIndex` gives the same answers. A set of values is disjoint to another one when each of its pieces lies
+A set of values is disjoint to another one when each of its pieces lies
 in a gap of the other. The pieces in a gap are neighbours in a list sorted by ends, so only these are read.
 Patterns and quantifiers have no order and are compared one by one.
 """
@@ -64,23 +64,6 @@ def _domain(attribute: Attribute) -> Domain:
         if value is not None:
             ranges &= comparison_ranges(type_, operator, order_key(type_)(value))
     return Domain(ranges, not attribute.required)
-
-
-def are_disjoint(one: Predicate, other: Predicate, domains: Domains | None = None) -> bool:
-    """Can the two never hold together?
-
-    Args:
-        one: A predicate.
-        other: Another one.
-        domains: Of attributes; events outside of them are taken as impossible.
-
-    >>> from tamis.language.condition import normalise
-    >>> less, more, like = (normalise(text).predicate for text in ("a < 3", "a >= 3", "b LIKE 'x%y'"))
-    >>> are_disjoint(less, more), are_disjoint(less, like)
-    (True, False)
-    """
-    first, second = _extent_of(one, domains or {}), _extent_of(other, domains or {})
-    return first is not None and second is not None and _are_disjoint(first, second)
 
 
 class _Extent(NamedTuple):

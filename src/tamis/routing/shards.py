@@ -74,6 +74,8 @@ class Routing:
             for owners that have events of their own, as the tenants of a service.
         slack: The share by which a shard may have more subscriptions than the average.
         sample: Events of a type by which similarity is measured; 0 to use conditions and statistics alone.
+        adapts: Look for the budget, at most `budget`, with which an event costs least, by measured times and
+            visits in vain; of streams only.
     """
 
     budget: int = BUDGET
@@ -82,6 +84,7 @@ class Routing:
     slack: float = SLACK
     sample: int = SAMPLE_ROWS
     by_tenant: bool = False
+    adapts: bool = False
 
     def __post_init__(self) -> None:
         if self.measure not in known_measures():
@@ -261,6 +264,28 @@ class ShardAssignments:
                 self._last = self._assign(self._base.manifest(version))
             return self._last
 
+    def generalise_again(self, budget: int) -> None:
+        """Let the next assignment have entries for another budget; subscriptions stay on their shards."""
+        with self._lock:
+            if self._last is None or budget == self.routing.budget:
+                return
+            self.routing = replace(self.routing, budget=budget)
+            known = self._base.statistics(self._last.of) or {}
+            total = sum(len(slots) for split in self._splits.values() for slots in split.slots.values())
+            by_type: dict[str, list[str]] = {}
+            for name, split in self._splits.items():
+                by_type.setdefault(split.event_type, []).append(name)
+            for event_type, names in by_type.items():
+                statistics = Statistics.from_json(known[event_type]) if event_type in known else None
+                forest, ids, _ = _joined([self._open(name) for name in names])
+                assigned = np.concatenate([self._splits[name].assigned for name in names])
+                share = len(assigned) / total * (1.0 - _RESERVE) * budget - SEGMENT_BYTES
+                sample = self._samples.get(event_type)
+                general = generalise(forest, share, self.routing.measure, statistics, sample, assigned)
+                routes = entry_part(general, assigned, ids, event_type, index_builder(statistics))
+                self._splits.update({name: self._splits[name]._replace(routes=routes) for name in names})
+            self._last = None
+
     def forget(self, retention_seconds: float) -> None:
         """Delete assignments of versions that are neither recent nor among the newest two."""
         with self._lock:
@@ -280,7 +305,7 @@ class ShardAssignments:
         for event_type, names in new.items():
             total = totals.total() if self.routing.by_tenant else totals[event_type]
             share = sum(entry.slots for entry in manifest.entries if entry.segment in names) / totals.total()
-            segments = [open_segment(self._base.segment(name), ENGINES[MAPPED_ENGINE]) for name in names]
+            segments = [self._open(name) for name in names]
             splits = self._split(segments, event_type, statistics.get(event_type), self._allowance(share), total)
             self._splits.update(zip(names, splits, strict=True))
         parts: dict[str, SnapshotPart] = {}
@@ -314,6 +339,9 @@ class ShardAssignments:
                 self.routing.budget,
             )
         return assignment
+
+    def _open(self, name: str) -> LiveSegment:
+        return open_segment(self._base.segment(name), ENGINES[MAPPED_ENGINE])
 
     def _allowance(self, share: float) -> float:
         """Bytes for the entries of new segments with this share of all subscriptions.
@@ -374,12 +402,7 @@ class ShardAssignments:
             total: How many subscriptions fill the shards that these go to.
         """
         counts = [len(segment.forest) for segment in segments]
-        forest = segments[0].forest
-        if len(segments) > 1:
-            every = [(segment.forest, np.arange(count)) for segment, count in zip(segments, counts, strict=True)]
-            forest = join_forests(every)
-        ids = pa.concat_arrays([segment.records.ids for segment in segments])
-        tenants = pa.concat_arrays([segment.records.owners for segment in segments])
+        forest, ids, tenants = _joined(segments)
         groups = None
         if not self.routing.by_similarity:
             groups = (_hashes(ids) % np.uint64(self.shards)).astype(np.int32)
@@ -451,6 +474,15 @@ class ShardAssignments:
         order = np.argsort(slots, kind="stable")
         ends = np.cumsum(np.bincount(slots, minlength=len(formulas)))
         return np.split(rows[order].astype(np.int64), ends[:-1]), batch.rows
+
+
+def _joined(segments: Sequence[LiveSegment]) -> tuple[Forest, pa.LargeStringArray, pa.LargeStringArray]:
+    """The formulas, ids and owners of all subscriptions of segments, removed ones included."""
+    forest = segments[0].forest
+    if len(segments) > 1:
+        forest = join_forests([(segment.forest, np.arange(len(segment.forest))) for segment in segments])
+    ids = pa.concat_arrays([segment.records.ids for segment in segments])
+    return forest, ids, pa.concat_arrays([segment.records.owners for segment in segments])
 
 
 def index_builder(statistics: Statistics | None) -> Callable[[Forest], Index]:

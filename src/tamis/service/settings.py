@@ -134,6 +134,14 @@ class ServiceSettings:
     link_merging: bool = _setting(
         True, "Whether entries of one form are merged, with wider bounds, before any is pruned."
     )
+    link_cutoff: bool = _setting(
+        False,
+        "Whether to generalise entries as far as that pays, by measured filter time and events sent in vain.",
+    )
+    link_advertisements: bool = _setting(
+        False,
+        "Whether entries go only where overlapping events are advertised, for tenants whose events must conform.",
+    )
     operators: OperatorSettings = _setting(  # noqa: RUF009 - it gives a field, as for the others
         INSTALLED,
         "Modules with operators, and names from the library; in a file also `[operators]` with settings.",

@@ -341,11 +341,11 @@ def _routing(top: TomlTable) -> Routing | None:
     usual = Routing()
     budget, sample = table.number("budget", usual.budget, least=0), table.number("sample", usual.sample, least=0)
     measure = table.text("measure", usual.measure, choices=known_measures()) or usual.measure
-    by_tenant = table.flag("by_tenant")
+    by_tenant, adapts = table.flag("by_tenant"), table.flag("adapts")
     table.end()
     if min(budget or 0, sample or 0) < 0 or measure not in known_measures():  # noted when they were read
         return None
-    return Routing(budget or 0, measure, sample=sample or 0, by_tenant=by_tenant)
+    return Routing(budget or 0, measure, sample=sample or 0, by_tenant=by_tenant, adapts=adapts)
 
 
 def _state(top: TomlTable, subscriptions: SubscriptionSource) -> PipelineState:

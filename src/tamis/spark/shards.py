@@ -13,6 +13,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tamis.events.batch import EventBatch
+from tamis.progress import BatchReport
+from tamis.routing.cutoff import CutOff
 from tamis.routing.shards import Routing, ShardAssignment, ShardAssignments
 from tamis.snapshot import Manifest, Snapshots
 from tamis.spark.event_tables import COUNTED, MISFITS, SHARD
@@ -22,6 +24,11 @@ from tamis.spark.workers import map_in_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+_ROUNDS = 5
+"""Batches that are measured with each budget."""
+_HIGHEST = 10
+"""How often a budget is halved at most."""
 
 
 class ShardPlan(NamedTuple):
@@ -55,11 +62,27 @@ class Sharding:
         self._retention_seconds = retention_seconds
         self._assignments: dict[str, ShardAssignments] = {}
         self._newest: ShardAssignment | None = None
+        self._search = CutOff(rounds=_ROUNDS, gain=0.05, highest=_HIGHEST)
 
     @property
     def entry_budget(self) -> int:
         """Bytes that routing entries may take; 0 without routing."""
-        return 0 if self.routing is None else self.routing.budget
+        return 0 if self.routing is None else self.routing.budget >> self._search.step
+
+    def observe(self, report: BatchReport) -> None:
+        """Take what a batch cost, if entries are to be generalised as far as that pays.
+
+        The cost of an event is the time to match it, and as much again for each visit in vain: that takes a place
+        on another machine, which times of a machine with time to spare do not show.
+        """
+        if self.routing is None or not self.routing.adapts or self.shards <= 1 or not report.events:
+            return
+        before = self._search.step
+        vain = (report.visits - report.useful_visits) / report.events
+        self._search.observe(report.match_seconds / report.events * (1.0 + vain))
+        if self._search.step != before:
+            for each in self._assignments.values():
+                each.generalise_again(self.entry_budget)
 
     def plan(self, ref: SnapshotRef, sample: Callable[[int], Iterable[EventBatch]]) -> ShardPlan:
         """Assign a version to shards.

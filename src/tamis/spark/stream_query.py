@@ -363,6 +363,7 @@ class MicroBatches:
         if self.ledger is not None:
             self.ledger.add(called, learned_in(found.of(LEARNED)))
         self.history.append(report)
+        self.sharding.observe(report)
         accepted = pc.min(found.of(OLDEST)["count"]).as_py()
         if accepted is not None:  # what comes next was accepted no earlier
             self.live.valid_since = max(accepted, self.live.valid_since or 0)

@@ -7,6 +7,7 @@ from tamis.formulas.predicates.base import Predicate
 from tamis.lab.bittner.selectivity_table import SelectivityTable
 from tamis.lab.workloads.auction import CLASSES
 from tamis.language.condition import normalise
+from tests.routing.drawing import counted_table
 
 _FILLINGS = {
     "title": 1,
@@ -48,7 +49,7 @@ def _about(predicate: Predicate) -> str:
 def golden_table() -> SelectivityTable:
     """The selectivities of the predicates of the third class."""
     held = {predicate: 1_000 * _SHARES[_about(predicate)] for predicate in third_class().predicates()}
-    return SelectivityTable.of_counts(held, 1_000)
+    return counted_table(held, 1_000)
 
 
 def golden_occurrences() -> dict[Predicate, int]:

@@ -50,6 +50,15 @@ def test_a_condition_with_more_operands_is_covered_by_one_with_fewer() -> None:
     assert found.sources == 5
 
 
+def test_a_composite_subscription_wants_what_its_parts_want() -> None:
+    text = "price > 100 AS a THEN price < 0.9 * a.price AND used AS b WITHIN INTERVAL '1' DAY BY item"
+    found = entries_for("n", [Source(None, "t/event", text, "composite")], TYPES)
+    assert {normalise(each) for each in texts(dict(found.entries))} == {
+        normalise("price > 100"),
+        normalise("used"),
+    }
+
+
 def test_keys_are_those_of_content_and_a_digest_of_the_set() -> None:
     one, other = Entry("t/event", "a = 1"), Entry("t/other", "a = 1")
     assert one.key == Entry("t/event", "a = 1").key != other.key

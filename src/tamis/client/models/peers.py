@@ -42,6 +42,9 @@ class Peer:
         entries_out_bytes: Bytes of their texts.
         subscriptions_out: Distinct conditions that these stand for.
         is_over_budget: Are they longer than the setting `link_bytes` allows?
+        halvings: How often their bytes were halved, by what was measured (`link_cutoff`).
+        announced_in: Conditions of the events that may come from the neighbour; None if any may.
+        announced_out: Conditions of the events that may go to it; None if any may.
         backlog: Events that wait to be sent.
         lag_seconds: How long the oldest of them has waited.
         forwarded: Events that were sent, as far as they are kept.
@@ -67,6 +70,9 @@ class Peer:
     entries_out_bytes: int
     subscriptions_out: int
     is_over_budget: bool
+    halvings: int
+    announced_in: int | None
+    announced_out: int | None
     backlog: int
     lag_seconds: float
     forwarded: int

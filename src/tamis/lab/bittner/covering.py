@@ -14,7 +14,7 @@ ranges only are compared with all terms on the same attribute.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -118,10 +118,6 @@ class Covering:
     def covered_share(self) -> float:
         """The share of terms that others cover."""
         return 1.0 - len(self._coverer_key) / self._count if self._count else 0.0
-
-    def uncovered(self) -> Iterator[tuple[TermId, Formula]]:
-        for found in self._entries.values():
-            yield from ((term.id, term.formula) for term in found if term.coverer is None)
 
     def add(self, id_: Hashable, formula: Formula) -> CoverChange:
         """Add an entry.

@@ -7,7 +7,7 @@ what a sample of values says (`tamis.selectivity.sampling`), else its prior.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,14 +55,6 @@ class SelectivityTable:
         self._tallies: dict[Predicate, _Tally] = {}
         self._curves: dict[Typed, Curve] | None = None
         self._estimates: dict[Predicate, float] = {}
-
-    @classmethod
-    def of_counts(cls, held: Mapping[Predicate, float], total: float) -> SelectivityTable:
-        """The table in which these predicates held so often, of so many events."""
-        table = cls()
-        for predicate, count in held.items():
-            table._tallies[predicate] = _Tally(count, total)
-        return table
 
     def __len__(self) -> int:
         """Number of predicates that are counted."""

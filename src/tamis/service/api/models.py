@@ -680,6 +680,9 @@ class PeerAnswer(BaseModel):
     entries_out_bytes: int
     subscriptions_out: int
     is_over_budget: bool
+    halvings: int
+    announced_in: int | None
+    announced_out: int | None
     backlog: int
     lag_seconds: float
     forwarded: int

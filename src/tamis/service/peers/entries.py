@@ -15,12 +15,13 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from tamis.composite.parts import compile_composite
 from tamis.engines.forest import forest_of
 from tamis.errors import ConditionError
 from tamis.events.batch import EventBatch
@@ -30,7 +31,7 @@ from tamis.formulas.formula import FALSE, Formula, at_least, leaf
 from tamis.formulas.predicates.within import Within
 from tamis.frames import BatchFrame
 from tamis.language.bulk import FormulaColumn, compile_many
-from tamis.language.dialects import SQL, parse_dialect
+from tamis.language.dialects import COMPOSITE, SQL, parse_dialect
 from tamis.limits import DEFAULT_LIMITS
 from tamis.routing.covering import Covering, uncovered
 from tamis.routing.generalisation import Generalisation, generalise
@@ -43,7 +44,7 @@ from tamis.values.ranges import ALL
 EVERYTHING = "TRUE"
 """The entry that every event satisfies."""
 MEASURE = "occurrence"
-_MOST_COVERED = 100_000
+_MOST_COVERED = 50_000
 """Of more conditions, none is looked for among the others."""
 _ROOM = 0.95
 """The share of a budget that is used when entries are made again; the rest is for what comes meanwhile."""
@@ -96,11 +97,19 @@ class EntryRules:
         budget: Most bytes; 0 for entries that are as exact as the conditions.
         measure: What is pruned first, of `tamis.routing.generalisation.known_measures`.
         merging: Are entries of one form merged before?
+        halvings: How often the bytes of exact entries are halved, if that is less than the budget.
     """
 
     budget: int = 0
     measure: str = MEASURE
     merging: bool = True
+    halvings: int = 0
+
+    def allowed(self, exact: int) -> int:
+        """Most bytes instead of those of exact entries; 0 for any number."""
+        if not self.halvings:
+            return self.budget
+        return max(1, min(exact >> self.halvings, self.budget or exact))
 
 
 def digest_of(keys: Iterable[str]) -> str:
@@ -132,7 +141,8 @@ class LinkEntries:
         """
         self._link = link
         self._clock = clock
-        self._coverings: dict[str, tuple[EventType, Covering, set[str]]] = {}
+        self._of_source: dict[Source, tuple[EventType, tuple[Entry, ...]]] = {}
+        self._coverings: dict[str, tuple[EventType, Covering, set[Entry]]] = {}
         self._made: _Made | None = None
         self._lock = threading.Lock()
 
@@ -141,8 +151,9 @@ class LinkEntries:
         sources: frozenset[Source],
         types: Mapping[str, EventType],
         rules: EntryRules,
-        widened: frozenset[str],
-        samples: Callable[[str], EventBatch | None],
+        widened: frozenset[str] = frozenset(),
+        samples: Callable[[str], EventBatch | None] = lambda _: None,
+        admit: Callable[[set[Entry]], set[Entry]] = lambda entries: entries,
     ) -> EntrySet:
         """What the neighbour is to have: entries for all that does not live behind the neighbour itself.
 
@@ -152,9 +163,10 @@ class LinkEntries:
             rules: How they are generalised.
             widened: Event types of which the neighbour cannot read some condition: it gets all of their events.
             samples: Gives events of a type, from which selectivities are estimated.
+            admit: Leaves out exact entries that no event from the neighbour satisfies.
         """
         with self._lock:
-            return self._update(sources, types, rules, widened, samples)
+            return self._update(sources, types, rules, widened, samples, admit)
 
     def _update(
         self,
@@ -163,12 +175,17 @@ class LinkEntries:
         rules: EntryRules,
         widened: frozenset[str],
         samples: Callable[[str], EventBatch | None],
+        admit: Callable[[set[Entry]], set[Entry]],
     ) -> EntrySet:
-        wanted = {Entry(each.event_type, _as_sql(each)) for each in sources if each.link != self._link}
-        counted = sum(each.link != self._link for each in sources)
+        behind = [each for each in sources if each.link != self._link and each.event_type in types]
+        wanted = admit({entry for each in behind for entry in self._entries_of(each, types[each.event_type])})
+        if len(self._of_source) > 2 * len(behind):
+            self._of_source = {each: self._of_source[each] for each in behind}
         everything = {Entry(each.event_type, EVERYTHING) for each in wanted if each.event_type in widened}
         rest = {each for each in wanted if each.event_type not in widened}
-        if not rules.budget or _bytes(rest) + _bytes(everything) <= rules.budget:
+        exact = _bytes(rest) + _bytes(everything)
+        rules = replace(rules, budget=rules.allowed(exact), halvings=0)
+        if not rules.budget or exact <= rules.budget:
             self._made = None
             found, is_late = frozenset(self._exact(rest, types)), False
         else:
@@ -177,39 +194,49 @@ class LinkEntries:
             key = widened, rules, {each.event_type: types[each.event_type] for each in rest}
             if made is None or made.key != key or made.is_due(rest, rules.budget, self._clock()):
                 began = self._clock()
-                entries = _generalised(rest, types, rules, samples)
+                entries = generalise_entries(rest, types, rules, samples)
                 now = self._clock()
                 made = self._made = _Made(key, frozenset(rest), entries, now + _WAIT * (now - began))
             found, is_late = made.entries | (rest - made.of), rest != made.of
         found = found | everything
         size = _bytes(found)
         is_over = bool(rules.budget) and size > rules.budget
-        return EntrySet({each.key: each for each in found}, counted, size, is_over, is_late)
+        return EntrySet({each.key: each for each in found}, len(behind), size, is_over, is_late)
+
+    def _entries_of(self, source: Source, event_type: EventType) -> tuple[Entry, ...]:
+        """The exact entries of a condition, which are the same objects each time."""
+        known = self._of_source.get(source)
+        if known is None or known[0] != event_type:
+            made = tuple(Entry(source.event_type, text) for text in _texts(source, event_type))
+            known = self._of_source[source] = event_type, made
+        return known[1]
 
     def _exact(self, wanted: set[Entry], types: Mapping[str, EventType]) -> set[Entry]:
         """All entries but those that another one covers."""
-        by_type: dict[str, set[str]] = {}
+        by_type: dict[str, set[Entry]] = {}
         for each in wanted:
-            by_type.setdefault(each.event_type, set()).add(each.condition)
+            by_type.setdefault(each.event_type, set()).add(each)
         for gone in self._coverings.keys() - by_type.keys():
             del self._coverings[gone]
         found: set[Entry] = set()
-        for name, texts in by_type.items():
-            if len(texts) > _MOST_COVERED:
-                found |= {Entry(name, text) for text in texts}
+        for name, entries in by_type.items():
+            if len(entries) > _MOST_COVERED:
+                self._coverings.pop(name, None)
+                found |= entries
                 continue
             known = self._coverings.get(name)
             if known is None or known[0] != types[name]:
                 known = self._coverings[name] = types[name], Covering(), set()
             _, covering, there = known
-            for text in there - texts:
-                covering.remove(text)
-            new = sorted(texts - there)
-            for text, formula in zip(new, _compiled(new, types[name]), strict=True):
-                covering.add(text, _accepted(formula))
-            there.clear()
-            there.update(texts)
-            found |= {Entry(name, str(text)) for text in covering}
+            for each in there - entries:
+                covering.remove(each)
+                there.remove(each)
+            new = sorted(entries - there)
+            formulas = _compiled([each.condition for each in new], types[name])
+            for each, formula in zip(new, formulas, strict=True):
+                covering.add(each, _accepted(formula))
+                there.add(each)
+            found.update(each for each in covering if isinstance(each, Entry))
         return found
 
 
@@ -228,7 +255,7 @@ class _Made(NamedTuple):
         return now >= self.again or _bytes(self.entries | (wanted - self.of)) > budget
 
 
-def _generalised(
+def generalise_entries(
     wanted: Iterable[Entry],
     types: Mapping[str, EventType],
     rules: EntryRules,
@@ -346,9 +373,13 @@ def _bytes(entries: Iterable[Entry]) -> int:
     return _size(each.condition for each in entries)
 
 
-def _as_sql(source: Source) -> str:
+def _texts(source: Source, event_type: EventType) -> tuple[str, ...]:
+    """A condition in SQL; of a composite subscription those of its parts, each on one event."""
     if source.dialect == SQL:
-        return source.condition
+        return (source.condition,)
+    if source.dialect == COMPOSITE:
+        composite = compile_composite(source.condition, event_type)
+        return tuple(part.local.text for part in composite.all_parts)
     tree, problems = parse_dialect(source.condition, source.dialect, DEFAULT_LIMITS)
     assert not problems, "the store takes no such condition"
-    return to_text(tree)
+    return (to_text(tree),)

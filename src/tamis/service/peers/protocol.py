@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 
 from tamis.events.event_type import EventType
 from tamis.service.inbox import Arrival, InboxEvent
+from tamis.service.peers.cutoff import Load
 from tamis.service.peers.links import LinkError
 
 PROTOCOL = 1
@@ -34,6 +35,8 @@ class Hello(BaseModel):
         reach: The sites that it reaches without the other.
         types: Hashes of the event types that it knows, by qualified name.
         digest: Of the keys of the entries that it thinks the other has of it.
+        announced: Event types and conditions of the events that may come from it; None for any.
+        load: What matching costs it, and what it sent the other in vain.
     """
 
     site: str
@@ -42,6 +45,8 @@ class Hello(BaseModel):
     reach: list[str]
     types: dict[str, str]
     digest: str = ""
+    announced: list[tuple[str, str]] | None = None
+    load: Load = Load()
 
 
 class HelloAnswer(Hello):

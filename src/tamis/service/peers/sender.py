@@ -17,8 +17,10 @@ import httpx2
 
 from tamis.service.inbox import InboxEvent
 from tamis.service.peers import protocol
-from tamis.service.peers.entries import digest_of
+from tamis.service.peers.announcements import ANYTHING
+from tamis.service.peers.entries import Entry, digest_of
 from tamis.service.peers.links import DOWN, LINKED, REFUSED, Link, LinkError
+from tamis.service.peers.outbox import IN_VAIN
 from tamis.service.peers.site import Site
 
 if TYPE_CHECKING:
@@ -91,6 +93,7 @@ class Conversation:
         self._skipped: set[str] = set()
         self._widened: set[str] = set()
         self._reach: list[str] = []
+        self._announced: frozenset[Entry] = frozenset()
 
     async def run(self) -> None:
         """Talk until cancelled."""
@@ -133,6 +136,9 @@ class Conversation:
         if answer.entries is not None:
             self._there = {*answer.entries}
         self._reach = said.reach
+        self._announced = frozenset(
+            {ANYTHING} if said.announced is None else (Entry(*each) for each in said.announced)
+        )
         self._skipped.clear()
         self._widened.clear()
 
@@ -151,14 +157,18 @@ class Conversation:
     # --- entries -----------------------------------------------------------------------------------------
 
     async def _entries(self) -> None:
-        """Let the neighbour have the entries of every version; ends when other sites have come into reach."""
-        sent, is_late = -1, False
+        """Let the neighbour have the entries of every version; ends when there is something else to say."""
+        sent, is_late, heard = -1, False, None  # each conversation begins anew, with what the cut-off says now
         while True:
             version = await asyncio.to_thread(self._service.store.version)
-            if version != sent or is_late:
+            now = self._site.announcements.heard(self._name)
+            if version != sent or is_late or now != heard:
+                heard = now
                 sent, is_late = await self._send_entries()
             reach = await asyncio.to_thread(self._site.links.reach_without, self._name)
             if sorted(reach) != self._reach:
+                return
+            if await asyncio.to_thread(self._site.announced_to, self._name) != self._announced:
                 return
             await asyncio.sleep(_LOOK_SECONDS)
 
@@ -239,6 +249,7 @@ class Conversation:
                 outcomes = protocol.OutcomesAnswer.model_validate(said).outcomes
                 known = {number: outcomes[id] for number, id in asked if id in outcomes}
                 if known:
+                    self._site.in_vain[self._name] += [*known.values()].count(IN_VAIN)
                     await asyncio.to_thread(self._site.outbox.decide, self._name, known)
                 if len(known) == _OUTCOMES:
                     continue

@@ -24,6 +24,8 @@ from tamis.events.json_values import read_json_values
 from tamis.service.inbox import Arrival
 from tamis.service.names import link_owner, local_name, tenant_of
 from tamis.service.peers import protocol
+from tamis.service.peers.announcements import ANYTHING, AnnouncedFilter, Announcements
+from tamis.service.peers.cutoff import LinkCutOff, Load
 from tamis.service.peers.entries import Entry, EntryRules, EntrySet, LinkEntries, digest_of
 from tamis.service.peers.links import CUT, DOWN, LINKED, REFUSED, Link, LinkError, Links
 from tamis.service.peers.outbox import IN_VAIN, UNKNOWN, USEFUL, LinkTotals, Outbox
@@ -48,6 +50,8 @@ class Site:
         outbox: What goes to them.
         received: Counts, by link and kind, of events since the start: taken, repeated, refused, looped.
         sent_entries: What each neighbour was last sent.
+        announcements: Which events may go to neighbours, and come from them.
+        in_vain: Events that were sent since the start and found nothing there, by link.
     """
 
     def __init__(self, service: Service) -> None:
@@ -61,8 +65,11 @@ class Site:
         self._store = service.store
         self._lock = threading.RLock()
         self._accepted: set[str] = set()
+        self.announcements = Announcements(service)
+        self.in_vain: Counter[str] = Counter()
+        self._cutoffs: dict[str, LinkCutOff] = {}
         self._sources = SourceTable(service.store)
-        self._entries: dict[str, LinkEntries] = {}
+        self._entries: dict[str, tuple[LinkEntries, AnnouncedFilter]] = {}
         self._samples: dict[str, tuple[float, EventType, EventBatch | None]] = {}
         if self.name:
             self.links.adopt(service.settings.peers)
@@ -84,6 +91,7 @@ class Site:
 
     def introduction(self, link: str, digest: str = "") -> protocol.Hello:
         """What this site says of itself to a neighbour."""
+        announced = self.announced_to(link)
         return protocol.Hello(
             site=self.name,
             protocol=protocol.PROTOCOL,
@@ -91,7 +99,18 @@ class Site:
             reach=sorted(self.links.reach_without(link)),
             types=protocol.type_hashes(self._store.event_types()),
             digest=digest,
+            announced=None if ANYTHING in announced else sorted(announced),
+            load=self.load(link),
         )
+
+    def load(self, link: str) -> Load:
+        """What matching costs here, and what was sent to a neighbour in vain."""
+        events, seconds = self._service.reports.matched
+        return Load(events=events, seconds=seconds, in_vain=self.in_vain[link])
+
+    def announced_to(self, link: str) -> frozenset[Entry]:
+        """The events that may go to a neighbour."""
+        return self.announcements.for_neighbour(link, self.links.all())
 
     def agree(self, link: str, said: protocol.Hello, *, has_answered: bool = False) -> None:
         """Take what a neighbour says of itself, or cut the link to it.
@@ -112,6 +131,11 @@ class Site:
                 self.cut(link, error, REFUSED)
                 raise
             self.links.reach(link, said.reach)
+            self.announcements.hear(link, said.announced)
+            if self._service.settings.link_cutoff:
+                here = self.load(link)
+                cutoff = self._cutoffs.setdefault(link, LinkCutOff())
+                cutoff.observe(said.load, here.seconds / max(1, here.events))
             if has_answered or self.links.get(link).state != DOWN:  # who can call us need not be reached
                 self.links.note(link, LINKED)
 
@@ -214,15 +238,25 @@ class Site:
         if keys:
             self._store.acting_as(f"link {link}").remove_many(f"{owner}/{key}" for key in keys)
 
+    def halvings(self, link: str) -> int:
+        """How often the bytes of the entries for a neighbour are halved, by what was measured."""
+        return self._cutoffs[link].step if link in self._cutoffs else 0
+
     def wanted_entries(self, link: str, widened: set[str]) -> tuple[int, EntrySet]:
         """The version of the store, and what a neighbour is to have of this site."""
         settings, types = self._service.settings, self._store.event_types()
-        rules = EntryRules(settings.link_bytes, settings.link_measure, settings.link_merging)
+        rules = EntryRules(settings.link_bytes, settings.link_measure, settings.link_merging, self.halvings(link))
         with self._lock:
             sources, version = self._sources.read(), self._sources.version
-            entries = self._entries.setdefault(link, LinkEntries(link))
+            entries, announced = self._entries.setdefault(link, (LinkEntries(link), AnnouncedFilter()))
+        heard = self.announcements.heard(link)
         return version, entries.update(
-            sources, types, rules, frozenset(widened), lambda name: self._sample(types[name])
+            sources,
+            types,
+            rules,
+            frozenset(widened),
+            lambda name: self._sample(types[name]),
+            lambda wanted: announced.overlapping(wanted, heard, types),
         )
 
     def _sample(self, event_type: EventType) -> EventBatch | None:
@@ -256,6 +290,7 @@ class Site:
             self.links.remove(name)
             self._accepted.discard(name)
             self.forget_entries(name)
+            self.announcements.forget(name)
         self.tidy(0)
 
     def tidy(self, before: int) -> int:
@@ -270,6 +305,7 @@ class Site:
             total = totals.get(link.name, LinkTotals())
             out = self.sent_entries.get(link.name)
             held = self._sources.held(link.name)
+            heard, said = self.announcements.heard(link.name), self.announced_to(link.name)
             found.append(
                 {
                     "name": link.name,
@@ -286,6 +322,9 @@ class Site:
                     "entries_out_bytes": 0 if out is None else out.bytes,
                     "subscriptions_out": 0 if out is None else out.sources,
                     "is_over_budget": out is not None and out.is_over_budget,
+                    "halvings": self.halvings(link.name),
+                    "announced_in": None if ANYTHING in heard else len(heard),
+                    "announced_out": None if ANYTHING in said else len(said),
                     **{key: value for key, value in asdict(total).items() if key != "oldest"},
                     "lag_seconds": 0.0 if total.oldest is None else max(0.0, (now - total.oldest) / 1e6),
                     **{

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from tamis.lab.bittner.cutoff import CutOff, Decision
 from tamis.lab.bittner.measures import ACCURACY
 from tamis.lab.bittner.pruning import Pruner
 from tamis.lab.bittner.selectivity_table import SelectivityTable
+from tamis.routing.cutoff import CutOff, Decision
 from tests.routing.drawing import random_formula
 
 CURVE = [15.0, 12.0, 10.0, 8.5, 7.5, 7.0, 7.2, 8.0, 11.0, 16.0]

@@ -30,9 +30,9 @@ SLACK = 0.1
 """The share by which a shard may have more subscriptions than the average."""
 _ESTIMATE_WEIGHT = 0.1
 """The weight of an estimated selectivity beside a counted share of the sample."""
-_VISIT_WORK = 16.0
+_VISIT_WORK = 4.0
 """The work of a visit, in candidates: what reading an event takes, against verifying a subscription for it."""
-_EVEN, _LIMIT = 1.25, 1.15
+_EVEN, _LIMIT = 1.2, 1.03
 """Work of the hottest shard against the mean that is accepted, and the limit that is set if it is not."""
 _ATTEMPTS = 4
 

@@ -38,6 +38,7 @@ from tamis.progress import BatchReport
 from tamis.report import charts
 from tamis.routing.shards import Routing, read_assignment
 from tamis.sinks.parquet import ParquetSink
+from tamis.sizing import segments_of
 from tamis.snapshot import Snapshots
 
 if TYPE_CHECKING:
@@ -229,7 +230,7 @@ def _compile(spark: SparkSession, case: Case, outcome: Outcome) -> None:
         event_type,
         snapshot=case.snapshot,
         statistics=statistics,
-        segments=max(CORES, sizing.segments_of(case.subscriptions)),
+        segments=max(CORES, segments_of(case.subscriptions)),
         spark=spark,
     )
     rate = case.subscriptions / (time.perf_counter() - start)

@@ -42,7 +42,7 @@ from tamis.lab.workloads import generate
 from tamis.lab.workloads.registry import generator
 from tamis.report import charts
 from tamis.sinks import read_notifications
-from tamis.sizing import SEGMENT_SUBSCRIPTIONS, Coefficients, Demand, WorkloadCoefficients, estimate, fit
+from tamis.sizing import Coefficients, Demand, WorkloadCoefficients, estimate, fit, segments_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,7 +63,7 @@ EVENTS: dict[Size, int] = {"smallest": 256, "quick": 4_096, "full": 16_384}
 ROUNDS: dict[Size, int] = {"smallest": 1, "quick": 3, "full": 5}
 SHARDED: dict[Size, int] = {"smallest": 1_000, "quick": 6_000, "full": 100_000}
 _ERROR = 0.3
-_TASKS = 64
+_TASKS = 512
 _BATCH_ROWS = 8_192
 _STATM = Path("/proc/self/statm")
 _PAGE_BYTES = 4_096
@@ -169,11 +169,6 @@ def _point(family: str, parameters: Mapping[str, Any], subscriptions: int, size:
             return pool.submit(measured, folder, subscriptions, ROUNDS[size]).result()
     finally:
         shutil.rmtree(folder)
-
-
-def segments_of(subscriptions: int) -> int:
-    """How many segments so many subscriptions are compiled into."""
-    return -(-subscriptions // SEGMENT_SUBSCRIPTIONS)
 
 
 def learned(past: pa.Table, event_type: EventType) -> Statistics:
@@ -323,15 +318,11 @@ def _spark_microseconds(spark: SparkSession, size: Size, folder: Path) -> float:
 
 
 def _seconds_of_tasks(spark: SparkSession, tasks: int) -> float:
-    """Of a job of tasks without work; the first job warms up."""
-
-    def nothing(batches: Any) -> Any:
-        yield from batches
-
+    """Of a job of tasks without work or Python; in one process, so what executors do is in it, too."""
     seconds = []
     for _ in range(4):
         start = time.perf_counter()
-        spark.range(tasks, numPartitions=tasks).mapInArrow(nothing, "id long").count()
+        spark.range(tasks, numPartitions=tasks).count()
         seconds.append(time.perf_counter() - start)
     return min(seconds[1:])
 

@@ -8,7 +8,7 @@ import pytest
 
 from tamis import TamisError
 from tamis.sizing.coefficients import Coefficients, WorkloadCoefficients
-from tamis.sizing.estimate import SEGMENT_SUBSCRIPTIONS, Demand, Node, estimate
+from tamis.sizing.estimate import SEGMENT_SUBSCRIPTIONS, Demand, Node, estimate, segments_of
 from tamis.sizing.model import Model
 
 WORKLOAD = WorkloadCoefficients(
@@ -36,6 +36,7 @@ def test_cores_are_those_of_the_model() -> None:
 def test_segments_are_searched_one_after_the_other() -> None:
     one, two = (estimate(Demand(count * SEGMENT_SUBSCRIPTIONS, 1), KNOWN, WORKLOAD).engine_us for count in (1, 2))
     assert two - 0.5 == pytest.approx(2 * (one - 0.5))
+    assert segments_of(1_000 * SEGMENT_SUBSCRIPTIONS) == segments_of(7 * SEGMENT_SUBSCRIPTIONS), "they are merged"
 
 
 def test_more_of_anything_takes_more() -> None:
@@ -56,7 +57,7 @@ def test_subscriptions_that_do_not_fit_into_a_node_are_partitioned() -> None:
     found = estimate(demand, KNOWN, WORKLOAD, node)
     assert found.shards > node.cores
     assert found.node_memory_bytes < node.memory_bytes < 1e9 * WORKLOAD.resident_bytes
-    assert 1.0 < found.visits <= found.shards
+    assert found.visits == pytest.approx(WORKLOAD.visits * found.shards / 16)
     assert found.network_shuffle_bytes > found.network_in_bytes
 
 

@@ -126,6 +126,7 @@ def _workload(like: str, known: Coefficients, events: str | None, format: Any) -
 
 def _lines(demand: Demand, node: Node, found: ClusterSize, simulated: Simulation | None) -> list[str]:
     from tamis.numerals import duration_text, number_text, share_text
+    from tamis.sizing.simulation import CORES
 
     def giga(value: float) -> str:
         return f"{number_text(value / 1e9)} GB"
@@ -138,6 +139,7 @@ def _lines(demand: Demand, node: Node, found: ClusterSize, simulated: Simulation
     matching = f"{number_text(found.engine_us)} of {number_text(found.event_us)} us of a core an event"
     network = f"events {mega(found.network_in_bytes)}, between workers {mega(found.network_shuffle_bytes)}"
     network += f", notifications {mega(found.network_out_bytes)}, versions {mega(found.network_versions_bytes)}"
+    driver = f"busy {share_text(found.driver_share)}, {giga(found.driver_memory_bytes)} to merge segments"
     rows = {
         "cores": cores,
         "matching": f"{matching}, {number_text(found.matches)} matches",
@@ -145,15 +147,16 @@ def _lines(demand: Demand, node: Node, found: ClusterSize, simulated: Simulation
         "memory": f"{giga(found.node_memory_bytes)} a machine, without Spark's Java",
         "disk": f"{giga(found.node_disk_bytes)} a machine, its cache; {giga(found.snapshot_bytes)} a version",
         "network": network,
-        "driver": f"busy {share_text(found.driver_share)}, a batch every {duration_text(demand.batch_seconds)}",
+        "driver": f"{driver}, a batch every {duration_text(demand.batch_seconds)}",
     }
     if simulated is not None:
         shares = {"p50": simulated.p50, "p95": simulated.p95, "p99": simulated.p99, "p99.9": simulated.p999}
         latencies = ", ".join(f"{name} {duration_text(value)}" for name, value in shares.items())
         without = simulated.without[simulated.bottleneck]
-        rows["latency"] = latencies if simulated.is_stable else f"it does not keep up: {latencies}"
-        rows["simulated"] = f"{simulated.workers} cores, busy {share_text(simulated.busy)}"
-        rows["bottleneck"] = f"{simulated.bottleneck}: p99 would be {duration_text(without)} without"
+        rows["latency"] = latencies if simulated.is_stable else "it does not keep up: batches grow for ever"
+        rows["simulated"] = f"{simulated.workers:,} cores, busy {share_text(simulated.busy)}"
+        what = "with twice as many" if simulated.bottleneck == CORES else "without"
+        rows["bottleneck"] = f"{simulated.bottleneck}: p99 would be {duration_text(without)} {what}"
     return [f"{name:<11}{text}" for name, text in rows.items()]
 
 

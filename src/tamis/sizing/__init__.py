@@ -1,12 +1,11 @@
 """How many machines some load takes: coefficients that were measured, a model fitted to them, and a simulation."""
 
 from tamis.sizing.coefficients import SHIPPED, Coefficients, WorkloadCoefficients, read_coefficients
-from tamis.sizing.estimate import SEGMENT_SUBSCRIPTIONS, ClusterSize, Demand, Node, estimate
+from tamis.sizing.estimate import ClusterSize, Demand, Node, estimate, segments_of
 from tamis.sizing.model import Model, fit
 from tamis.sizing.simulation import Simulation, simulate
 
 __all__ = [
-    "SEGMENT_SUBSCRIPTIONS",
     "SHIPPED",
     "ClusterSize",
     "Coefficients",
@@ -18,5 +17,6 @@ __all__ = [
     "estimate",
     "fit",
     "read_coefficients",
+    "segments_of",
     "simulate",
 ]

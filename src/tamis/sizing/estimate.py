@@ -6,10 +6,13 @@ import math
 from dataclasses import dataclass
 
 from tamis.errors import TamisError
+from tamis.segments.merge import FANOUT
 from tamis.sizing.coefficients import Coefficients, WorkloadCoefficients
 
 SEGMENT_SUBSCRIPTIONS = 1_500_000
-"""Of one segment, at most: its index is built in memory, so there are several where there are more."""
+"""Of one segment as it is compiled: its index is built in memory."""
+_MERGING = 3.0
+"""Times the bytes of a segment that it takes to build: the old forests, the new one, and what is stored."""
 _NODE_SHARE = 0.6
 """Of a node's memory, what subscriptions and Python workers may take: the rest is Spark's and the system's."""
 
@@ -68,6 +71,7 @@ class ClusterSize:
         network_out_bytes: A second, of notifications.
         network_versions_bytes: A second, of new versions to all nodes.
         driver_share: Of one core of the driver.
+        driver_memory_bytes: Of the driver, to merge segments into the largest one.
         extrapolated: How many times as many subscriptions as were measured.
     """
 
@@ -86,7 +90,17 @@ class ClusterSize:
     network_out_bytes: float
     network_versions_bytes: float
     driver_share: float
+    driver_memory_bytes: float
     extrapolated: float
+
+
+def segments_of(subscriptions: float) -> int:
+    """How many segments so many subscriptions are in: when there are too many of one size, they are merged.
+
+    >>> segments_of(1_000), segments_of(10_000_000), segments_of(100_000_000)
+    (1, 7, 7)
+    """
+    return max(1, min(FANOUT - 1, math.ceil(subscriptions / SEGMENT_SUBSCRIPTIONS)))
 
 
 def estimate(
@@ -107,9 +121,11 @@ def estimate(
         raise TamisError(msg)
     # A task holds one shard, so a node has as many in memory as it has cores: fewer shards save nothing.
     shards = 1 if resident <= room else math.ceil(machine.cores * resident / room)
-    visits = 1.0 if shards == 1 else min(float(shards), 1.0 + (workload.visits - 1.0) * (shards - 1) / 15)
+    # As measured with 16 shards, and at worst in proportion where there are more.
+    visits = 1.0 if shards == 1 else min(float(shards), workload.visits * max(1.0, shards / 16))
     held = demand.subscriptions / shards
-    own = workload.model.microseconds(held, matches / visits, math.ceil(held / SEGMENT_SUBSCRIPTIONS))
+    segments = segments_of(held)
+    own = workload.model.microseconds(held, matches / visits, segments)
     engine = visits * own
     event = engine + known.spark_us * (1.0 if shards == 1 else 2.0) + known.notification_us * matches
     cores = demand.events_per_second * event / 1e6 / machine.utilisation
@@ -134,5 +150,6 @@ def estimate(
         network_out_bytes=demand.events_per_second * matches * known.notification_bytes,
         network_versions_bytes=versions * known.version_bytes * nodes,
         driver_share=driver + versions * known.publish_seconds,
+        driver_memory_bytes=_MERGING * snapshot / segments_of(demand.subscriptions),
         extrapolated=demand.subscriptions / workload.largest,
     )

@@ -19,10 +19,12 @@ import numpy as np
 from tamis.sizing.coefficients import Coefficients, WorkloadCoefficients
 from tamis.sizing.estimate import ClusterSize, Demand, Node
 
-CAUSES = ("skew of shards", "stragglers", "replays", "driver", "cores")
+CORES = "cores"
+CAUSES = ("skew of shards", "stragglers", "replays", "driver", CORES)
+"""What may be taken away; of cores there are twice as many instead."""
 _BATCHES, _WARM = 400, 40
-_UNSTABLE = 20.0
-"""Times the first batches that the last ones take, where a cluster does not keep up."""
+_LONGEST_SECONDS = 3_600.0
+"""Of a batch: a cluster whose batches take longer does not keep up, and is not simulated further."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,13 +180,14 @@ def _run(cluster: _Cluster, seed: int) -> tuple[list[tuple[float, float, float]]
         if replayed < odd.replay_share:
             took += odd.restart_seconds + place * took
         ended = begun + took
-        if number >= _WARM:
+        is_stable = took < _LONGEST_SECONDS
+        if number >= _WARM or not is_stable:
             waits.append((ended - since, took, events))
             times.append(took)
             worked += float(work.sum())
+        if not is_stable:
+            break
         since, begun = begun, max(ended, begun + cluster.trigger)
-    half = len(times) // 4
-    is_stable = bool(np.median(times[-half:]) < _UNSTABLE * np.median(times[:half]) and times[-1] < 1e4)
     busy = worked / (cluster.workers * sum(longest - took for longest, took, _ in waits))
     return waits, float(np.median(times)), busy, is_stable
 

@@ -453,10 +453,10 @@ def _growth(family: str, outcome: Outcome) -> None:
         bar = Bar(round(exponent(matching), 3), _EXPONENT, at_most=True)
         outcome.bars["sparse: matching, growth exponent"] = bar
     for what in ("read bytes", "written bytes", "touched bytes"):
-        points = outcome.series.get((family, f"{what} a version without a merge"), [])
+        points = outcome.series.get((family, f"{what} a change"), [])
         if len(points) > 1:
             bar = Bar(round(exponent(points), 3), _FLAT, at_most=True)
-            outcome.bars[f"{family}: {what} a version, growth exponent"] = bar
+            outcome.bars[f"{family}: {what} a change, growth exponent"] = bar
 
 
 def _drawings(outcome: Outcome) -> list[str]:
@@ -464,7 +464,7 @@ def _drawings(outcome: Outcome) -> list[str]:
         "matching, us/event of a core",
         "opening, s",
         "change seen, p99, s",
-        "touched bytes a version without a merge",
+        "touched bytes a change",
     )
     found = []
     for what in drawn:

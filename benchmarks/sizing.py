@@ -39,6 +39,7 @@ from tamis.frames import BatchFrame
 from tamis.lab.measuring.cases import PAST_EVENTS, SEED
 from tamis.lab.measuring.timing import Times
 from tamis.lab.workloads import generate
+from tamis.lab.workloads.draws import BLOCK_CONDITIONS
 from tamis.lab.workloads.registry import generator
 from tamis.report import charts
 from tamis.sinks import read_notifications
@@ -140,7 +141,7 @@ def _points(
         label = " ".join([family, *(str(value) for value in parameters.values())])
         for subscriptions in SIZES[size]:
             _progress(f"{label}, {subscriptions} subscriptions")
-            point = _point(family, parameters, subscriptions, size, folder / "point")
+            point = _point(family, parameters, subscriptions, size, folder / "point", 1)
             found.append((parameters, point))
             _record(f"{label}, {subscriptions} subscriptions", point, figures)
         own = [point for other, point in found if other is parameters]
@@ -149,7 +150,9 @@ def _points(
     return found
 
 
-def _point(family: str, parameters: Mapping[str, Any], subscriptions: int, size: Size, folder: Path) -> Point:
+def _point(
+    family: str, parameters: Mapping[str, Any], subscriptions: int, size: Size, folder: Path, segments: int
+) -> Point:
     events = EVENTS[size]
     made = generator(family, subscriptions=subscriptions, events=PAST_EVENTS + events, seed=SEED, **parameters)
     event_type = made.plan.event_type
@@ -158,9 +161,10 @@ def _point(family: str, parameters: Mapping[str, Any], subscriptions: int, size:
     folder.mkdir()
     try:
         # A segment at a time, so that the others are on disk.
-        bounds = [made.condition_blocks * part // segments_of(subscriptions) for part in range(99)]
-        for first, last in pairwise(bounds[: segments_of(subscriptions) + 1]):
-            matcher.add_many(pa.concat_tables([made.conditions(block) for block in range(first, last)]))
+        for first, last in pairwise(subscriptions * part // segments for part in range(segments + 1)):
+            blocks = range(first // BLOCK_CONDITIONS, -(-last // BLOCK_CONDITIONS))
+            rows = pa.concat_tables([made.conditions(block) for block in blocks])
+            matcher.add_many(rows.slice(first - blocks.start * BLOCK_CONDITIONS, last - first))
             matcher.publish(folder / "snapshot")
             matcher = Matcher.open(folder / "snapshot")
         del matcher
@@ -234,7 +238,7 @@ def _coefficients(
     error = None
     if validated:
         _progress(f"{family}, {validated} subscriptions, to compare with the prediction")
-        seen = _point(family, parameters, validated, size, folder / "point")
+        seen = _point(family, parameters, validated, size, folder / "point", segments_of(validated))
         _record(f"{family}, {validated} subscriptions", seen, figures)
         predicted = model.microseconds(validated, seen.matches, segments_of(validated))
         error = predicted / median(seen.microseconds) - 1.0
@@ -246,7 +250,7 @@ def _coefficients(
             abs(error), _ERROR, at_most=True
         )
     search = f"{model.a:.3g} + {model.b:.3g} N^{model.c:.2f}"
-    figures[f"{family}: model, us/event"] = f"{search} in each segment of N, + {model.d:.3g} matches"
+    figures[f"{family}: model, us/event"] = f"{search} in each segment + {model.d:.3g} matches"
     figures[f"{family}: greatest residual"] = f"{max(map(abs, model.residuals)):.1%} of {len(points)} points"
     return WorkloadCoefficients(
         model,

@@ -11,6 +11,8 @@ from tamis.sizing.coefficients import Coefficients, WorkloadCoefficients
 
 SEGMENT_SUBSCRIPTIONS = 1_500_000
 """Of one segment as it is compiled: its index is built in memory."""
+TASKS_PER_CORE = 3
+"""In a batch: with one, every straggler holds up its batch for as long as it takes."""
 _MERGING = 3.0
 """Times the bytes of a segment that it takes to build: the old forests, the new one, and what is stored."""
 _NODE_SHARE = 0.6
@@ -43,12 +45,12 @@ class Node:
     Attributes:
         cores: That Spark may use.
         memory_bytes: Of the machine.
-        utilisation: The share of the time that a core is busy, at most: the rest is for peaks and replays.
+        utilisation: The share of the time that a core is busy, at most; the rest is for peaks and stragglers.
     """
 
     cores: int = 16
     memory_bytes: float = 64e9
-    utilisation: float = 0.6
+    utilisation: float = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,7 @@ def estimate(
     nodes = max(1, math.ceil(cores / machine.cores))
     arriving = demand.events_per_second * workload.event_bytes
     versions = min(demand.changes_per_second, 1.0)
-    tasks = max(nodes * machine.cores, shards)
+    tasks = max(nodes * machine.cores * TASKS_PER_CORE, shards)
     driver = (known.batch_seconds + tasks * known.driver_task_ms / 1e3) / demand.batch_seconds
     return ClusterSize(
         engine_us=engine,

@@ -1,7 +1,8 @@
 """The time of matching an event by the number of subscriptions: a model of four coefficients, and its fit.
 
 A core takes `a + b * N^c + d * matches` microseconds for an event, with N subscriptions in one segment. None of
-the four is negative. Segments are searched one after the other: the first two terms count for each.
+the four is negative. Segments are searched one after the other, so the second term counts for each; an event is
+read once for all of them.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ _EXPONENTS = np.linspace(0.05, 1.0, 96)
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Microseconds of a core for an event: `a + b * N^c` in each segment of N subscriptions, `+ d * matches`.
+    """Microseconds of a core for an event: `a + S * b * (N / S)^c + d * matches`.
 
     Attributes:
-        a: For an event in a segment where it finds nothing among nothing.
+        a: For an event that finds nothing among nothing.
         b: For the search of a segment.
         c: How the search grows.
         d: For a match.
@@ -41,7 +42,7 @@ class Model:
         >>> Model(a=2.0, b=0.5, c=0.5, d=0.1).microseconds(10_000, 20)
         54.0
         """
-        return float(segments * (self.a + self.b * (subscriptions / segments) ** self.c) + self.d * matches)
+        return float(self.a + segments * self.b * (subscriptions / segments) ** self.c + self.d * matches)
 
 
 def fit(points: Sequence[tuple[float, float, float]]) -> Model:

@@ -1,7 +1,7 @@
 """A cluster in simulated time: micro-batches of tasks on workers, with skewed shards, stragglers and replays.
 
-Spark takes one micro-batch after the other: a batch takes all events that came during the one before, one task a
-core, or a task a shard and share of the cores. A task waits for the driver to send it and for a free worker; the
+Spark takes one micro-batch after the other: a batch takes all events that came during the one before, in some
+tasks a core, each for one shard. A task waits for the driver to send it and for a free worker; the
 batch ends with its last task. So an event waits for the rest of the batch that runs when it comes, and for its
 own. Where a batch takes longer than its events took to come, the next one is larger: a cluster that cannot keep up
 shows as batches that grow for ever.
@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tamis.sizing.coefficients import Coefficients, WorkloadCoefficients
-from tamis.sizing.estimate import ClusterSize, Demand, Node
+from tamis.sizing.estimate import TASKS_PER_CORE, ClusterSize, Demand, Node
 
 CORES = "cores"
 CAUSES = ("skew of shards", "stragglers", "replays", "driver", CORES)
@@ -101,6 +101,7 @@ def simulate(
     nodes: int | None = None,
     node: Node | None = None,
     disturbance: Disturbance | None = None,
+    tasks_per_core: int = TASKS_PER_CORE,
     seed: int = 1,
 ) -> Simulation:
     """Latencies of a load on a cluster.
@@ -113,10 +114,11 @@ def simulate(
         nodes: How many; as many as `size` says by default.
         node: Of which kind.
         disturbance: What makes tasks take longer.
+        tasks_per_core: In a batch.
         seed: Of the random numbers.
     """
     workers = (size.nodes if nodes is None else nodes) * (node or Node()).cores
-    spread = max(1, -(-workers // size.shards))
+    spread = max(1, -(-workers * tasks_per_core // size.shards))
     cluster = _Cluster(
         workers=workers,
         tasks=size.shards * spread,

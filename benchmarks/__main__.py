@@ -81,9 +81,14 @@ def _spark_arguments(parser: argparse.ArgumentParser) -> None:
     _sizes(parser)
     parser.add_argument("--size", type=int, metavar="N", help="subscriptions")
     parser.add_argument("--events", type=int, metavar="N", help="events")
-    parser.add_argument(
-        "--sweep", action="store_true", help="measure what sizes a deployment, too, and fit a model"
-    )
+
+
+def _sizing_arguments(parser: argparse.ArgumentParser) -> None:
+    _sizes(parser)
+    several: dict[str, Any] = {"action": "append", "default": []}
+    parser.add_argument("--family", metavar="F", help="a workload; may be repeated", **several)
+    parser.add_argument("--write", type=Path, metavar="FILE", help="keep the coefficients, for `tamis size`")
+    parser.add_argument("--validate", type=int, metavar="N", help="subscriptions that are predicted and measured")
 
 
 def _scale_arguments(parser: argparse.ArgumentParser) -> None:
@@ -154,7 +159,7 @@ def _routing(given: argparse.Namespace) -> Report:
 def _spark(given: argparse.Namespace) -> Report:
     from benchmarks import spark
 
-    return spark.run(size_of(given), given.size, given.events, sweep=given.sweep)
+    return spark.run(size_of(given), given.size, given.events)
 
 
 def _federation(given: argparse.Namespace) -> Report:
@@ -179,6 +184,12 @@ def _start(given: argparse.Namespace) -> Report:
     from benchmarks import start
 
     return start.run(size_of(given))
+
+
+def _sizing(given: argparse.Namespace) -> Report:
+    from benchmarks import sizing
+
+    return sizing.run(size_of(given), given.family, given.write, given.validate)
 
 
 def _scale(given: argparse.Namespace) -> Report:
@@ -223,6 +234,7 @@ COMMANDS: dict[str, Command] = {
     "spark": Command("Spark against the engine alone and against plain Spark", _spark_arguments, _spark),
     "stream": Command("notifications written by workers and by the driver", _parse_arguments, _stream),
     "scale": Command("growing numbers of subscriptions, from Parquet to changes", _scale_arguments, _scale),
+    "sizing": Command("coefficients for `tamis size`, and how well they predict", _sizing_arguments, _sizing),
     "service": Command("the service under load: rate, latency, nothing lost", _service_arguments, _service),
     "federation": Command("three linked services: deliveries, forwards, hops", _parse_arguments, _federation),
     "composite": Command("composite subscriptions beside their parts", _parse_arguments, _composite),

@@ -30,20 +30,15 @@ from benchmarks import sizing
 from benchmarks.process_tree import family as processes_of
 from benchmarks.report import Bar, Figures, Report, Size, number, print_bars, spread
 from benchmarks.scale_changes import ChangePlan, Published, publish_changes, read_log, seconds_until_seen
+from benchmarks.shard_work import measure_shards
 from benchmarks.spark import CORES, session
-from tamis import EventBatch, Statistics
-from tamis.arrays import F64
-from tamis.events.event_type import EventType
-from tamis.formulas.expression import Path as Attribute
-from tamis.frames import BatchFrame
 from tamis.lab.measuring.cases import PAST_EVENTS, SEED
 from tamis.lab.workloads.registry import Generator, generator
-from tamis.matchers import Matchers
 from tamis.progress import BatchReport
 from tamis.report import charts
-from tamis.routing.entries import shards_of
-from tamis.routing.shards import Routing, ShardAssignment, read_assignment
+from tamis.routing.shards import Routing, read_assignment
 from tamis.sinks.parquet import ParquetSink
+from tamis.sizing import segments_of
 from tamis.snapshot import Snapshots
 
 if TYPE_CHECKING:
@@ -51,8 +46,6 @@ if TYPE_CHECKING:
 
 FAMILIES = ("sparse", "ads", "auction")
 PARTS = ("match", "routed", "changes")
-SEGMENT_SUBSCRIPTIONS = 2_500_000
-"""That a task compiles into one segment: fewer segments are searched faster, more take less memory to build."""
 _FILE_BLOCKS = 64
 _EVENT_FILE_SECONDS = 0.25
 _OPEN, _RESIDENT, _EXPONENT, _SEEN, _BUILT, _FLAT, _HOTTEST = 1.0, 160.0, 0.5, 2.0, 30_000, 0.1, 1.5
@@ -230,17 +223,14 @@ def _compile(spark: SparkSession, case: Case, outcome: Outcome) -> None:
 
     outcome.progress("compiling on Spark")
     event_type = case.made.plan.event_type
-    past = EventBatch.of(pq.read_table(case.folder / "past.parquet"), event_type)
-    statistics = Statistics()
-    attributes = [Attribute((each.name,), each.type) for each in event_type.attributes or ()]
-    statistics.survey(BatchFrame(past), attributes, PAST_EVENTS)
+    statistics = sizing.learned(pq.read_table(case.folder / "past.parquet"), event_type)
     start = time.perf_counter()
     prepare(
         str(case.texts),
         event_type,
         snapshot=case.snapshot,
         statistics=statistics,
-        segments=max(CORES, -(-case.subscriptions // SEGMENT_SUBSCRIPTIONS)),
+        segments=max(CORES, segments_of(case.subscriptions)),
         spark=spark,
     )
     rate = case.subscriptions / (time.perf_counter() - start)
@@ -304,43 +294,15 @@ def _shard_work(case: Case, outcome: Outcome) -> None:
     """The time that each shard takes for the events that visit it, in this process, one after the other."""
     place = f"{case.snapshot}.shards"
     assignment = read_assignment(Snapshots(place).manifest(), place)
-    seconds, sizes = shard_seconds(assignment, pq.read_table(case.events), case.made.plan.event_type)
-    ratio = float(seconds.max() / seconds.mean())
-    outcome.point(case.family, "hottest shard, work against the mean", case.subscriptions, ratio)
-    most = max(sizes) / (sum(sizes) / len(sizes))
+    work = measure_shards(assignment, pq.read_table(case.events), case.made.plan.event_type)
+    outcome.point(case.family, "hottest shard, work against the mean", case.subscriptions, work.hottest)
+    outcome.point(case.family, "visits of an event to shards", case.subscriptions, work.visits)
     outcome.tell(
-        f"{case.family} {case.subscriptions}: largest shard, subscriptions against the mean", f"{most:.2f}"
+        f"{case.family} {case.subscriptions}: largest shard, subscriptions against the mean", f"{work.largest:.2f}"
     )
     if case.family != "sparse":
         title = f"{case.family} {case.subscriptions}: hottest shard, work against the mean"
-        outcome.bars[title] = Bar(round(ratio, 3), _HOTTEST, at_most=True)
-
-
-def shard_seconds(
-    assignment: ShardAssignment, events: pa.Table, event_type: EventType, rounds: int = 3
-) -> tuple[F64, list[int]]:
-    """float64[shards]: seconds of a core for the events that visit each shard; and the sizes of the shards."""
-    routes = Matchers.open(assignment.url, assignment.version, segments=assignment.routes).only
-    rows, ids, _ = routes.match_pairs(EventBatch.of(events, event_type)).columns()
-    visits = np.unique(shards_of(ids).astype(np.int64) << 32 | rows)
-    seconds = np.zeros(len(assignment.shards))
-    sizes = []
-    for shard, names in enumerate(assignment.shards):
-        here = visits[visits >> 32 == shard] & 0xFFFFFFFF
-        matchers = Matchers.open(assignment.url, assignment.version, segments=names)
-        sizes.append(len(matchers))
-        if not len(here) or not len(matchers):
-            continue
-        visiting = EventBatch.of(events.take(pa.array(here)), event_type)
-        matcher = matchers.only
-        matcher.match_pairs(visiting)
-        times = []
-        for _ in range(rounds):
-            start = time.process_time()
-            matcher.match_pairs(visiting)
-            times.append(time.process_time() - start)
-        seconds[shard] = median(times)
-    return seconds, sizes
+        outcome.bars[title] = Bar(round(work.hottest, 3), _HOTTEST, at_most=True)
 
 
 # --- changes while a stream matches ----------------------------------------------------------------------------
@@ -491,10 +453,10 @@ def _growth(family: str, outcome: Outcome) -> None:
         bar = Bar(round(exponent(matching), 3), _EXPONENT, at_most=True)
         outcome.bars["sparse: matching, growth exponent"] = bar
     for what in ("read bytes", "written bytes", "touched bytes"):
-        points = outcome.series.get((family, f"{what} a version without a merge"), [])
+        points = outcome.series.get((family, f"{what} a change"), [])
         if len(points) > 1:
             bar = Bar(round(exponent(points), 3), _FLAT, at_most=True)
-            outcome.bars[f"{family}: {what} a version, growth exponent"] = bar
+            outcome.bars[f"{family}: {what} a change, growth exponent"] = bar
 
 
 def _drawings(outcome: Outcome) -> list[str]:
@@ -502,7 +464,7 @@ def _drawings(outcome: Outcome) -> list[str]:
         "matching, us/event of a core",
         "opening, s",
         "change seen, p99, s",
-        "touched bytes a version without a merge",
+        "touched bytes a change",
     )
     found = []
     for what in drawn:

@@ -1,55 +1,71 @@
-"""Sizing: what a worker takes by the number of subscriptions, a model fitted to it, and what the model predicts.
+"""Sizing: what a worker takes by the number of subscriptions, and a model fitted to it (`tamis.sizing`).
 
-The model says that a core takes `a + b * N^c + d * matches` microseconds for an event, with N subscriptions. None
-of the four is negative. Memory grows in proportion to the subscriptions. A point is measured in a process of its
-own, which opens a published snapshot as a Spark worker would.
+A point is measured in a process of its own, which opens a published snapshot as a Spark worker would. The model is
+fitted to the smaller points, and predicts the largest one, which it has not seen. What Spark takes is measured by
+a pass that matches nothing, tasks without events, and a stream. `--write FILE` keeps the coefficients.
 """
 
 from __future__ import annotations
 
 import multiprocessing
+import os
+import platform
 import shutil
+import sys
+import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from itertools import combinations
+from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks import stream
 from benchmarks.memory import pages
-from benchmarks.report import Figures, Size, number, spread
+from benchmarks.report import Bar, Figures, Report, Size, number, print_bars, revision, spread
+from benchmarks.scale_changes import ChangePlan, publish_changes, read_log
+from benchmarks.shard_work import shard_work
+from benchmarks.spark import CORES, passing_task, session
 from tamis import EventBatch, Matcher, Statistics
-from tamis.arrays import F64
+from tamis.events.event_type import EventType
 from tamis.formulas.expression import Path as Attribute
 from tamis.frames import BatchFrame
 from tamis.lab.measuring.cases import PAST_EVENTS, SEED
 from tamis.lab.measuring.timing import Times
-from tamis.lab.workloads import Workload, generate
+from tamis.lab.workloads import generate
+from tamis.lab.workloads.draws import BLOCK_CONDITIONS
+from tamis.lab.workloads.registry import generator
 from tamis.report import charts
+from tamis.sinks import read_notifications
+from tamis.sizing import Coefficients, Demand, WorkloadCoefficients, estimate, fit, segments_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SWEPT: Mapping[str, Sequence[Mapping[str, Any]]] = {
-    "ranges": ({"width": 0.3}, {"width": 0.4}),
     "sparse": ({"matches": 5.0}, {"matches": 100.0}),
+    "ads": ({},),
     "auction": ({"classes": (1.0, 1.0, 1.0)}, {"classes": (1.0, 1.0, 0.0)}),
 }
 """Families and their parameters: few matches and many, so that a match has a price of its own."""
 SIZES: dict[Size, tuple[int, ...]] = {
-    "smallest": (200, 400, 800),
+    "smallest": (1_000, 2_000, 4_000),
     "quick": (2_000, 6_000, 20_000),
     "full": (10_000, 30_000, 100_000, 300_000, 1_000_000),
 }
+VALIDATED: dict[Size, int] = {"smallest": 8_000, "quick": 60_000, "full": 10_000_000}
 EVENTS: dict[Size, int] = {"smallest": 256, "quick": 4_096, "full": 16_384}
 ROUNDS: dict[Size, int] = {"smallest": 1, "quick": 3, "full": 5}
-GOAL_SUBSCRIPTIONS = 100_000_000
-GOAL_EVENTS_A_SECOND = 1_000_000
+SHARDED: dict[Size, int] = {"smallest": 1_000, "quick": 6_000, "full": 100_000}
+_ERROR = 0.3
+_TASKS = 512
 _BATCH_ROWS = 8_192
-_EXPONENTS = np.linspace(0.05, 1.0, 96)
 _STATM = Path("/proc/self/statm")
 _PAGE_BYTES = 4_096
 
@@ -77,132 +93,93 @@ class Point:
     private_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
-    """Microseconds of a core for an event: `a + b * N^c + d * matches`.
-
-    Attributes:
-        a: For an event that finds nothing among nothing.
-        b: For the search.
-        c: How the search grows.
-        d: For a match.
-        residuals: Of the points that it was fitted to: predicted over measured, less one.
-    """
-
-    a: float
-    b: float
-    c: float
-    d: float
-    residuals: tuple[float, ...] = ()
-
-    def microseconds(self, subscriptions: float, matches: float) -> float:
-        """For an event."""
-        return float(self.a + self.b * subscriptions**self.c + self.d * matches)
-
-    def events_a_second(self, subscriptions: float, matches: float, cores: float) -> float:
-        """What so many cores do."""
-        return cores * 1e6 / self.microseconds(subscriptions, matches)
-
-    def cores(self, subscriptions: float, matches: float, events_a_second: float, extra: float = 0.0) -> float:
-        """What it takes, if Spark takes `extra` microseconds of a core for an event besides."""
-        return events_a_second * (self.microseconds(subscriptions, matches) + extra) / 1e6
-
-    def __str__(self) -> str:
-        terms = (f"{number(self.a)} + {number(self.b)} N^{self.c:.2f}", f"{number(self.d)} matches")
-        return f"{' + '.join(terms)} us/event"
-
-
-def fit(points: Sequence[tuple[float, float, float]]) -> Model:
-    """The model that is nearest to (subscriptions, matches, microseconds) of some points.
-
-    Nearest by squares of relative errors, so that small contests count as much as large ones: for each exponent a
-    linear problem with three unknowns, of which any that would be negative is 0.
-    """
-    sizes, matches, times = np.array(points, np.float64).T
-    best: tuple[float, Model] | None = None
-    for exponent in _EXPONENTS:
-        # Columns of about 1, so that none is lost to rounding.
-        scale = np.array([1.0, sizes.max() ** exponent, max(matches.max(), 1e-9)])
-        design = np.column_stack([np.ones_like(sizes), sizes**exponent, matches]) / scale
-        weights = _not_negative(design / times[:, None], np.ones_like(times))
-        residuals = design @ weights / times - 1.0
-        error = float(residuals @ residuals)
-        if best is None or error < best[0] - 1e-12:
-            a, b, d = (weights / scale).tolist()
-            best = error, Model(a, b, float(exponent), d, tuple(residuals.tolist()))
-    assert best is not None
-    return best[1]
-
-
-def _not_negative(design: F64, wanted: F64) -> F64:
-    """Least squares with unknowns of at least 0: of all choices of those that are not 0, the best."""
-    unknowns = design.shape[1]
-    best = np.zeros(unknowns)
-    least = float(wanted @ wanted)
-    for count in range(1, unknowns + 1):
-        for chosen in combinations(range(unknowns), count):
-            found = np.zeros(unknowns)
-            found[list(chosen)] = np.linalg.lstsq(design[:, chosen], wanted, rcond=None)[0]
-            error = float(((design @ found - wanted) ** 2).sum())
-            if (found >= 0).all() and error < least:
-                best, least = found, error
-    return best
-
-
-def sweep(size: Size, folder: Path, spark_microseconds: float, progress: Callable[[str], None]) -> Sweep:
-    """Measure all points, fit, predict.
+def run(
+    size: Size, families: Sequence[str] = (), write: Path | None = None, validated: int | None = None
+) -> Report:
+    """Measure, fit, predict.
 
     Args:
-        size: How much to measure.
-        folder: For files.
-        spark_microseconds: Of a core, that Spark itself takes for an event.
-        progress: Is told what goes on.
+        size: How much is measured; bars are judged at full size only.
+        families: Of workloads; all of `SWEPT` by default.
+        write: The file that keeps the coefficients.
+        validated: Subscriptions that are predicted and then measured; 0 for none.
     """
-    found = Sweep({}, [])
-    for family, several in list(SWEPT.items())[: 1 if size == "smallest" else None]:
-        points: list[Point] = []
-        for parameters in several:
-            label = " ".join([family, *(str(value) for value in parameters.values())])
-            own: list[Point] = []
-            for subscriptions in SIZES[size]:
-                progress(f"sizing: {label}, {subscriptions} subscriptions")
-                own.append(_point(family, parameters, subscriptions, size, folder / "sizing"))
-            _record(label, own, found)
-            points += own
-        _predict(family, points, spark_microseconds, found)
+    figures: Figures = {}
+    bars: dict[str, Bar] = {}
+    drawings: list[str] = []
+    known: dict[str, WorkloadCoefficients] = {}
+    largest = VALIDATED[size] if validated is None else validated
+    with tempfile.TemporaryDirectory(prefix="tamis-sizing-") as place:
+        for family in families or [*SWEPT][: 1 if size == "smallest" else None]:
+            points = _points(family, size, Path(place), figures, drawings)
+            known[family] = _coefficients(family, points, size, Path(place), largest, figures, bars)
+        with session(_progress) as spark:
+            found = _common(spark, size, Path(place), known, figures)
+    if write is not None:
+        found.write(write)
+    for name, each in known.items():
+        goal = estimate(Demand(100e6, 1e6), found, each)
+        figures[f"{name}: cores for 100000000 subscriptions and 1000000 events/s"] = number(goal.cores)
+    judged = size == "full" and largest == VALIDATED[size]
+    figures["bars"] = "judged" if judged else "not judged: this is not the size that they are set for"
+    for title, value in figures.items():
+        print(f"{title}: {value}")
+    report = Report("sizing", figures, bars, judged, tuple(drawings))
+    print_bars(report)
+    return report
+
+
+def _progress(what: str) -> None:
+    print(f"[load {os.getloadavg()[0]:.1f}] sizing: {what}", file=sys.stderr, flush=True)
+
+
+def _points(
+    family: str, size: Size, folder: Path, figures: Figures, drawings: list[str]
+) -> list[tuple[Mapping[str, Any], Point]]:
+    found: list[tuple[Mapping[str, Any], Point]] = []
+    for parameters in SWEPT[family]:
+        label = " ".join([family, *(str(value) for value in parameters.values())])
+        for subscriptions in SIZES[size]:
+            _progress(f"{label}, {subscriptions} subscriptions")
+            point = _point(family, parameters, subscriptions, size, folder / "point", 1)
+            found.append((parameters, point))
+            _record(f"{label}, {subscriptions} subscriptions", point, figures)
+        own = [point for other, point in found if other is parameters]
+        line = [(float(point.subscriptions), median(point.microseconds)) for point in own]
+        drawings.append(charts.lines(f"sizing: {label}", "us/event", {"one core": line}))
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Sweep:
-    """What was found: figures, and drawings for a page."""
-
-    figures: Figures
-    drawings: list[str]
-
-
-def _point(family: str, parameters: Mapping[str, Any], subscriptions: int, size: Size, folder: Path) -> Point:
+def _point(
+    family: str, parameters: Mapping[str, Any], subscriptions: int, size: Size, folder: Path, segments: int
+) -> Point:
     events = EVENTS[size]
-    data = generate(family, subscriptions=subscriptions, events=PAST_EVENTS + events, seed=SEED, **parameters)
-    matcher = Matcher(data.event_type, statistics=_learned(data))
-    matcher.add_many(pa.table({"id": data.ids, "condition": data.conditions}))
+    made = generator(family, subscriptions=subscriptions, events=PAST_EVENTS + events, seed=SEED, **parameters)
+    event_type = made.plan.event_type
+    seen = pa.concat_tables([made.events(block) for block in range(made.event_blocks)])
+    matcher = Matcher(event_type, statistics=learned(seen.slice(0, PAST_EVENTS), event_type))
     folder.mkdir()
     try:
-        matcher.publish(folder / "snapshot")
+        # A segment at a time, so that the others are on disk.
+        for first, last in pairwise(subscriptions * part // segments for part in range(segments + 1)):
+            blocks = range(first // BLOCK_CONDITIONS, -(-last // BLOCK_CONDITIONS))
+            rows = pa.concat_tables([made.conditions(block) for block in blocks])
+            matcher.add_many(rows.slice(first - blocks.start * BLOCK_CONDITIONS, last - first))
+            matcher.publish(folder / "snapshot")
+            matcher = Matcher.open(folder / "snapshot")
         del matcher
-        pq.write_table(data.events.slice(PAST_EVENTS), folder / "events.parquet")
+        pq.write_table(seen.slice(PAST_EVENTS), folder / "events.parquet")
         with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
             return pool.submit(measured, folder, subscriptions, ROUNDS[size]).result()
     finally:
         shutil.rmtree(folder)
 
 
-def _learned(data: Workload) -> Statistics:
+def learned(past: pa.Table, event_type: EventType) -> Statistics:
     """What past events tell."""
-    past = EventBatch.of(data.events.slice(0, PAST_EVENTS), data.event_type)
     found = Statistics()
-    attributes = [Attribute((each.name,), each.type) for each in data.event_type.attributes or ()]
-    found.survey(BatchFrame(past), attributes, PAST_EVENTS)
+    attributes = [Attribute((each.name,), each.type) for each in event_type.attributes or ()]
+    found.survey(BatchFrame(EventBatch.of(past, event_type)), attributes, past.num_rows)
     return found
 
 
@@ -226,44 +203,141 @@ def measured(folder: Path, subscriptions: int, rounds: int) -> Point:
     return Point(subscriptions, pairs / events.num_rows, each, opened, size, resident, everything - resident)
 
 
-def _record(label: str, points: Sequence[Point], found: Sweep) -> None:
-    print(f"\nsizing, {label}, one core")
-    for point in points:
-        name = f"sizing, {label}, {point.subscriptions} subscriptions"
-        figures = {
-            "us/event": spread(point.microseconds),
-            "matches an event": number(point.matches),
-            "opening, ms": number(point.open_seconds * 1e3),
-            "mapped, bytes/subscription": number(point.mapped_bytes / point.subscriptions),
-            "of those in memory, bytes/subscription": number(point.resident_bytes / point.subscriptions),
-            "other memory of the worker, MB": number(point.private_bytes / 1e6),
-        }
-        found.figures.update({f"{name}: {title}": value for title, value in figures.items()})
-        print(f"{point.subscriptions:>9}: " + ", ".join(f"{value} {title}" for title, value in figures.items()))
-    line = [(float(point.subscriptions), median(point.microseconds)) for point in points]
-    found.drawings.append(charts.lines(f"sizing: {label}", "us/event", {"one core": line}))
-
-
-def _predict(family: str, points: Sequence[Point], spark_microseconds: float, found: Sweep) -> None:
-    model = fit([(point.subscriptions, point.matches, median(point.microseconds)) for point in points])
-    largest = max(points, key=lambda point: (point.subscriptions, -point.matches))
-    growth = GOAL_SUBSCRIPTIONS / largest.subscriptions
-    worst = max(map(abs, model.residuals))
-    lines = {
-        "model": f"{model}; N subscriptions",
-        "model, greatest residual": f"{worst:.1%} of {len(points)} points",
-        "model, residuals": ", ".join(f"{each:+.1%}" for each in model.residuals),
-        "model, extrapolated": f"{growth:.0f} times as many subscriptions as the most that were measured",
-        f"snapshot of {GOAL_SUBSCRIPTIONS} subscriptions, GB": number(largest.mapped_bytes * growth / 1e9),
-        "of that in memory, GB": number(largest.resident_bytes * growth / 1e9),
-        "memory of a worker besides, GB": number(largest.private_bytes / 1e9),
+def _record(name: str, point: Point, figures: Figures) -> None:
+    values = {
+        "us/event": spread(point.microseconds),
+        "matches an event": number(point.matches),
+        "opening, ms": number(point.open_seconds * 1e3),
+        "mapped, bytes/subscription": number(point.mapped_bytes / point.subscriptions),
+        "of those in memory, bytes/subscription": number(point.resident_bytes / point.subscriptions),
+        "other memory of the worker, MB": number(point.private_bytes / 1e6),
     }
-    for matches, what in ((largest.matches, "as many"), (largest.matches * growth, "in proportion")):
-        for extra, where in ((0.0, "engine alone"), (spark_microseconds, "in Spark")):
-            cores = model.cores(GOAL_SUBSCRIPTIONS, matches, GOAL_EVENTS_A_SECOND, extra)
-            title = f"{GOAL_EVENTS_A_SECOND} events/s, {number(matches)} matches an event ({what}), {where}: cores"
-            lines[title] = number(cores)
-    print(f"\nsizing, {family}: what the model says")
-    for title, value in lines.items():
-        found.figures[f"sizing, {family}: {title}"] = value
-        print(f"  {title}: {value}")
+    figures.update({f"{name}: {title}": value for title, value in values.items()})
+
+
+def _coefficients(
+    family: str,
+    points: Sequence[tuple[Mapping[str, Any], Point]],
+    size: Size,
+    folder: Path,
+    validated: int,
+    figures: Figures,
+    bars: dict[str, Bar],
+) -> WorkloadCoefficients:
+    """The model of a family, and how far off it is for a number of subscriptions that it has not seen."""
+    model = fit([(point.subscriptions, point.matches, median(point.microseconds)) for _, point in points])
+    parameters = points[0][0]
+    largest = max((point for other, point in points if other is parameters), key=lambda each: each.subscriptions)
+    _progress(f"{family}, shards")
+    data = generate(
+        family, subscriptions=SHARDED[size], events=PAST_EVENTS + EVENTS[size], seed=SEED, **parameters
+    )
+    work = shard_work(data, folder / "shards", 16)
+    figures[f"{family}: hottest of 16 routed shards, work against the mean"] = number(work.hottest)
+    figures[f"{family}: visits of an event to 16 routed shards"] = number(work.visits)
+    error = None
+    if validated:
+        _progress(f"{family}, {validated} subscriptions, to compare with the prediction")
+        seen = _point(family, parameters, validated, size, folder / "point", segments_of(validated))
+        _record(f"{family}, {validated} subscriptions", seen, figures)
+        predicted = model.microseconds(validated, seen.matches, segments_of(validated))
+        error = predicted / median(seen.microseconds) - 1.0
+        figures[f"{family}: predicted for {validated} subscriptions, us/event"] = number(predicted)
+        figures[f"{family}: error of the prediction"] = f"{error:+.1%}"
+        memory = largest.resident_bytes / largest.subscriptions / (seen.resident_bytes / validated) - 1.0
+        figures[f"{family}: error of the prediction of resident bytes"] = f"{memory:+.1%}"
+        bars[f"{family}: error of the prediction for {validated} subscriptions"] = Bar(
+            abs(error), _ERROR, at_most=True
+        )
+    search = f"{model.a:.3g} + {model.b:.3g} N^{model.c:.2f}"
+    figures[f"{family}: model, us/event"] = f"{search} in each segment + {model.d:.3g} matches"
+    figures[f"{family}: greatest residual"] = f"{max(map(abs, model.residuals)):.1%} of {len(points)} points"
+    return WorkloadCoefficients(
+        model,
+        largest.matches,
+        largest.subscriptions,
+        largest.mapped_bytes / largest.subscriptions,
+        largest.resident_bytes / largest.subscriptions,
+        float(largest.private_bytes),
+        data.events.nbytes / data.events.num_rows,
+        work.hottest,
+        work.visits,
+        error,
+        validated or None,
+    )
+
+
+def _common(
+    spark: SparkSession, size: Size, folder: Path, known: Mapping[str, WorkloadCoefficients], figures: Figures
+) -> Coefficients:
+    """What does not depend on the kind of subscriptions."""
+    outcome, scale = stream.Outcome(), stream.SCALES["quick" if size == "full" else "smallest"]
+    idle = stream.idle(spark, folder / "idle", scale, outcome)
+    stream.contest(spark, folder / "contest", scale, outcome)
+    notification = stream.shares(folder / "contest", outcome)
+    written = folder / "contest" / stream.WORKERS
+    rows = max(1, read_notifications(written).num_rows)
+    stored = sum(file.stat().st_size for file in written.rglob("*.parquet"))
+    empty = [_seconds_of_tasks(spark, tasks) for tasks in (CORES, _TASKS)]
+    versions = _publishing(folder)
+    found = Coefficients(
+        measured=f"{datetime.now(UTC):%Y-%m-%d}",
+        machine=_machine(),
+        spark_us=_spark_microseconds(spark, size, folder),
+        notification_us=notification,
+        notification_bytes=stored / rows,
+        batch_seconds=idle,
+        driver_task_ms=max(0.0, empty[1] - empty[0]) / (_TASKS - CORES) * 1e3,
+        publish_seconds=versions[0],
+        version_bytes=versions[1],
+        workloads=known,
+    )
+    for name in ("spark_us", "notification_us", "notification_bytes", "batch_seconds", "driver_task_ms"):
+        figures[name.replace("_", " ")] = number(getattr(found, name))
+    figures |= {"publish seconds": number(versions[0]), "version bytes": number(versions[1])}
+    figures["machine"] = found.machine
+    return found
+
+
+def _machine() -> str:
+    lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+    names = [line.partition(": ")[2] for line in lines if line.startswith("model name")]
+    load = f"load {os.getloadavg()[0]:.1f}"
+    return f"{names[0] if names else platform.machine()}, {os.cpu_count()} cores, {load}, revision {revision()}"
+
+
+def _spark_microseconds(spark: SparkSession, size: Size, folder: Path) -> float:
+    """Of a core for an event, in a pass from Parquet to Parquet that matches nothing."""
+    data = generate("ranges", subscriptions=0, events={"full": 500_000, "quick": 100_000}.get(size, 2_000))
+    pq.write_table(data.events, folder / "pass.parquet", row_group_size=-(-data.events.num_rows // 8))
+    task = passing_task("id", 1.0)
+    seconds = []
+    for _ in range(4):
+        start = time.perf_counter()
+        read = spark.read.parquet(str(folder / "pass.parquet")).repartition(CORES)
+        passed = read.mapInArrow(task, "event_id string, subscription_id string")
+        passed.write.mode("overwrite").parquet(str(folder / "passed"))
+        seconds.append(time.perf_counter() - start)
+    return float(CORES * min(seconds[1:]) / data.events.num_rows * 1e6)
+
+
+def _seconds_of_tasks(spark: SparkSession, tasks: int) -> float:
+    """Of a job of tasks without work or Python; in one process, so what executors do is in it, too."""
+    seconds = []
+    for _ in range(4):
+        start = time.perf_counter()
+        spark.range(tasks, numPartitions=tasks).count()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds[1:])
+
+
+def _publishing(folder: Path) -> tuple[float, float]:
+    """Seconds and bytes of a version with some changes."""
+    data = generate("sparse", subscriptions=2_000, events=1, seed=SEED)
+    matcher = Matcher(data.event_type)
+    matcher.add_many(pa.table({"id": data.ids, "condition": data.conditions}))
+    matcher.publish(folder / "changing")
+    plan = ChangePlan(str(folder / "changing"), "sparse", 2_000, 200.0, 3.0, str(folder / "changes.jsonl"))
+    publish_changes(plan)
+    _, published = read_log(Path(plan.log))
+    return median(each.seconds for each in published), median(float(each.written_bytes) for each in published)

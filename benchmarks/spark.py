@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from benchmarks import plain_spark, sizing
+from benchmarks import plain_spark
 from benchmarks.processes import Processes
 from benchmarks.report import Bar, Figures, Report, Size, interleaved, number, print_bars, spread
 from benchmarks.spark_data import EVENT_ID, FAMILY, Data, Keys, check, data_of, first_of, keys_of
@@ -73,7 +73,6 @@ class _Outcome:
     figures: Figures = field(default_factory=dict)
     bars: dict[str, Bar] = field(default_factory=dict)
     drawings: list[str] = field(default_factory=list)
-    spark_microseconds: float = 0.0
     started: float = field(default_factory=time.perf_counter)
 
     def progress(self, what: str) -> None:
@@ -86,14 +85,13 @@ class _Outcome:
         print(f"{title}: {value}")
 
 
-def run(size: Size, subscriptions: int | None = None, events: int | None = None, *, sweep: bool = False) -> Report:
+def run(size: Size, subscriptions: int | None = None, events: int | None = None) -> Report:
     """Measure.
 
     Args:
         size: How much; bars are judged at full size only.
         subscriptions: Of the one contest, instead of what goes with the size.
         events: Of a contest, instead of what goes with the size.
-        sweep: Measure what sizes a deployment, too.
     """
     scale = SCALES[size]
     outcome = _Outcome()
@@ -107,10 +105,6 @@ def run(size: Size, subscriptions: int | None = None, events: int | None = None,
                 reference = _contest(spark, processes, data, scale, outcome)
                 if place == 0:
                     _plain(spark, data, reference, scale, outcome)
-        if sweep:
-            found = sizing.sweep(size, Path(folder), outcome.spark_microseconds, outcome.progress)
-            outcome.figures |= found.figures
-            outcome.drawings += found.drawings
     judged = size == "full" and count == JUDGED_EVENTS and set(sizes) <= set(scale.subscriptions)
     outcome.figures["bars"] = "judged" if judged else "not judged: this is not the size that they are set for"
     report = Report("spark", outcome.figures, outcome.bars, judged, tuple(outcome.drawings))
@@ -118,7 +112,7 @@ def run(size: Size, subscriptions: int | None = None, events: int | None = None,
     return report
 
 
-def _passing(event_id: str, pairs: float) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def passing_task(event_id: str, pairs: float) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """A task that gives so many rows for each event without matching, which measures Spark itself.
 
     It is a closure, so that workers get its code, and need not import this module.
@@ -160,7 +154,7 @@ def _contest(spark: SparkSession, processes: Processes, data: Data, scale: Scale
         in_spark()
     reference = keys_of(outs[ALONE])
     check(SPARK, keys_of(outs[SPARK]), reference, lambda slot: str(data.workload.conditions[slot]))
-    task = _passing(EVENT_ID, len(reference) / data.events)
+    task = passing_task(EVENT_ID, len(reference) / data.events)
 
     def nothing() -> None:
         passed = (
@@ -202,7 +196,6 @@ def _tell_contest(
         outcome.bars[overhead] = Bar(round(median(overheads), 3), _OVERHEAD, at_most=True)
     if data.subscriptions != OVERHEAD_SUBSCRIPTIONS:
         outcome.bars[share] = Bar(round(median(shares), 3), _SHARE)
-    outcome.spark_microseconds = CORES * median(seconds[NOTHING]) / data.events * 1e6
     outcome.figures[f"{label}: {SPARK}, products/s"] = data.subscriptions * data.events / median(seconds[SPARK])
     groups = {label: {name: data.events / median(times) for name, times in seconds.items()}}
     outcome.drawings.append(charts.bars(f"{family}, {label}", "events/s", groups))

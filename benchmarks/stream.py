@@ -123,9 +123,9 @@ def run(size: Size) -> Report:
         session(outcome.progress) as spark,
     ):
         place = Path(folder)
-        _contest(spark, place / "contest", scale, outcome)
-        _shares(place / "contest", outcome)
-        _idle(spark, place / "idle", scale, outcome)
+        contest(spark, place / "contest", scale, outcome)
+        shares(place / "contest", outcome)
+        idle(spark, place / "idle", scale, outcome)
         _memory(spark, place / "memory", scale, outcome)
     unjudged = "not judged: this is not the size that they are set for"
     outcome.figures["bars"] = "judged" if size == "full" else unjudged
@@ -137,7 +137,7 @@ def run(size: Size) -> Report:
 # --- rates -----------------------------------------------------------------------------------------------------
 
 
-def _contest(spark: SparkSession, folder: Path, scale: Scale, outcome: Outcome) -> None:
+def contest(spark: SparkSession, folder: Path, scale: Scale, outcome: Outcome) -> None:
     outcome.progress(f"{scale.subscriptions} subscriptions, {scale.batches} batches of {scale.events} events")
     workload = generate(
         "auction", subscriptions=scale.subscriptions, events=scale.events * scale.batches, seed=_SEED
@@ -249,8 +249,11 @@ def _watch_results(measured: Run) -> Iterator[None]:
 # --- where the time of a task goes -----------------------------------------------------------------------------
 
 
-def _shares(folder: Path, outcome: Outcome) -> None:
-    """The stages of a task, in this process, without Spark: events that were matched before, in one table."""
+def shares(folder: Path, outcome: Outcome) -> float:
+    """The stages of a task, in this process, without Spark: events that were matched before, in one table.
+
+    Gives the microseconds of a core to make and write a notification.
+    """
     lines = [line for file in sorted((folder / "events").iterdir()) for line in file.read_text().splitlines()]
     table = pa.table({"value": lines[:20_000]})
     sink = DeltaSink(folder=folder / "shares")
@@ -280,6 +283,8 @@ def _shares(folder: Path, outcome: Outcome) -> None:
         outcome.tell(f"a task of {table.num_rows} events: {name}, share", f"{spent / whole:.2f}")
     outcome.tell(f"a task of {table.num_rows} events: CPU us an event", number(whole / table.num_rows * 1e6))
     outcome.tell("commit, s", number(commit))
+    notifications = max(1, read_notifications(folder / "shares").num_rows)
+    return float((seconds["making ids and rows"] + seconds["writing"]) / notifications * 1e6)
 
 
 @contextmanager
@@ -303,7 +308,8 @@ def _timed(owner: Any, name: str, stage: str, seconds: dict[str, float]) -> Iter
 # --- batches without matches -----------------------------------------------------------------------------------
 
 
-def _idle(spark: SparkSession, folder: Path, scale: Scale, outcome: Outcome) -> None:
+def idle(spark: SparkSession, folder: Path, scale: Scale, outcome: Outcome) -> float:
+    """Batches without a match; gives the median seconds of one."""
     outcome.progress(f"{scale.idle} batches without a match")
     (folder / "events").mkdir(parents=True)
     for batch in range(scale.idle + _WARM):
@@ -331,6 +337,7 @@ def _idle(spark: SparkSession, folder: Path, scale: Scale, outcome: Outcome) -> 
     outcome.tell("batch without a match: Spark's own foreachBatch with a count, s", spread(plain[_WARM:]))
     ratio = median(ours) / median(plain[_WARM:])
     outcome.judge("batch without a match, tamis against Spark alone", Bar(ratio, _IDLE, at_most=True))
+    return median(ours)
 
 
 def _durations(run: Run) -> Sequence[float]:

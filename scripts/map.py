@@ -37,7 +37,18 @@ LAYERS = {
     ),
     "matching": ("frames", "engines", "verification", "schedule", "snapshot", "segments"),
     "matcher": ("reference", "explain", "matcher", "composite", "matchers", "store"),
-    "delivery": ("notifications", "sinks", "quotas", "routing", "progress", "metrics", "report", "warm", "spark"),
+    "delivery": (
+        "notifications",
+        "sinks",
+        "quotas",
+        "routing",
+        "sizing",
+        "progress",
+        "metrics",
+        "report",
+        "warm",
+        "spark",
+    ),
     "outside": ("client", "service", "lab", "cli", "__main__", "tamis"),
 }
 """Packages and single modules, each importing only those before it; `tamis` is `tamis/__init__.py`."""

@@ -29,7 +29,6 @@ from benchmarks.report import Bar, Report, html
 from benchmarks.scale_changes import ChangePlan, Published, publish_changes, read_log, seconds_until_seen
 from benchmarks.service_data import data_of as auctions_of
 from benchmarks.service_load import received
-from benchmarks.sizing import Model, fit
 from benchmarks.spark_data import ATTRIBUTES, check, first_of
 from benchmarks.spark_data import Data as SparkData
 from benchmarks.verdict import less_is_better, mann_whitney, verdict
@@ -38,6 +37,7 @@ from tamis.engines.bitslice import Bitslice
 from tamis.events.batch import EventBatch
 from tamis.lab.workloads import generate
 from tamis.language.condition import compile_condition
+from tamis.sizing import read_coefficients
 
 
 @pytest.mark.slow
@@ -58,10 +58,22 @@ def test_routing_runs_at_its_smallest(capsys: pytest.CaptureFixture[str], tmp_pa
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
 def test_spark_runs_at_its_smallest(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    outcome = _runs(["spark", "--smallest", "--sweep"], capsys, tmp_path)
-    figures = outcome["figures"]
+    figures = _runs(["spark", "--smallest"], capsys, tmp_path)["figures"]
     assert figures["300 subscriptions: plain Spark, cross join: size"] == "256 events, 300 subscriptions"
-    assert "us/event" in figures["sizing, ranges: model"]
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_sizing_runs_at_its_smallest_and_keeps_coefficients(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "coefficients.json"
+    figures = _runs(["sizing", "--smallest", "--write", str(file)], capsys, tmp_path)["figures"]
+    assert "matches" in figures["sparse: model, us/event"]
+    known = read_coefficients(file)
+    assert known.workloads["sparse"].validated == 8_000
+    assert min(known.spark_us, known.notification_us, known.batch_seconds, known.version_bytes) > 0
 
 
 @pytest.mark.slow
@@ -269,26 +281,6 @@ def test_the_largest_size_is_looked_for_within_a_budget() -> None:
     tried.clear()
     assert largest(lambda *size: tried.append(size), (10, 20, 40), 5_000, 0.0).events == 256
     assert tried == [(10, 256), (10, 256)]
-
-
-def test_the_model_that_made_points_is_found() -> None:
-    made = Model(2.0, 0.01, 0.6, 0.05)
-    points = [
-        (float(size), matches, made.microseconds(size, matches))
-        for size in (10_000, 100_000, 1_000_000)
-        for matches in (1.0, 20.0, 400.0)
-    ]
-    found = fit(points)
-    assert found.c == pytest.approx(0.6)
-    assert (found.a, found.b, found.d) == pytest.approx((2.0, 0.01, 0.05), rel=1e-3)
-    assert max(map(abs, found.residuals)) < 1e-6
-    assert found.events_a_second(1e8, 10, cores=100) == pytest.approx(100e6 / made.microseconds(1e8, 10))
-    assert found.cores(1e8, 10, 1e6) == pytest.approx(made.microseconds(1e8, 10), rel=1e-3)
-
-
-def test_nothing_in_the_model_is_negative() -> None:
-    found = fit([(100.0, 5.0, 10.0), (1_000.0, 4.0, 9.0), (10_000.0, 3.0, 8.0), (100_000.0, 2.0, 7.0)])
-    assert min(found.a, found.b, found.d) >= 0
 
 
 # --- compare -------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from tamis.cli.route import route
 from tamis.cli.run import run
 from tamis.cli.serve import config, serve
 from tamis.cli.show import show
+from tamis.cli.size import size
 from tamis.cli.snapshot import snapshot
 from tamis.cli.subs import subs
 from tamis.cli.test import test
@@ -53,7 +54,7 @@ GROUPS: tuple[tuple[str, str, dict[str, Callable[..., Any] | typer.Typer]], ...]
         "tamis client subscribe 'price < 300' --id cheap",
         {"serve": serve, "config": config, "client": client, "peer": peer},
     ),
-    ("Prepare this machine", "tamis warm", {"warm": warm}),
+    ("Prepare this machine", "tamis warm", {"warm": warm, "size": size}),
     ("Study the papers", "tamis lab claims --paper jewel", {"lab": lab}),
 )
 

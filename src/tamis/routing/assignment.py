@@ -6,17 +6,22 @@ do not visit that shard yet, plus, for events that the sample lacks, the selecti
 predicates that are new in the shard. So subscriptions to a title follow those to its author if the sample shows
 both together. The most frequent entries are assigned first, and no shard gets much more than its share.
 
+A share is one of subscriptions, and one of work: what the sample events that visit a shard take there, each by
+itself and with each subscription whose entry it satisfies. Frequent entries would gather in few shards otherwise,
+which then have about as many subscriptions as others and most of the events. Where work comes out uneven, entries
+are assigned again under a limit, which divides the hottest ones.
+
 An assignment decides how many visits are saved, never which pairs are found.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tamis.arrays import I64, Bools
+from tamis.arrays import F64, I64, Bools
 from tamis.formulas.formula import TRUE
 from tamis.formulas.predicates.base import Predicate
 from tamis.routing.access_predicates import AccessPredicates
@@ -25,6 +30,11 @@ SLACK = 0.1
 """The share by which a shard may have more subscriptions than the average."""
 _ESTIMATE_WEIGHT = 0.1
 """The weight of an estimated selectivity beside a counted share of the sample."""
+_VISIT_WORK = 4.0
+"""The work of a visit, in candidates: what reading an event takes, against verifying a subscription for it."""
+_EVEN, _LIMIT = 1.2, 1.03
+"""Work of the hottest shard against the mean that is accepted, and the limit that is set if it is not."""
+_ATTEMPTS = 4
 
 
 class EntryPortion(NamedTuple):
@@ -58,9 +68,16 @@ class ShardAssigner:
         self._shards_of: dict[Predicate, Bools] = {}  # bool[shards]: where a predicate is an access predicate
         self._visited = np.zeros((shards, 0), np.bool_)  # [shards, rows of the sample]
         self._always_visited = np.zeros(shards, np.bool_)  # shards with an entry that is TRUE
+        self._candidates = np.zeros(shards)  # pairs of a sample event and a subscription whose entry it satisfies
+
+    @property
+    def work(self) -> F64:
+        """float64[shards]: of the sample events that visit each shard, in candidates."""
+        return np.asarray(_VISIT_WORK * self._visited.sum(axis=1) + self._candidates)
 
     def release(self, loads: I64) -> None:
-        """Subtract the subscriptions of each shard that are gone."""
+        """Subtract the subscriptions of each shard that are gone, and their share of its work."""
+        self._candidates *= 1.0 - np.minimum(1.0, loads / np.maximum(1, self.loads))
         self.loads -= loads
 
     def assign(
@@ -87,18 +104,61 @@ class ShardAssigner:
         room = self.room(max(total or 0, int(self.loads.sum() + counts.sum())))
         if allowed is not None:
             room[~allowed] = 0
+        order = self._order(access, sample_rows, rows)
+        before, limit = self._save(), np.inf
+        for attempt in range(_ATTEMPTS):
+            if attempt:
+                self._restore(before)
+            portions = self._place(access, counts, sample_rows, order, room.copy(), limit)
+            work = self.work if allowed is None else self.work[allowed]
+            if not rows or work.max() <= _EVEN * work.mean():
+                break
+            limit = _LIMIT * work.mean()
+        return portions
+
+    def _place(
+        self,
+        access: AccessPredicates,
+        counts: I64,
+        sample_rows: Sequence[I64],
+        order: Sequence[int],
+        room: I64,
+        limit: float,
+    ) -> list[EntryPortion]:
+        """Assign entries in order; a shard gets no more work than `limit` while there is another with room."""
         portions: list[EntryPortion] = []
-        for entry in self._order(access, sample_rows, rows):
+        for entry in order:
             left, access_set = int(counts[entry]), int(access.of[entry])
+            rows = sample_rows[entry]
             while left:
-                shard = self._best_shard(access, access_set, sample_rows[entry], room)
-                count = min(left, int(room[shard]))
-                self._record(access, access_set, sample_rows[entry], shard)
+                most = room if np.isinf(limit) or not len(rows) else self._below(limit, rows, room)
+                shard = self._best_shard(access, access_set, rows, most if most.any() else room)
+                count = min(left, int((most if most.any() else room)[shard]))
+                self._record(access, access_set, rows, shard)
+                self._candidates[shard] += count * len(rows)
                 self.loads[shard] += count
                 room[shard] -= count
                 left -= count
                 portions.append(EntryPortion(entry, shard, count))
         return portions
+
+    def _below(self, limit: float, rows: I64, room: I64) -> I64:
+        """How many subscriptions of an entry with these rows each shard may take without more work than that."""
+        visiting = _VISIT_WORK * (~self._visited[:, rows]).sum(axis=1)
+        most = np.floor((limit - self.work - visiting) / len(rows)).astype(np.int64)
+        return np.asarray(np.clip(most, 0, room))
+
+    def _save(self) -> tuple[Any, ...]:
+        known = {predicate: shards.copy() for predicate, shards in self._shards_of.items()}
+        arrays = (self.loads, self._visited, self._always_visited, self._candidates)
+        return (known, *(each.copy() for each in arrays))
+
+    def _restore(self, saved: tuple[Any, ...]) -> None:
+        known, loads, visited, always, candidates = saved
+        self._shards_of = {predicate: shards.copy() for predicate, shards in known.items()}
+        self.loads[:] = loads  # in place: other assigners may count in it
+        self._visited, self._always_visited = visited.copy(), always.copy()
+        self._candidates = candidates.copy()
 
     def room(self, total: int) -> I64:
         """How many more subscriptions each shard may take, given the number of all shards together."""

@@ -28,8 +28,8 @@ def warm(
     """Compile the kernels of tamis for this processor in advance.
 
     Otherwise a kernel is compiled at its first use; all of them take up to a minute. Run this when you build an
-    image. Kernels that are already compiled are kept. With Spark and Java 17, it also archives the classes of Spark,
-    so that Spark starts in about half the time.
+    image. Kernels that are already compiled are kept. With Spark and Java 17, it also archives the classes of
+    Spark, so that Spark starts in about half the time.
 
     \b
     Examples:

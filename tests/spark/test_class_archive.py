@@ -75,7 +75,7 @@ def test_a_stream_that_fails_is_an_error_with_its_last_line(
 ) -> None:
     java = installed_java()
     monkeypatch.setattr(class_archive, "_can_archive", lambda *_: True)
-    monkeypatch.setenv("PYSPARK_PYTHON", "/nowhere/python")
+    monkeypatch.setenv("SPARK_HOME", "/nowhere")
     with pytest.raises(class_archive.ClassArchiveError):
         class_archive.make(java)
     assert list(place.glob("spark-*")) == []

@@ -14,9 +14,10 @@ from benchmarks.routing_accuracy import accuracy
 from benchmarks.routing_cover import cover, deregistration
 from benchmarks.routing_cutoff import cutoff
 from benchmarks.routing_kernels import kernels
-from benchmarks.routing_network import Found, progress
+from benchmarks.routing_network import Found
 from benchmarks.routing_plain import plain
 from benchmarks.routing_pruned import conjunctive, measures, scale
+from tamis.lab.claims.networks import progress
 
 SIZED = (
     "plain",

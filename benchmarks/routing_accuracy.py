@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.report import Bar, Figures, Size, number, table
-from benchmarks.routing_network import Found, Network, Path, auctions, drawn, pruned, told
+from benchmarks.routing_network import Found, drawn, told
 from benchmarks.routing_pruned import judged
 from tamis.lab.bittner.measures import ACCURACY
 from tamis.lab.bittner.network.topology import line
+from tamis.lab.claims.networks import Network, Path, auctions, pruned
 
 
 @dataclass(frozen=True, slots=True)

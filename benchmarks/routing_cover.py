@@ -13,20 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.report import Figures, Size, number, table
-from benchmarks.routing_network import (
-    SEED,
-    Auctions,
-    Found,
-    Network,
-    Path,
-    auctions,
-    described,
-    name_of,
-    progress,
-    pruned,
-)
+from benchmarks.routing_network import Found
 from tamis.lab.bittner.measures import OCCURRENCE
 from tamis.lab.bittner.network.topology import line
+from tamis.lab.claims.networks import SEED, Auctions, Network, Path, auctions, described, name_of, progress, pruned
 from tamis.report import charts
 
 _COVERED: dict[str, Any] = {"covering": True, "engine": "counting"}

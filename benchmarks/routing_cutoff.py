@@ -16,11 +16,12 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.report import Bar, Figures, Size, number, table
-from benchmarks.routing_network import Auctions, Found, Network, auctions, coded, counted, progress
+from benchmarks.routing_network import Found
 from tamis.events.batch import EventBatch
 from tamis.lab.bittner.measures import ACCURACY
 from tamis.lab.bittner.network.overlay import Overlay
 from tamis.lab.bittner.network.topology import line
+from tamis.lab.claims.networks import Auctions, Network, auctions, coded, counted, progress
 from tamis.routing.cutoff import CutOff
 
 MESSAGE_COST = 500

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.report import Bar, Figures, Size, number, table
-from benchmarks.routing_network import Found, auctions, progress
+from benchmarks.routing_network import Found
 from tamis.engines import ENGINES, MAPPED_ENGINE
 from tamis.engines.forest import Forest, forest_of
 from tamis.engines.forest.selection import select_formulas
 from tamis.events.batch import EventBatch
 from tamis.frames import BatchFrame
+from tamis.lab.claims.networks import auctions, progress
 from tamis.routing.pruning import MEASURES, EntryPruner
 
 LEAST_RANKINGS = 50_000

@@ -11,12 +11,12 @@ from itertools import product
 import numpy as np
 
 from benchmarks.report import Figures
-from benchmarks.routing_overlap_data import Auctions, Contestant, function_problems
 from tamis.arrays import Bools
 from tamis.events.event_type import EventType
 from tamis.formulas.expression import Typed
 from tamis.formulas.formula import Formula
 from tamis.formulas.predicates.within import Within
+from tamis.lab.claims.overlaps import Auctions, Contestant, function_problems
 from tamis.routing.disjointness import Domain, domains_of
 from tamis.values.ranges import ALL, Key
 
@@ -100,8 +100,3 @@ def check(given: Auctions, contestants: dict[str, Contestant], subscriptions: in
             raise SystemExit(msg)
         figures[f"{name}: overlaps that are none"] = len(found - true)
     return figures
-
-
-def is_part(few: Sequence[Sequence[str]], many: Sequence[Sequence[str]]) -> bool:
-    """Has each list nothing that the other one of its place lacks?"""
-    return all(set(one) <= set(other) for one, other in zip(few, many, strict=True))

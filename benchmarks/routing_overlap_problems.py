@@ -11,25 +11,22 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from benchmarks.report import Figures, Size, number, table
-from benchmarks.routing_overlap_check import check, is_part
-from benchmarks.routing_overlap_data import (
-    SCALES,
+from benchmarks.routing_overlap_check import check
+from benchmarks.routing_overlap_data import SCALES, Found, Scale, progress, scale_of
+from tamis.formulas.formula import Formula
+from tamis.lab.bittner.memory import MemoryParameters, memory
+from tamis.lab.bittner.overlap import ConjunctiveIndex
+from tamis.lab.claims.overlaps import (
     SEED,
     Auctions,
     Contestant,
-    Found,
-    Scale,
     auctions,
     compiled,
     decision_problems,
     function_problems,
-    progress,
-    scale_of,
+    is_part,
     times,
 )
-from tamis.formulas.formula import Formula
-from tamis.lab.bittner.memory import MemoryParameters, memory
-from tamis.lab.bittner.overlap import ConjunctiveIndex
 from tamis.lab.measuring.curves import bend, exponent
 from tamis.lab.workloads import generate
 from tamis.lab.workloads.advertisements import CLASSES

@@ -13,96 +13,40 @@ Prunings are ranked by the events that predicates were counted in; without count
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
-
-import numpy as np
 
 from benchmarks.report import Bar, Figures, Size, number, table
-from benchmarks.routing_overlap_check import is_part
-from benchmarks.routing_overlap_data import (
+from benchmarks.routing_overlap_data import Found, Scale, progress, scale_of
+from tamis.lab.claims.overlaps import (
     SEED,
     Answers,
     Auctions,
-    Found,
-    Scale,
     answers,
     auctions,
     compiled,
     filed,
     function_problems,
-    progress,
-    scale_of,
+    is_part,
 )
-from tamis.formulas.formula import Formula
-from tamis.lab.bittner.advertisements import Advertisement, Advertisements
-from tamis.lab.bittner.measures import ACCURACY
-from tamis.lab.bittner.pruning import Pruner
+from tamis.lab.claims.pruned_advertisements import (
+    LEAST_REMOVED,
+    MOST_RISE,
+    Level,
+    Step,
+    at,
+    largest,
+    levels,
+    pruned,
+    shares,
+)
 from tamis.lab.workloads import generate
 from tamis.lab.workloads.auction import CLASSES, DISTRIBUTIONS
 
-MOST_RISE, LEAST_REMOVED = 0.2, 0.65
-"""How much the share of pairs that overlap may rise, and the share of associations that must have gone by then."""
 _KEPT = f"share removed while overlap rises by {MOST_RISE} at most"
-_PRUNINGS = 4
-"""Of an advertisement, about."""
 LEVELS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.28, 0.4, 0.5, 0.6, 0.66, 0.75, 1.0)
 """Shares of the associations of subscriptions that are removed; of the last, as many as can be."""
 FOLLOWED = (0.28, 0.5, 0.66, 0.84)
 """Those after which advertisements are pruned."""
 _NEAR = 0.03
-_PART = 50
-"""What is pruned at once before it is looked how far it went: a so-manieth of all."""
-
-
-class Step(NamedTuple):
-    """A table at some point of pruning: the share of its associations that is removed, and what it answers."""
-
-    removed: float
-    answers: Answers
-
-
-def pruned(given: Auctions, subscriptions: Sequence[Formula], scale: Scale, steps: int) -> list[Step]:
-    """Prune all advertisements of an auction, with these subscriptions in the place of its own.
-
-    Raises:
-        SystemExit: An overlap is lost.
-    """
-    name, asked = given.name, subscriptions[: scale.asked]
-    subscribed = filed(subscriptions, given.event_type)
-    advertised = Advertisements(subscribed, given.matches, event_types=[given.event_type])
-    for place, formula in enumerate(given.advertisements):
-        advertised.add(Advertisement(str(place), name, formula))
-    count = max(1, len(given.advertisements) * _PRUNINGS // steps)
-    found: list[Step] = []
-    while not found or advertised.prune(name, count=count):
-        # An index of its own, which has no gaps where others were.
-        index = filed([advertised[each.id].formula for each in advertised], given.event_type)
-        found.append(Step(advertised.totals(name).removed_share, answers(index, name, asked, scale)))
-        if not is_part(found[0].answers.found, found[-1].answers.found):
-            msg = f"pruning to {found[-1].removed:.3f} of associations removed loses an overlap"
-            raise SystemExit(msg)
-    return found
-
-
-def at(steps: Sequence[Step], removed: float, what: str) -> float:
-    """An attribute of answers at a share of associations removed, straight between steps."""
-    values = [getattr(step.answers, what) for step in steps]
-    return float(np.interp(removed, [step.removed for step in steps], values))
-
-
-def largest(points: Sequence[tuple[float, float]], most: float) -> float:
-    """The greatest x whose y, and all before it, is at most so much; 0 if there is none."""
-    found = 0.0
-    for x, y in points:
-        if y > most:
-            break
-        found = max(found, x)
-    return found
-
-
-def shares(steps: Sequence[Step]) -> list[tuple[float, float]]:
-    """Shares removed and shares of pairs that overlap."""
-    return [(step.removed, step.answers.share) for step in steps]
 
 
 def advertisements(size: Size, sizes: Sequence[int] = ()) -> Found:
@@ -128,7 +72,7 @@ def _course(given: Auctions, title: str, scale: Scale, count: int, figures: Figu
     """Prune, and tell of all that is told of every course."""
     sizes = f"{len(given.subscriptions)} subscriptions, {len(given.advertisements)} advertisements"
     progress(f"advertisements: {title}, {sizes}")
-    steps = pruned(given, given.subscriptions, scale, count)
+    steps = pruned(given, given.subscriptions, scale.effort, count)
     first, last = steps[0].answers, steps[-1].answers
     figures[f"{title}: sizes (thesis: 100000 and 50000)"] = sizes
     figures[f"{title}: overlap share before (thesis: .46)"] = f"{first.share:.3f}"
@@ -190,29 +134,6 @@ def _by_class(given: Auctions, scale: Scale) -> Figures:
     return figures
 
 
-# --- after subscriptions -----------------------------------------------------------------------------------
-
-
-class Level(NamedTuple):
-    """Subscriptions, pruned: the share of their associations that is removed, and what became of them."""
-
-    removed: float
-    subscriptions: list[Formula]
-
-
-def levels(given: Auctions, wanted: Sequence[float]) -> list[Level]:
-    """Prune subscriptions by accuracy until these shares of associations are removed, or nothing is left."""
-    pruner = Pruner(ACCURACY, given.table)
-    for place, formula in enumerate(given.subscriptions):
-        pruner.register(place, formula)
-    found = []
-    for removed in wanted:
-        while pruner.totals.removed_share < removed and pruner.prune(count=max(1, len(pruner) // _PART)):
-            pass
-        found.append(Level(pruner.totals.removed_share, [entry.current for entry in pruner]))
-    return found
-
-
 def both(size: Size, sizes: Sequence[int] = ()) -> Found:
     """Subscriptions pruned by accuracy, then advertisements (B54, B55)."""
     scale = scale_of(size, sizes)
@@ -231,7 +152,7 @@ def both(size: Size, sizes: Sequence[int] = ()) -> Found:
         if not level.removed or any(abs(level.removed - each) < _NEAR for each in FOLLOWED):
             progress(f"both: advertisements after {level.removed:.2f} of subscriptions")
             steps = max(2, scale.steps // 4) if level.removed else scale.steps
-            courses[level.removed] = pruned(given, level.subscriptions, scale, steps)
+            courses[level.removed] = pruned(given, level.subscriptions, scale.effort, steps)
     figures |= _followed(courses) | _against(courses[0.0], alone)
     rows = [(f"{each.removed:.2f}", f"{each.answers.share:.3f}") for each in alone]
     return figures, {}, [table(("associations of subscriptions removed", "overlap"), rows)]
@@ -246,7 +167,7 @@ def _subscriptions_alone(given: Auctions, pruned_to: Sequence[Level], scale: Sca
     index = filed(given.advertisements, given.event_type)
     found: list[Step] = []
     for level in pruned_to:
-        told = answers(index, given.name, level.subscriptions[: scale.asked], scale)
+        told = answers(index, given.name, level.subscriptions[: scale.asked], scale.effort)
         found.append(Step(level.removed, told))
         if not is_part(found[0].answers.found, told.found):
             msg = f"pruning subscriptions to {level.removed:.3f} of associations removed loses an overlap"

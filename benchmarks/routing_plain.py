@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.report import Figures, Size, number, table
-from benchmarks.routing_network import Auctions, Found, Network, Point, auctions
+from benchmarks.routing_network import Found
 from tamis.events.batch import EventBatch
 from tamis.lab.baselines.counting import Counting
 from tamis.lab.bittner.hits import Hits
 from tamis.lab.bittner.network.topology import line
+from tamis.lab.claims.networks import Auctions, Network, Point, auctions
 from tamis.lab.workloads.auction import DISTRIBUTIONS
 from tamis.report import charts
 

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from benchmarks.report import Bar, Figures, Size, number, table
-from benchmarks.routing_network import Found, Network, Path, auctions, drawn, pruned, told
+from benchmarks.routing_network import Found, drawn, told
 from tamis.lab.bittner.measures import ACCURACY, MEASURES, OCCURRENCE
 from tamis.lab.bittner.network.topology import line, star
+from tamis.lab.claims.networks import Network, Path, auctions, pruned
 from tamis.lab.workloads.auction import DISTRIBUTIONS
 from tamis.report import charts
 

@@ -19,8 +19,9 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.report import Bar, Figures, Size
-from benchmarks.routing_network import Found, progress
+from benchmarks.routing_network import Found
 from tamis import EventBatch, Matcher
+from tamis.lab.claims.networks import progress
 from tamis.lab.workloads import Workload, generate
 from tamis.matchers import Matchers
 from tamis.report import charts

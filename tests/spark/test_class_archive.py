@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -15,10 +16,12 @@ from tamis.spark.session import installed_java, settings
 
 @pytest.fixture
 def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.setenv("TAMIS_KERNELS", str(tmp_path / "kernels"))
-    found = kernels.folder()
-    assert found is not None
-    return found
+    """A folder without an archive, with the kernels that are compiled: this is not about them."""
+    place, compiled = tmp_path / "kernels", kernels.folder()
+    assert compiled is not None
+    shutil.copytree(compiled, place, ignore=shutil.ignore_patterns("spark-*"), copy_function=os.symlink)
+    monkeypatch.setenv("TAMIS_KERNELS", str(place))
+    return place
 
 
 def test_without_an_archive_java_gets_no_option(place: Path) -> None:
@@ -50,10 +53,11 @@ def test_java_takes_what_it_made_and_survives_its_damage(spark_environment: None
     class_path = (place / "spark-class-path").read_text()
 
     def source_of_spark() -> str:
-        options = ["-cp", class_path, "-Xlog:class+load:stdout", "org.apache.spark.deploy.SparkSubmit", "--version"]
+        submit = "org.apache.spark.deploy.SparkSubmit"
+        options = ["-cp", class_path, "-Xlog:class+load:stdout", submit, "--version"]
         java_options = [each for each in class_archive.java_options() if not each.startswith("-Xlog")]
         done = subprocess.run([java, *java_options, *options], capture_output=True, text=True, check=True)
-        lines = [line for line in done.stdout.splitlines() if "org.apache.spark.deploy.SparkSubmit " in line]
+        lines = [line for line in done.stdout.splitlines() if f"{submit} " in line]
         return lines[0].partition("source:")[2].strip()
 
     assert "shared objects file" in source_of_spark()
@@ -71,7 +75,7 @@ def test_a_stream_that_fails_is_an_error_with_its_last_line(
 ) -> None:
     java = installed_java()
     monkeypatch.setattr(class_archive, "_can_archive", lambda *_: True)
-    monkeypatch.setenv("PYSPARK_PYTHON", "/nowhere/python")
+    monkeypatch.setenv("SPARK_HOME", "/nowhere")
     with pytest.raises(class_archive.ClassArchiveError):
         class_archive.make(java)
-    assert list(place.iterdir()) == []
+    assert list(place.glob("spark-*")) == []

@@ -271,7 +271,7 @@ class ShardAssignments:
                 return
             self.routing = replace(self.routing, budget=budget)
             known = self._base.statistics(self._last.of) or {}
-            total = sum(len(slots) for split in self._splits.values() for slots in split.slots.values())
+            total = sum(len(split.assigned) for split in self._splits.values())
             by_type: dict[str, list[str]] = {}
             for name, split in self._splits.items():
                 by_type.setdefault(split.event_type, []).append(name)

@@ -82,7 +82,9 @@ def test_rules_have_the_answers_of_javascript(rule: Any, expected: bool) -> None
 
 def test_declared_types() -> None:
     matcher = Matcher({"attributes": {"n": "int", "s": "string", "tags": "array<string>", "d": "decimal(5,2)"}})
-    rule: dict[str, list[Any]] = {"and": [{"==": [{"var": "n"}, "5"]}, {"in": ["x", {"var": "tags"}]}, {"in": ["b", {"var": "s"}]}]}
+    rule: dict[str, Any] = {
+        "and": [{"==": [{"var": "n"}, "5"]}, {"in": ["x", {"var": "tags"}]}, {"in": ["b", {"var": "s"}]}]
+    }
     rule["and"].append({"<": [1, {"var": "d"}, 2]})
     matcher.add("x", json.dumps(rule), dialect="jsonlogic")
     assert matcher.match({"n": 5, "s": "abc", "tags": ["x"], "d": 1.5}) == ["x"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,7 +58,10 @@ def test_a_budget_is_halved_while_that_pays(tmp_path: Path) -> None:
         for _ in range(60):
             step = [usual >> each for each in range(11)].index(sharding.entry_budget)
             # Up to the best step entries get cheaper, beyond it visits are in vain.
-            cost = {"match_seconds": 1.0 + max(0, best - step), "visits": 500 * (1 + max(0, step - best))}
+            cost: dict[str, Any] = {
+                "match_seconds": 1.0 + max(0, best - step),
+                "visits": 500 * (1 + max(0, step - best)),
+            }
             sharding.observe(report(shards=3, useful_visits=500, **cost))
             sizes.append(sharding.plan(ref, lambda _: []).entry_bytes)
         assert sharding.entry_budget == usual >> best

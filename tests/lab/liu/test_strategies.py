@@ -136,3 +136,19 @@ def test_greedy_makes_fewer_calls_than_any_order_of_chains(draws: np.random.Gene
     plain = np.mean([naive(chains, event).calls for event in events])
     bound = np.mean([relaxed_bound(chains, event) for event in events])
     assert bound < ours < 0.97 * in_order < 0.97 * plain
+
+
+def test_with_unequal_costs_greedy_costs_less_than_pricing_on_average() -> None:
+    rng = np.random.default_rng(7)
+    predicates, sizes = 200, rng.integers(3, 6, 800)
+    members = np.concatenate([rng.choice(predicates, size, replace=False) for size in sizes.tolist()])
+    holds, costs = rng.random(predicates), np.exp(rng.uniform(0, np.log(100), predicates))
+    chains = chains_of(np.append(0, np.cumsum(sizes)), members, holds, costs)
+    start = greedy_start(chains)
+    drawn = [rng.random(predicates) < holds for _ in range(20)]
+    costs_of = {
+        "sequential": sum(sequential(chains, each).cost for each in drawn),
+        "pricing": sum(pricing(chains, each).cost for each in drawn),
+        "greedy": sum(greedy(chains, start, each).cost for each in drawn),
+    }
+    assert costs_of["greedy"] < costs_of["pricing"] < costs_of["sequential"]

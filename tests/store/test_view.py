@@ -69,7 +69,8 @@ def test_it_gives_what_is_to_be_matched_and_what_has_changed_since(store: Store)
         assert batch.select(["id", "condition", "revision"]).to_pylist() == [
             {"id": "a", "condition": "x = 3", "revision": 2}
         ]
-        ids, expired, table = view.changed_subscriptions(2)
+        ids, expired, table, is_any_refused = view.changed_subscriptions(2)
         assert (ids, expired, table["id"].to_pylist()) == (["a", "b"], {}, ["a"])
+        assert not is_any_refused
         assert view.changed_subscriptions(4)[0] == [], "when it expires does not change what is matched"
         assert (view.changed_event_types(0), view.changed_event_types(1)) == (["event"], [])

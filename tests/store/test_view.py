@@ -71,5 +71,6 @@ def test_it_gives_what_is_to_be_matched_and_what_has_changed_since(store: Store)
         ]
         changed = view.changed_subscriptions(2)
         assert (changed.ids, changed.expired, changed.matchable["id"].to_pylist()) == (["a", "b"], {}, ["a"])
+        assert not changed.is_any_refused
         assert view.changed_subscriptions(4).ids == [], "when it expires does not change what is matched"
         assert (view.changed_event_types(0), view.changed_event_types(1)) == (["event"], [])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tamis.lab.claims.bench import Bench
 from tamis.lab.claims.jewel import JEWEL
 
@@ -12,11 +10,6 @@ def test_an_and_of_ors_blows_up_and_its_graph_does_not() -> None:
     outcome = JEWEL.rows["J1"].measure(Bench("smallest"))
     assert (outcome.direction, outcome.agreement) == ("holds", "agrees")
     assert [each.ours for each in outcome.figures] == [(8.0,), (39.0,)]
-
-
-@pytest.mark.parametrize("id_", ["J33", "J34", "J35"])
-def test_properties_hold(id_: str) -> None:
-    assert JEWEL.rows[id_].measure(Bench("smallest", 3)).direction == "holds"
 
 
 def test_a_sentence_that_held_is_named() -> None:

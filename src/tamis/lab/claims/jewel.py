@@ -11,12 +11,8 @@ from itertools import pairwise
 from math import inf
 from statistics import median
 
-import numpy as np
-
-from tamis.engines.forest.selection import select_formulas
-from tamis.events.batch import EventBatch
 from tamis.lab.claims.bench import Bench
-from tamis.lab.claims.node_counts import conjunctions, left_deep_nodes, top_down_visits
+from tamis.lab.claims.node_counts import conjunctions
 from tamis.lab.claims.row import (
     Direction,
     Figure,
@@ -29,48 +25,45 @@ from tamis.lab.claims.row import (
     figure,
     is_true,
     near,
-    rising,
 )
 from tamis.lab.jewel.dag import Dag
-from tamis.lab.measuring.cases import Case
-from tamis.lab.measuring.contestants import FILTERS, and_or, conjunctive, engine_of, mixed
+from tamis.lab.measuring.contestants import FILTERS, conjunctive
 from tamis.lab.measuring.curves import Curve, crossing, exponent, exponents, line_of, times
 from tamis.lab.measuring.points import Point
 from tamis.language.condition import compile_condition
-from tamis.reference import evaluate
 
 JEWEL = Paper(
     "jewel",
     "M. R. F. Jewel, A Fast Filtering Engine for Publish/Subscribe System, MSc thesis, Toronto, 2004",
     "`jewel`: ANDs of 6, 10 or 14 equalities on a fixed set of attributes, .38 of the nodes shared, .5% matches",
 )
-_PATHS, _SUPPRESSION, _GENERAL = FILTERS
-_ALL = ("counting", "gryphon", *FILTERS)
-_LENGTHS = (6, 10, 14)
-_AND_OR = "`jewel`: trees of AND and OR over >, .5 of the nodes shared, 13% matches"
-_OVERLAP = "`jewel`: ANDs of 14, >, 40% matches, .1 to .8 of the nodes shared"
-_LEAST_POOL = 20
+PATHS, SUPPRESSION, GENERAL = FILTERS
+ALL = ("counting", "gryphon", *FILTERS)
+LENGTHS = (6, 10, 14)
+AND_OR = "`jewel`: trees of AND and OR over >, .5 of the nodes shared, 13% matches"
+OVERLAP = "`jewel`: ANDs of 14, >, 40% matches, .1 to .8 of the nodes shared"
+LEAST_POOL = 20
 """Of few conditions; the smaller a pool is, the further matches stray from what is aimed at."""
 
 
-def _sizes(bench: Bench) -> tuple[int, ...]:
+def sizes(bench: Bench) -> tuple[int, ...]:
     full = (10_000, 100_000, 400_000, 1_000_000, 4_000_000)
     return bench.pick((50, 60), (2_000, 10_000, 100_000), full)
 
 
-def _one(bench: Bench) -> int:
+def one_size(bench: Bench) -> int:
     return bench.pick(60, 5_000, 100_000)
 
 
-def _few(bench: Bench) -> int:
+def few(bench: Bench) -> int:
     return bench.pick(40, 500, 2_000)
 
 
-def _curve(bench: Bench, predicates: int = 10) -> Curve:
-    return bench.curve(conjunctive(predicates), _sizes(bench), _ALL)
+def equality_curve(bench: Bench, predicates: int = 10) -> Curve:
+    return bench.curve(conjunctive(predicates), sizes(bench), ALL)
 
 
-def _last(curve: Curve, *names: str) -> int:
+def last_size(curve: Curve, *names: str) -> int:
     """The greatest size at which all of these took part."""
     held = [count for count, points in curve.items() if set(names) <= set(points)]
     if not held:
@@ -110,11 +103,11 @@ def _blow_up(_: Bench) -> Outcome:
     "insertions a second; by those of counting and Gryphon",
 )
 def _insertion(bench: Bench) -> Outcome:
-    count = min(_sizes(bench)[1], 100_000)
-    points = bench.lab.points(conjunctive(14), count, _ALL)
-    rates = points[_PATHS].inserted
+    count = min(sizes(bench)[1], 100_000)
+    points = bench.lab.points(conjunctive(14), count, ALL)
+    rates = points[PATHS].inserted
     others = [
-        figure(f"{_PATHS} by {name}", times(points, _PATHS, name, "inserted"))
+        figure(f"{PATHS} by {name}", times(points, PATHS, name, "inserted"))
         for name in ("counting", "gryphon")
         if name in points and points[name].inserted
     ]
@@ -130,7 +123,7 @@ def _insertion(bench: Bench) -> Outcome:
     contradicts="itself: the rate is said to fall linearly, and to be hardly affected",
 )
 def _insertion_by_size(bench: Bench) -> Outcome:
-    line = line_of(_curve(bench, 6), _PATHS)
+    line = line_of(equality_curve(bench, 6), PATHS)
     slopes = exponents(line, "inserted")
     held = "hardly affected" if median(slopes) > -0.25 else "falls, and slower than linearly"
     held = "falls linearly" if median(slopes) < -0.75 else held
@@ -143,18 +136,18 @@ def _insertion_by_size(bench: Bench) -> Outcome:
 
 @JEWEL.row("J4", "5.4.1", "The three filters insert equally fast.", "equal", "insertions a second, within 5%")
 def _insertion_of_filters(bench: Bench) -> Outcome:
-    curve = _curve(bench)
-    points = curve[_last(curve, *FILTERS)]
-    ratios = {name: times(points, name, _PATHS, "inserted") for name in FILTERS[1:]}
+    curve = equality_curve(bench)
+    points = curve[last_size(curve, *FILTERS)]
+    ratios = {name: times(points, name, PATHS, "inserted") for name in FILTERS[1:]}
     return Outcome(
         all_of(*(near(each, 1, 0.05) for each in ratios.values())),
-        [figure(f"{name} by {_PATHS}", each, 1.0) for name, each in ratios.items()],
+        [figure(f"{name} by {PATHS}", each, 1.0) for name, each in ratios.items()],
     )
 
 
 def _rates(bench: Bench) -> dict[str, dict[int, Point]]:
-    curve = _curve(bench)
-    lines = {name: line_of(curve, name) for name in _ALL}
+    curve = equality_curve(bench)
+    lines = {name: line_of(curve, name) for name in ALL}
     return {name: line for name, line in lines.items() if len(line) > 1 and line[min(line)].inserted}
 
 
@@ -205,12 +198,12 @@ def _insertion_of_counting(bench: Bench) -> Outcome:
 def _ranks(bench: Bench) -> Outcome:
     figures: list[Figure] = []
     directions: list[Direction] = []
-    for predicates in _LENGTHS:
-        curve = _curve(bench, predicates)
+    for predicates in LENGTHS:
+        curve = equality_curve(bench, predicates)
         for count, points in curve.items():
             if count <= 400_000:
-                fastest = min((name for name in _ALL if name in points), key=lambda name: points[name].median)
-                rival = _PATHS if fastest == "counting" else fastest
+                fastest = min((name for name in ALL if name in points), key=lambda name: points[name].median)
+                rival = PATHS if fastest == "counting" else fastest
                 ratio = times(points, rival, "counting")
                 directions.append(above(ratio, 1))
                 figures.append(figure(f"L {predicates}, {count}: time of {rival} by counting", ratio))
@@ -220,8 +213,8 @@ def _ranks(bench: Bench) -> Outcome:
 @JEWEL.row("J8", "5.4.1", "Beyond half a million Gryphon is faster than counting.", "500,000", "crossing of times")
 def _overtaking(bench: Bench) -> Outcome:
     figures, met, largest = [], 0, 0
-    for predicates in _LENGTHS:
-        curve = _curve(bench, predicates)
+    for predicates in LENGTHS:
+        curve = equality_curve(bench, predicates)
         sizes = [count for count in curve if "gryphon" in curve[count] and "counting" in curve[count]]
         ours, theirs = ([curve[each][name].median for each in sizes] for name in ("gryphon", "counting"))
         at, largest = crossing(sizes, ours, theirs), max(largest, *sizes)
@@ -230,9 +223,9 @@ def _overtaking(bench: Bench) -> Outcome:
             figures.append(figure(f"L {predicates}: crossing", at, 500_000))
         figures.append(figure(f"L {predicates}, {sizes[-1]}: time of gryphon by counting", ours[-1] / theirs[-1]))
     return Outcome(
-        is_true(met == len(_LENGTHS)) if largest >= 500_000 or met == len(_LENGTHS) else "unclear",
+        is_true(met == len(LENGTHS)) if largest >= 500_000 or met == len(LENGTHS) else "unclear",
         figures,
-        f"Gryphon is below counting for {met} of {len(_LENGTHS)} lengths at {largest} or before",
+        f"Gryphon is below counting for {met} of {len(LENGTHS)} lengths at {largest} or before",
     )
 
 
@@ -246,10 +239,10 @@ def _overtaking(bench: Bench) -> Outcome:
 )
 def _against_counting(bench: Bench) -> Outcome:
     figures, directions, last = [], [], []
-    for predicates in _LENGTHS:
-        curve = _curve(bench, predicates)
-        for count in (min(curve), _last(curve, _PATHS, "counting")):
-            ratio = times(curve[count], _PATHS, "counting")
+    for predicates in LENGTHS:
+        curve = equality_curve(bench, predicates)
+        for count in (min(curve), last_size(curve, PATHS, "counting")):
+            ratio = times(curve[count], PATHS, "counting")
             theirs = 1.0 if count >= 1_000_000 else None
             figures.append(figure(f"L {predicates}, {count}", ratio, theirs))
             directions.append(above(ratio, 1))
@@ -269,11 +262,11 @@ def _against_counting(bench: Bench) -> Outcome:
 )
 def _exponents(bench: Bench) -> Outcome:
     figures, directions = [], []
-    for predicates in _LENGTHS:
-        curve = _curve(bench, predicates)
-        found = {name: exponents(line_of(curve, name)) for name in _ALL if len(line_of(curve, name)) > 1}
+    for predicates in LENGTHS:
+        curve = equality_curve(bench, predicates)
+        found = {name: exponents(line_of(curve, name)) for name in ALL if len(line_of(curve, name)) > 1}
         figures += [figure(f"L {predicates}: {name}", each) for name, each in found.items()]
-        for name in ("gryphon", _PATHS):
+        for name in ("gryphon", PATHS):
             if name in found:
                 directions.append(below(found[name], min(found["counting"])))
     return Outcome(all_of(*directions), figures)
@@ -288,11 +281,11 @@ def _exponents(bench: Bench) -> Outcome:
 )
 def _filters_by_size(bench: Bench) -> Outcome:
     figures, directions = [], []
-    for predicates in _LENGTHS:
-        curve = _curve(bench, predicates)
+    for predicates in LENGTHS:
+        curve = equality_curve(bench, predicates)
         for count, points in curve.items():
-            if {_GENERAL, _PATHS} <= set(points):
-                ratio = times(points, _GENERAL, _PATHS)
+            if {GENERAL, PATHS} <= set(points):
+                ratio = times(points, GENERAL, PATHS)
                 figures.append(figure(f"L {predicates}, {count}", ratio))
                 directions.append(above(ratio, 1))
     return Outcome(all_of(*directions), figures)
@@ -307,7 +300,7 @@ def _filters_by_size(bench: Bench) -> Outcome:
 )
 def _brute_force(bench: Bench) -> Outcome:
     count = bench.pick(50, 1_000, 10_000)
-    found = {each: bench.lab.points(conjunctive(each), count, ("scan",))["scan"] for each in _LENGTHS}
+    found = {each: bench.lab.points(conjunctive(each), count, ("scan",))["scan"] for each in LENGTHS}
     slopes = exponents(found)
     note = f"{count} subscriptions; `scan` evaluates columns of a batch, so its time is less than in proportion"
     return Outcome(above(slopes, 0), [figure("exponent over L", slopes, 1.75)], note)
@@ -323,7 +316,7 @@ JEWEL.untestable(
 
 
 def _memory(bench: Bench, *names: str) -> dict[str, dict[int, Point]]:
-    curve = _curve(bench)
+    curve = equality_curve(bench)
     return {name: line_of(curve, name) for name in names if line_of(curve, name)}
 
 
@@ -333,7 +326,7 @@ def _growth(line: Mapping[int, Point]) -> float:
 
 @JEWEL.row("J14", "5.4.1", "Counting needs the least memory.", "trend", "bytes a subscription")
 def _least_memory(bench: Bench) -> Outcome:
-    lines = _memory(bench, *_ALL)
+    lines = _memory(bench, *ALL)
     count = min(max(line) for line in lines.values())
     sizes = {name: line[count].bytes for name, line in lines.items()}
     least = min(sizes, key=lambda name: sizes[name])
@@ -353,13 +346,13 @@ def _least_memory(bench: Bench) -> Outcome:
     contradicts="1.3 says that both become equal, 5.4 that the graph is always above and Gryphon grows faster",
 )
 def _memory_of_trees(bench: Bench) -> Outcome:
-    lines = _memory(bench, _PATHS, "gryphon")
+    lines = _memory(bench, PATHS, "gryphon")
     if len(lines) < 2:
         msg = "gryphon was left out at every size"
         raise UntestableError(msg)
-    ratios = [lines[_PATHS][count].bytes / lines["gryphon"][count].bytes for count in lines["gryphon"]]
+    ratios = [lines[PATHS][count].bytes / lines["gryphon"][count].bytes for count in lines["gryphon"]]
     slopes = {name: _growth(line) for name, line in lines.items()}
-    always, faster = min(ratios) > 1, slopes["gryphon"] > slopes[_PATHS]
+    always, faster = min(ratios) > 1, slopes["gryphon"] > slopes[PATHS]
     equal = abs(ratios[-1] - 1) <= 0.25
     held = "equal (1.3)" if equal else "always above (5.4)" if always else "neither: the graph is below"
     return Outcome(
@@ -376,7 +369,7 @@ def _memory_of_trees(bench: Bench) -> Outcome:
     "J16", "5.4.1", "Four million conjunctions of 14 fit into 1.6 GB.", "400 bytes each", "bytes a subscription"
 )
 def _largest(bench: Bench) -> Outcome:
-    line = line_of(_curve(bench, 14), _PATHS)
+    line = line_of(equality_curve(bench, 14), PATHS)
     found = line[max(line)].bytes
     return Outcome(
         below(found, 400),
@@ -395,15 +388,15 @@ def _largest(bench: Bench) -> Outcome:
 def _free_attributes(bench: Bench) -> Outcome:
     sizes = []
     for case in (conjunctive(6), conjunctive(6, attribute_set="free")):
-        found = bench.lab.weighed(case, _one(bench), ("gryphon",))
+        found = bench.lab.weighed(case, one_size(bench), ("gryphon",))
         if isinstance(found, Exception):
             raise UntestableError(str(found).splitlines()[0])
-        sizes.append(sum(found[1]["gryphon"].bytes.values()) / _one(bench))
+        sizes.append(sum(found[1]["gryphon"].bytes.values()) / one_size(bench))
     return Outcome(
         above(sizes[1] / sizes[0], 1),
         [
             figure("free by fixed", sizes[1] / sizes[0]),
-            figure("bytes a subscription, free", sizes[1], (6_000, inf), (_one(bench), 300_000)),
+            figure("bytes a subscription, free", sizes[1], (6_000, inf), (one_size(bench), 300_000)),
         ],
     )
 
@@ -416,10 +409,10 @@ def _free_attributes(bench: Bench) -> Outcome:
     "bytes a subscription",
 )
 def _memory_of_filters(bench: Bench) -> Outcome:
-    curve = _curve(bench)
-    points = curve[_last(curve, *FILTERS)]
-    general = points[_GENERAL].bytes
-    same, less = points[_SUPPRESSION].bytes / general, points[_PATHS].bytes / general
+    curve = equality_curve(bench)
+    points = curve[last_size(curve, *FILTERS)]
+    general = points[GENERAL].bytes
+    same, less = points[SUPPRESSION].bytes / general, points[PATHS].bytes / general
     return Outcome(
         all_of(near(same, 1, 0.05), below(less, 0.95)),
         [figure("zero suppression by general", same, 1.0), figure("true-value-path by general", less)],
@@ -434,411 +427,19 @@ def _memory_of_filters(bench: Bench) -> Outcome:
     "deletions by insertions a second",
 )
 def _deletion(bench: Bench) -> Outcome:
-    curve = _curve(bench)
-    count = _last(curve, *FILTERS)
+    curve = equality_curve(bench)
+    count = last_size(curve, *FILTERS)
     points = curve[count]
     ratios = {
         name: tuple(one / other for one, other in zip(points[name].deleted, points[name].inserted, strict=True))
         for name in FILTERS
     }
-    equal = times(points, _GENERAL, _PATHS, "deleted")
+    equal = times(points, GENERAL, PATHS, "deleted")
     return Outcome(
         all_of(*(above(each, 1) for each in ratios.values()), near(equal, 1, 0.1)),
         [
             *(figure(f"{name}: deleted by inserted", each) for name, each in ratios.items()),
             figure("general by true-value-path, deleted", equal),
-            figure(f"{_PATHS}: deleted a second at {count}", points[_PATHS].deleted),
+            figure(f"{PATHS}: deleted a second at {count}", points[PATHS].deleted),
         ],
-    )
-
-
-def _filters(bench: Bench, case: Case, count: int, slow: str, fast: str, title: str) -> list[Figure]:
-    """Visited nodes of two filters, then their times."""
-    points = bench.lab.points(case, count, FILTERS)
-    visited = points[slow].work["visited nodes"] / points[fast].work["visited nodes"]
-    words = f"{title}: {slow.removeprefix('dag, ')} by {fast.removeprefix('dag, ')}"
-    return [figure(f"{words}, visited nodes", visited), figure(f"{words}, time", times(points, slow, fast))]
-
-
-@JEWEL.row(
-    "J20",
-    "5.5",
-    "On AND and OR true-value-path beats the other filters by a great margin.",
-    "trend",
-    "visited nodes, then time, L 6, 10 and 14",
-    workload=_AND_OR,
-)
-def _paths(bench: Bench) -> Outcome:
-    figures: list[Figure] = []
-    for predicates in _LENGTHS:
-        for count in bench.pick((60,), (2_000, 10_000), (100_000, 1_000_000)):
-            for slow in (_GENERAL, _SUPPRESSION):
-                title = f"L {predicates}, {count}"
-                figures += _filters(bench, and_or(predicates), count, slow, _PATHS, title)
-    return Outcome(all_of(*(above(each.ours, 1) for each in figures if "time" in each.what)), figures)
-
-
-@JEWEL.row(
-    "J21",
-    "3.5.1",
-    "Zero suppression saves much time over general.",
-    "trend",
-    "visited nodes, then time",
-    workload=f"{_AND_OR}; and trees with XOR",
-)
-def _zero_suppression(bench: Bench) -> Outcome:
-    figures = _filters(bench, and_or(), _sizes(bench)[0], _GENERAL, _SUPPRESSION, "AND and OR")
-    figures += _filters(bench, mixed(), _few(bench), _GENERAL, _SUPPRESSION, "with XOR")
-    return Outcome(all_of(*(above(each.ours, 1) for each in figures)), figures)
-
-
-@JEWEL.row(
-    "J22",
-    "5.6",
-    "With all operators throughput is well below that of conjunctions, and memory is not excessive.",
-    "trend",
-    "visited nodes, time and bytes of general",
-    workload="`jewel`: trees with XOR, .18 of nodes shared; ANDs with as many, and with .38 shared",
-)
-def _mixed(bench: Bench) -> Outcome:
-    cases = (mixed(), mixed("A"), mixed("A", shared=0.38, both=0.2))
-    count = _few(bench)
-    found = [bench.lab.points(case, count, FILTERS)[_GENERAL] for case in cases]
-    ratios = [
-        tuple(one / other for one, other in zip(found[0].microseconds, each.microseconds, strict=True))
-        for each in found[1:]
-    ]
-    bytes_ = found[0].bytes / found[1].bytes
-    visited = found[0].work["visited nodes"] / found[1].work["visited nodes"]
-    return Outcome(
-        all_of(above(ratios[0], 1), below(bytes_, 3)),
-        [
-            figure("visited nodes by conjunctions that share as much", visited),
-            figure("time by conjunctions that share as much", ratios[0]),
-            figure("time by conjunctions that share more", ratios[1]),
-            figure("bytes by conjunctions that share as much", bytes_),
-        ],
-        "the cause is the operators: conjunctions that share as little are compared, too",
-    )
-
-
-def _by_length(bench: Bench, lengths: tuple[int, ...]) -> dict[str, dict[int, Point]]:
-    names = (_PATHS, _GENERAL)
-    found = {
-        each: bench.lab.points(
-            Case(f"jewel AND, L {each}, matches .45", "jewel", {"predicates": each, "matches": 0.45}),
-            _one(bench),
-            names,
-        )
-        for each in lengths
-    }
-    return {name: {each: points[name] for each, points in found.items()} for name in names}
-
-
-@JEWEL.row(
-    "J23",
-    "5.7",
-    "Throughput falls strongly with the length.",
-    "trend",
-    "exponents over L of visited nodes and time",
-    workload="`jewel`: ANDs of 6 to 14, >, 45% matches",
-)
-def _lengths(bench: Bench) -> Outcome:
-    lengths = bench.pick((6, 14), (6, 10, 14), (6, 8, 10, 12, 14))
-    figures, directions = [], []
-    for name, line in _by_length(bench, lengths).items():
-        slopes = exponents(line)
-        visited = exponent(lengths, [point.work["visited nodes"] for point in line.values()])
-        figures += [figure(f"{name}, visited nodes", visited), figure(f"{name}, time", slopes)]
-        directions.append(above(slopes, 0))
-    return Outcome(all_of(*directions), figures)
-
-
-@JEWEL.row(
-    "J24",
-    "5.7",
-    "With equalities at a million only Gryphon suffers from the length.",
-    "trend",
-    "exponents of time over L",
-    contradicts="J23, where the graph suffers",
-)
-def _lengths_of_equalities(bench: Bench) -> Outcome:
-    curves = {each: _curve(bench, each) for each in _LENGTHS}
-    count = min(_last(curve, *[name for name in _ALL if name != "gryphon"]) for curve in curves.values())
-    lines = {
-        name: {each: curve[count][name] for each, curve in curves.items() if name in curve[count]} for name in _ALL
-    }
-    slopes = {name: exponents(line) for name, line in lines.items() if len(line) == len(_LENGTHS)}
-    others = [near(each, 0, 0.25) for name, each in slopes.items() if name != "gryphon"]
-    gryphon = above(slopes["gryphon"], 0.25) if "gryphon" in slopes else "unclear"
-    suffering = [name for name, each in slopes.items() if median(each) > 0.25]
-    return Outcome(
-        all_of(gryphon, *others),
-        [figure(f"{name}, {count}", each) for name, each in slopes.items()],
-        f"these suffer: {', '.join(suffering) or 'none'}",
-    )
-
-
-def _overlap(bench: Bench) -> dict[float, Point]:
-    """Points by the share of shared nodes."""
-    found: dict[float, Point] = {}
-    for shared in bench.pick((0.1, 0.8), (0.1, 0.3, 0.5, 0.8), (0.1, 0.3, 0.5, 0.8)):
-        pool = max(_LEAST_POOL, _one(bench) // 100)
-        parameters = {"predicates": 14, "matches": 0.4, "both": 0.0, "shared": shared, "pool": pool}
-        case = Case(f"jewel overlap {shared}", "jewel", parameters)
-        found[shared] = bench.lab.points(case, _one(bench), (_PATHS,))[_PATHS]
-    return found
-
-
-def _first_by_last(found: Mapping[float, Point], what: str) -> tuple[float, ...]:
-    """How many times as much there is where least is shared as where most is."""
-    one, other = found[min(found)], found[max(found)]
-    return tuple(a / b for a, b in zip(getattr(one, what), getattr(other, what), strict=True))
-
-
-@JEWEL.row(
-    "J25",
-    "5.8",
-    "The more nodes are shared, the faster matching is.",
-    "trend",
-    "visited nodes, then time of true-value-path",
-    workload=_OVERLAP,
-)
-def _overlap_and_time(bench: Bench) -> Outcome:
-    found = _overlap(bench)
-    visited = [point.work["visited nodes"] for point in found.values()]
-    ratio = _first_by_last(found, "microseconds")
-    return Outcome(
-        all_of(rising(visited[::-1]), above(ratio, 1)),
-        [
-            *(figure(f"shared {at}: visited nodes", each) for at, each in zip(found, visited, strict=True)),
-            figure("time where least is shared by most", ratio),
-        ],
-    )
-
-
-@JEWEL.row(
-    "J26",
-    "5.8",
-    "The more nodes are shared, the faster insertion is.",
-    "trend",
-    "insertions a second",
-    workload=_OVERLAP,
-)
-def _overlap_and_insertion(bench: Bench) -> Outcome:
-    found = _overlap(bench)
-    ratio = _first_by_last(found, "inserted")
-    figures = [figure(f"shared {at}: inserted a second", point.inserted) for at, point in found.items()]
-    return Outcome(below(ratio, 1), [figure("rate where least is shared by most", ratio), *figures])
-
-
-@JEWEL.row(
-    "J27",
-    "5.8",
-    "The more nodes are shared, the fewer nodes and bytes there are.",
-    "trend; N (2 L - 1) (1 - shared) nodes",
-    "nodes and bytes",
-    workload=_OVERLAP,
-)
-def _overlap_and_memory(bench: Bench) -> Outcome:
-    figures, nodes, sizes = [], [], []
-    for shared, point in _overlap(bench).items():
-        nodes.append(float(point.stats.counts["nodes"]))
-        sizes.append(point.bytes)
-        expected = point.subscriptions * 27 * (1 - shared)
-        figures += [
-            figure(f"shared {shared}: nodes", nodes[-1], expected),
-            figure(f"shared {shared}: bytes a subscription", sizes[-1]),
-        ]
-    return Outcome(all_of(rising(nodes[::-1]), rising(sizes[::-1])), figures)
-
-
-@JEWEL.row(
-    "J28",
-    "5.9",
-    "The more matches an event has, the longer it takes.",
-    "trend",
-    "exponent of time over matches, reports included",
-    workload="`jewel`: ANDs of 14, .35 of the nodes shared, 5% to 80% matches",
-)
-def _matches(bench: Bench) -> Outcome:
-    lines: dict[str, dict[float, Point]] = {}
-    for share in bench.pick((0.05, 0.8), (0.05, 0.2, 0.8), (0.05, 0.2, 0.4, 0.8)):
-        parameters = {"predicates": 14, "shared": 0.35, "matches": share}
-        case = Case(f"jewel matches {share}", "jewel", parameters)
-        for name, point in bench.lab.points(case, _one(bench), (_PATHS, "counting")).items():
-            lines.setdefault(name, {})[point.pairs] = point
-    slopes = {name: exponents(lines[name]) for name in (_PATHS, "counting")}
-    return Outcome(
-        all_of(*(above(each, 0) for each in slopes.values())),
-        [figure(f"{name}: exponent over matches", each) for name, each in slopes.items()],
-    )
-
-
-@JEWEL.row(
-    "J29",
-    "5.4.1",
-    "Counting in slices of bits is faster, and its memory prohibitive.",
-    "trend",
-    "time and bytes of `bitslice` and counting",
-)
-def _bitslice(bench: Bench) -> Outcome:
-    points = _curve(bench)[_sizes(bench)[0]]
-    ratio = times(points, "counting", "bitslice")
-    bytes_ = points["bitslice"].bytes / points["counting"].bytes
-    return Outcome(
-        all_of(above(ratio, 1), above(bytes_, 2)),
-        [figure("bytes of bitslice by counting", bytes_), figure("time of counting by bitslice", ratio)],
-        "`bitslice` is not the static array of the thesis; it shows that slices need not be prohibitive",
-    )
-
-
-@JEWEL.row(
-    "J30",
-    "3.2.3",
-    "Going up from the predicates visits far fewer nodes than going down from the roots.",
-    "trend",
-    "visited nodes of an event",
-    workload=_AND_OR,
-)
-def _directions(bench: Bench) -> Outcome:
-    data = bench.lab.data(and_or(pool=_LEAST_POOL), _few(bench), 32)
-    batch = data.batch(0, 32)
-    index = Dag().build(data.forest, data.statistics)
-    up = {}
-    for name in FILTERS:
-        index.match(batch, filter=name.removeprefix("dag, "))  # type: ignore[arg-type]
-        up[name] = float(np.mean(index.visited))
-    down = top_down_visits(list(data.forest), batch)
-    return Outcome(
-        is_true(max(up.values()) < min(down)),
-        [
-            *(figure(name, each) for name, each in up.items()),
-            figure("from the roots", down[0]),
-            figure("from the roots, none twice", down[1]),
-        ],
-    )
-
-
-@JEWEL.row(
-    "J31",
-    "3.8",
-    "Sorted parent lists instead of a table of expressions: less memory, slower insertion.",
-    "trend",
-    "bytes, then insertions a second",
-    workload=f"{JEWEL.workload}; {_AND_OR}",
-)
-def _finding(bench: Bench) -> Outcome:
-    figures, directions = [], []
-    for case in (conjunctive(), and_or()):
-        points = bench.lab.points(case, _one(bench), (_PATHS, "dag, parent lists"))
-        bytes_ = points["dag, parent lists"].bytes / points[_PATHS].bytes
-        rate = times(points, "dag, parent lists", _PATHS, "inserted")
-        figures += [
-            figure(f"{case.label}: bytes of lists by table", bytes_),
-            figure(f"{case.label}: rate of lists by table", rate),
-        ]
-        directions += [below(bytes_, 1), below(rate, 1)]
-    return Outcome(all_of(*directions), figures)
-
-
-@JEWEL.row(
-    "J32",
-    "3.6.2",
-    "Choosing brackets by dynamic programming reuses more nodes, in any order of insertion.",
-    "5 bracketings of 4 leaves",
-    "nodes with chosen brackets in several orders, and with brackets from the left",
-    workload=_AND_OR,
-)
-def _brackets(bench: Bench) -> Outcome:
-    data = bench.lab.data(and_or(pool=_LEAST_POOL), _few(bench), 1)
-    draws = np.random.default_rng(bench.seed)
-    engine = engine_of(_PATHS)
-    assert engine is not None
-    nodes = []
-    for _ in range(bench.pick(2, 5, 20)):
-        order = draws.permutation(len(data.forest)).astype(np.int32)
-        nodes.append(float(engine.build(select_formulas(data.forest, order)).stats().counts["nodes"]))
-    fixed = left_deep_nodes(data.forest)
-    return Outcome(
-        below(nodes, fixed),
-        [figure("nodes by brackets from the left", [each / fixed for each in nodes])],
-        f"{len(nodes)} orders",
-    )
-
-
-@JEWEL.row(
-    "J33",
-    "3.7, A",
-    "Levels, use counts, two children and ready operands stay right under insertion and deletion.",
-    "theorems 1 to 4, corollaries 1 to 5",
-    "graphs that were checked whole",
-    workload=_AND_OR,
-    contradicts="NOT and NAND as printed: a node is visited only if a child is",
-)
-def _invariants(bench: Bench) -> Outcome:
-    data = bench.lab.data(and_or(pool=_LEAST_POOL), _few(bench), 1)
-    index = Dag().build(data.forest)
-    draws = np.random.default_rng(bench.seed)
-    turns = bench.pick(2, 20, 200)
-    for _ in range(turns):
-        slots = np.sort(draws.choice(len(data.forest), len(data.forest) // 3, replace=False)).astype(np.int32)
-        index.delete_many(slots)
-        index.check()
-        index.insert_many(slots, select_formulas(data.forest, slots))
-        index.check()
-    return Outcome(
-        "holds", [figure("graphs checked", 2 * turns)], "conditions have no NOT left when an engine gets them"
-    )
-
-
-@JEWEL.row(
-    "J34",
-    "4.1",
-    "A higher priority is reported no later, unless the lower one is a part of it.",
-    "no figure",
-    "pairs of reports in the wrong order",
-    workload="conditions that share nothing, random priorities; and one that is a part of another",
-)
-def _priorities(bench: Bench) -> Outcome:
-    draws = np.random.default_rng(bench.seed)
-    priorities = draws.integers(0, 8, 60).tolist()
-    index = Dag().build([])
-    for slot, priority in enumerate(priorities):
-        index.insert(slot, compile_condition(f"a{slot} = 1 AND b{slot} = 1").formula, priority=priority)
-    event = {f"{side}{slot}": 1 for side in "ab" for slot in range(len(priorities))}
-    found = [priorities[slot] for slot in index.match(EventBatch.of([event], None)).slots]
-    wrong = sum(one < other for one, other in pairwise(found))
-    parts = Dag().build([])
-    parts.insert(0, compile_condition("a = 1 AND b = 1").formula, priority=0)
-    parts.insert(1, compile_condition("a = 1 AND b = 1 AND c = 1").formula, priority=7)
-    order = parts.match(EventBatch.of([{"a": 1, "b": 1, "c": 1}], None)).slots.tolist()
-    return Outcome(
-        is_true(wrong == 0 and len(found) == len(priorities)),
-        [figure("in the wrong order", wrong)],
-        f"the exception: a part of priority 0 comes {'first' if order[0] == 0 else 'last'}",
-    )
-
-
-@JEWEL.row(
-    "J35",
-    "4.2, 4.4",
-    "k-of-n conditions run in the same graph; overlapping phases would raise throughput.",
-    "examples; overlap was never measured there",
-    "answers that differ from the reference",
-    workload="at least k of 5 comparisons of a price, k from 1 to 5",
-)
-def _partial_matching(_: Bench) -> Outcome:
-    texts = [f"AT_LEAST({k}, a > 1, a > 3, a > 5, b > 2, b > 4)" for k in range(1, 6)]
-    compiled = [compile_condition(text) for text in texts]
-    events = EventBatch.of([{"a": a, "b": b} for a in range(7) for b in range(7)], None)
-    rows, slots = Dag().build([each.formula for each in compiled]).match(events)
-    expected = np.array([[bool(held) for held in evaluate(each, events)] for each in compiled])
-    found = np.zeros_like(expected)
-    found[slots, rows] = True
-    wrong = int((found != expected).sum())
-    return Outcome(
-        is_true(wrong == 0),
-        [figure("answers that differ", wrong)],
-        "overlapping phases and pipelining are not built here, so that half of the row is not tested",
     )

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tamis.errors import TamisError
-from tamis.lab.claims import bittner_advertisements, bittner_covering, bittner_pruning  # noqa: F401 - their rows
+from tamis.lab.claims import (  # noqa: F401 - for their rows
+    bittner_advertisements,
+    bittner_covering,
+    bittner_pruning,
+    jewel_filters,
+)
 from tamis.lab.claims.bittner import BITTNER
 from tamis.lab.claims.jewel import JEWEL
 from tamis.lab.claims.liu import LIU

@@ -18,7 +18,11 @@ URL = "http://127.0.0.1:1"
     ("error", "code", "message"),
     [
         (ClientError(403, "forbidden", "not yours"), 1, "tamis: refused: not yours (403 forbidden)\n"),
-        (ClientError(None, CONNECTION, "nobody answers"), 2, "tamis: error: nobody answers\n"),
+        (
+            ClientError(None, CONNECTION, "nobody answers"),
+            2,
+            "tamis: error: nobody answers; is `tamis serve` running there? --url names another service\n",
+        ),
     ],
 )
 def test_errors_become_messages_and_exit_codes(

@@ -27,8 +27,9 @@ FIRST_SEED = int(os.environ.get("TAMIS_ORACLE_SEED", "0"))
 PAIRS_A_ROUND = 200
 REPORTED = 8
 OF_DIALECTS = (
-    *("cesql_", "field_", "arc_metres"),
+    *("cesql_", "field_", "js_", "arc_metres"),
     *("leaf_values", "inner_objects", "in_cidr", "text_of", "number_of", "boolean_of"),
+    *("quotient", "size_of"),
 )
 """Functions that dialects are made of; Spark has nothing like them."""
 MISTAKES = max(300, PAIRS // 10)

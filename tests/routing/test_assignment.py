@@ -52,10 +52,10 @@ def test_entries_that_most_events_satisfy_are_spread_over_shards() -> None:
     access = find_access_predicates(forest_of([normalise(text) for text in texts]))
     names = [formula.describe() for formula in access.formulas]
     # One value that half of the events have; the others are rare, so that counts alone say nothing of work.
-    rows = {f"a = {number}": np.arange(200) if number == 0 else np.array([200 + number]) for number in range(40)}
+    rows = {f"a = {number}": np.arange(500) if number == 0 else np.array([500 + number]) for number in range(40)}
     counts = np.array([400 if name == "a = 0" else 40 for name in names])
     assigner = ShardAssigner(4, slack=0.5)
-    portions = assigner.assign(access, counts, [rows[name] for name in names], 400)
+    portions = assigner.assign(access, counts, [rows[name] for name in names], 1_000)
     assert sum(each.subscriptions for each in portions) == counts.sum()
     assert assigner.work.max() <= 1.3 * assigner.work.mean()
     assert assigner.loads.max() <= 1.5 * counts.sum() / 4 + 1

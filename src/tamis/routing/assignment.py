@@ -34,6 +34,8 @@ _VISIT_WORK = 4.0
 """The work of a visit, in candidates: what reading an event takes, against verifying a subscription for it."""
 _EVEN, _LIMIT = 1.2, 1.03
 """Work of the hottest shard against the mean that is accepted, and the limit that is set if it is not."""
+_LEAST_ROWS = 1_000
+"""In a smaller sample a shard may look hot by chance, while dividing entries costs visits for certain."""
 _ATTEMPTS = 4
 
 
@@ -111,7 +113,7 @@ class ShardAssigner:
                 self._restore(before)
             portions = self._place(access, counts, sample_rows, order, room.copy(), limit)
             work = self.work if allowed is None else self.work[allowed]
-            if not rows or work.max() <= _EVEN * work.mean():
+            if rows < _LEAST_ROWS or work.max() <= _EVEN * work.mean():
                 break
             limit = _LIMIT * work.mean()
         return portions

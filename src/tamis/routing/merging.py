@@ -60,8 +60,8 @@ def merge(forest: Forest, budget: float, size: Callable[[Sequence[Formula]], flo
     >>> from tamis.engines.forest import forest_of
     >>> from tamis.language.condition import normalise
     >>> wanted = forest_of([normalise(f"title = 'book {n}' AND price < {10 + n}") for n in range(3)])
-    >>> merge(wanted, 60, lambda found: sum(len(each.describe()) for each in found)).formulas
-    [Formula(price < 12 AND title IN ('book 0', 'book 1', 'book 2'))]
+    >>> merge(wanted, 80, lambda found: sum(len(each.describe()) for each in found)).formulas
+    [Formula(price < 10 AND title = 'book 0'), Formula(price < 12 AND title IN ('book 1', 'book 2'))]
 
     Args:
         forest: The formulas of entries that lead to the same neighbour.

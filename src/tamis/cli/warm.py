@@ -29,7 +29,7 @@ def warm(
 
     Otherwise a kernel is compiled at its first use; all of them take up to a minute. Run this when you build an
     image. Kernels that are already compiled are kept. With Spark and Java 17, it also archives the classes of
-    Spark, so that Spark starts in about half the time.
+    Spark, so that Spark starts in two thirds of the time.
 
     \b
     Examples:

@@ -1,6 +1,6 @@
-"""An archive of Spark's classes, which Java maps into memory, so that Spark starts with half the work.
+"""An archive of Spark's classes, which Java maps into memory, so that Spark starts with a third less work.
 
-A Java that starts Spark reads, parses and verifies some 16,000 classes from 280 jars; most of what a first
+A Java that starts Spark reads, parses and verifies some 16,000 classes from 280 jars; much of what a first
 micro-batch takes is this. Java can write what it made of them to a file and map it the next time (class data
 sharing). `make` runs a small stream once and keeps that file beside the compiled kernels, and `java_options` names
 it for every later session of this machine.

@@ -7,7 +7,6 @@ about ten minutes.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -112,8 +111,3 @@ def scale_of(size: Size, sizes: Sequence[int] = ()) -> Scale:
         others=each(scale.others),
         both=each(scale.both),
     )
-
-
-def progress(text: str) -> None:
-    """Tell what is being done; not part of the report."""
-    print(text, file=sys.stderr, flush=True)

@@ -9,8 +9,9 @@ workload that conform to an advertisement of their broker. All policies must del
 from __future__ import annotations
 
 from benchmarks.report import Figures, Size, number, table
-from benchmarks.routing_overlap_data import SCALES, Found, progress
+from benchmarks.routing_overlap_data import SCALES, Found
 from tamis.lab.claims.advertising_policies import BROKERS, PLAIN, POLICIES, Run, check_delivered, conforming, ran
+from tamis.lab.claims.networks import progress
 from tamis.lab.claims.overlaps import auctions
 
 

@@ -12,10 +12,11 @@ from typing import TypeAlias
 
 from benchmarks.report import Figures, Size, number, table
 from benchmarks.routing_overlap_check import check
-from benchmarks.routing_overlap_data import SCALES, Found, Scale, progress, scale_of
+from benchmarks.routing_overlap_data import SCALES, Found, Scale, scale_of
 from tamis.formulas.formula import Formula
 from tamis.lab.bittner.memory import MemoryParameters, memory
 from tamis.lab.bittner.overlap import ConjunctiveIndex
+from tamis.lab.claims.networks import progress
 from tamis.lab.claims.overlaps import (
     SEED,
     Auctions,

@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks.report import Bar, Figures, Size, number, table
-from benchmarks.routing_overlap_data import Found, Scale, progress, scale_of
+from benchmarks.routing_overlap_data import Found, Scale, scale_of
+from tamis.lab.claims.networks import progress
 from tamis.lab.claims.overlaps import (
     SEED,
     Answers,

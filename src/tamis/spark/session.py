@@ -29,6 +29,7 @@ _INSTALL = "to install it: apt install openjdk-17-jre-headless (Debian, Ubuntu),
 _PACKAGES = "spark.jars.packages"
 DAEMON = "spark.python.daemon.module"
 _DAEMON_MODULE = "tamis.spark.daemon"
+_JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
 _LOGGING = Path(__file__).with_name("log4j2.properties").absolute()
 
 
@@ -65,7 +66,8 @@ def session(
 
     builder = SparkSession.builder.appName(app_name).master(retrying(master))
     for name, value in settings(master, conf or {}, kafka=kafka).items():
-        if name != DAEMON or name in (conf or {}) or not is_set_for_spark(name):
+        gives_way = name in {DAEMON, _JAVA_OPTIONS} and name not in (conf or {})
+        if not gives_way or not is_set_for_spark(name):
             builder = builder.config(name, value)
     with _environment(master):
         try:
@@ -90,7 +92,8 @@ def settings(master: str, conf: Mapping[str, str], *, kafka: bool = False) -> di
     }
     if is_local(master):
         found["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
-        found["spark.driver.defaultJavaOptions"] = " ".join(f'"{option}"' for option in java_options())
+        if options := java_options():
+            found[_JAVA_OPTIONS] = " ".join(f'"{option}"' for option in options)
         found["spark.driver.memory"] = "2g"
         found["spark.sql.shuffle.partitions"] = str(os.cpu_count() or 1)
     found.update(conf)

@@ -164,7 +164,7 @@ def contest(spark: SparkSession, folder: Path, scale: Scale, outcome: Outcome) -
     for name, measured in runs.items():
         rates[name] = [each.events_per_second for each in measured.reports[_WARM:]]
         outcome.tell(f"{name}: events/s", spread(rates[name]))
-        processor[name] = measured.driver_seconds / len(found[name]) * 1e6
+        processor[name] = measured.driver_seconds_a_notification() * 1e6
         outcome.tell(f"{name}: CPU of the driver's Python, us a notification", number(processor[name]))
         outcome.tell(f"{name}: bytes to the driver, a batch", number(median(measured.result_bytes)))
     outcome.judge("events/s, workers against driver", Bar(median(rates[WORKERS]) / median(rates[DRIVER]), _TIMES))
@@ -178,20 +178,26 @@ class Run:
 
     Attributes:
         reports: Of its batches.
-        driver_seconds: The processor time of this process.
+        driver_seconds: The processor time of this process at the end of each batch.
         result_bytes: What tasks sent to the driver, for each batch.
         memory: The most bytes that Arrow held in this process, above what it held before.
         progress: What Spark reported of each batch with events.
     """
 
     reports: list[BatchReport] = field(default_factory=list)
-    driver_seconds: float = 0.0
+    driver_seconds: list[float] = field(default_factory=list)
     result_bytes: list[int] = field(default_factory=list)
     memory: int = 0
     progress: list[Any] = field(default_factory=list)
 
     def show(self, report: BatchReport) -> None:
         self.reports.append(report)
+        self.driver_seconds.append(time.process_time())
+
+    def driver_seconds_a_notification(self) -> float:
+        """Of the batches after the first ones, in which the driver opens and starts what it needs once."""
+        notifications = sum(report.notifications for report in self.reports[_WARM:])
+        return (self.driver_seconds[-1] - self.driver_seconds[_WARM - 1]) / max(1, notifications)
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -201,7 +207,7 @@ def _stream(
     spark: SparkSession, store: Any, sink: Sink, folder: Path, name: str, files: int, **options: Any
 ) -> Run:
     measured = Run()
-    before, start = pa.total_allocated_bytes(), time.process_time()
+    before = pa.total_allocated_bytes()
     with _watch_results(measured):
         query = stream(
             spark.readStream.option("maxFilesPerTrigger", files).text(str(folder / "events")),
@@ -214,7 +220,6 @@ def _stream(
             **options,
         )
         query.awaitTermination()
-    measured.driver_seconds = time.process_time() - start
     measured.memory -= before
     measured.progress = [each for each in query.recentProgress if each["numInputRows"]]
     sink.close()

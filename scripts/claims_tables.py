@@ -53,7 +53,7 @@ def plot(paper: Paper, results: Mapping[str, Sequence[Record]]) -> str:
     lines = {
         row: ratios
         for row in sorted(paper.rows, key=lambda id_: int(id_[1:]))
-        if (ratios := _ratios(results[row]))
+        if row in results and (ratios := _ratios(results[row]))
     }
     unit = (
         "Above: verdicts on directions. Below: our figures divided by theirs, from a tenth to ten times; the band "

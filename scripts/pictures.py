@@ -13,7 +13,11 @@ from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "images"
-_WIDTH, _HEIGHT = 1_080, 760
+_WIDTH, _HEIGHT = 1_080, 655
+_WITHOUT_TABLES = """() => document.querySelectorAll("section").forEach((each) => {
+  if (each.querySelector("h2")?.textContent === "The run") each.remove();
+})"""
+"""The tables of the run are long: without them the charts are in the picture, too."""
 
 
 def main(report: Path) -> None:
@@ -24,6 +28,7 @@ def main(report: Path) -> None:
         for scheme in ("light", "dark"):
             page = browser.new_page(viewport={"width": _WIDTH, "height": _HEIGHT}, color_scheme=scheme)
             page.goto(report.resolve().as_uri())
+            page.evaluate(_WITHOUT_TABLES)
             page.screenshot(path=FOLDER / f"report-{scheme}.png")
         browser.close()
 

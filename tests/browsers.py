@@ -14,6 +14,15 @@ _CHROMIUM_ARGUMENTS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
 
+_OVERLAPS = """() => [...document.querySelectorAll(".chart svg")].flatMap((chart) => {
+  const texts = [...chart.querySelectorAll("text")];
+  const boxes = texts.map((text) => [text.textContent, text.getBoundingClientRect()]);
+  return boxes.flatMap(([one, a], place) => boxes.slice(place + 1).filter(([, b]) =>
+    a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 4 && b.top < a.bottom - 4,
+  ).map(([other]) => `${one} and ${other}`));
+})"""
+"""Pairs of labels that cover each other; a few pixels of a line's height are empty."""
+
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
@@ -31,7 +40,7 @@ def browser() -> Iterator[Any]:
 
 
 def troubles_of(page: Any, name: str) -> list[str]:
-    """What axe finds serious on a page, and whether the page is wider than its window."""
+    """What axe finds serious on a page, whether it is wider than its window, and labels of charts that overlap."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe
     found = axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     troubles = [
@@ -41,4 +50,5 @@ def troubles_of(page: Any, name: str) -> list[str]:
     ]
     if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
         troubles.append(f"{name} is wider than a phone")
+    troubles += [f"{name}: labels of a chart overlap: {pair}" for pair in page.evaluate(_OVERLAPS)]
     return troubles

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from scripts import java_home
+from tamis.operators import OPERATORS
 from tests.servers import S3_KEYS, NoServerError, postgresql, s3, spark_variables
 
 if TYPE_CHECKING:
@@ -63,6 +64,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             shared = "spark" in getattr(item, "fixturenames", ())
             item.add_marker(pytest.mark.xdist_group("spark" if shared else "drivers"))
     items.sort(key=lambda item: item.get_closest_marker("spark") is None)
+
+
+@pytest.fixture(autouse=True)
+def _operators_stay_as_they_are() -> Iterator[None]:
+    """What a test installs ends with it: a relation that stays changes what later conditions mean."""
+    before = dict(OPERATORS)
+    yield
+    if before != OPERATORS:
+        OPERATORS.clear()
+        OPERATORS.update(before)
 
 
 @pytest.fixture(scope="session")

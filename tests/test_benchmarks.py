@@ -8,7 +8,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -38,6 +38,9 @@ from tamis.events.batch import EventBatch
 from tamis.lab.workloads import generate
 from tamis.language.condition import compile_condition
 from tamis.sizing import read_coefficients
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @pytest.mark.slow
@@ -125,11 +128,15 @@ def test_service_runs_at_its_smallest(capsys: pytest.CaptureFixture[str], tmp_pa
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_federation_runs_at_its_smallest(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Three services in processes of their own, as people link them; the benchmark compares every pair."""
-    figures = _runs(["federation", "--smallest"], capsys, tmp_path)["figures"]
-    assert figures["events"] == 1_000
-    assert len(figures["p99 by hops, s"].split(", ")) == 3
+def test_federation_runs_at_its_smallest(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, spark: SparkSession
+) -> None:
+    """Three services in processes of their own, with streams in one Spark; the benchmark compares every pair."""
+    outcome = _runs(["federation", "--smallest"], capsys, tmp_path)
+    assert outcome["figures"]["events"] == 1_000
+    assert len(outcome["figures"]["0.1 of the bytes: p99 by hops, s"].split(", ")) == 3
+    assert outcome["bars"]["forwarded / necessary"]["value"] >= 1.0
+    assert spark.range(1).count() == 1, "it is still there"
 
 
 def test_pruned_entries_send_what_is_wanted_and_more() -> None:

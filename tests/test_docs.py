@@ -22,6 +22,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -33,11 +34,15 @@ import tamis.spark
 import tamis.store
 from tamis.cli.app import app
 from tamis.functions import FUNCTIONS
+from tamis.language.derived_calls import DERIVED
 from tamis.limits import Limits
 from tamis.syntax.tokens import KEYWORDS
+from tests.browsers import browser
 from tests.command import invoke
 from tests.operators.recording import operators_as_before
 from tests.pages import FENCE, OPTIONS, Block, blocks, check, commands
+
+__all__ = ["browser"]
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -48,7 +53,7 @@ EXEMPLIFIED = sorted(path for path in SOURCE.rglob("*.py") if ">>> " in path.rea
 INTERNAL = {"read", "field", "cast", "[]", "case", "binds"}
 """Names that no condition calls: the analyser puts them in, or they have a syntax of their own."""
 BEYOND_REGISTRY = {"exists", "forall", "cast", "try_cast", "extract", "struct"}
-BEYOND_REGISTRY |= {"transform", "filter", "zip_with", "aggregate", "reduce"}
+BEYOND_REGISTRY |= DERIVED.keys() | {"transform", "filter", "zip_with", "aggregate", "reduce"}
 """Forms with a grammar of their own, documented among the functions."""
 
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -246,18 +251,36 @@ def test_every_command_is_documented() -> None:
     assert not missing
 
 
-@pytest.mark.slow
-def test_the_site_builds_without_a_broken_link(tmp_path: Path) -> None:
-    """With search and the reference of every public name, and of no private one."""
-    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, without a broken link."""
+    folder = tmp_path_factory.mktemp("site")
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
     done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "Matcher" in (tmp_path / "search" / "search_index.json").read_text("utf-8")
-    described = set(re.findall(r'<h\d id="(tamis[^"]*)"', (tmp_path / "api.html").read_text("utf-8")))
+    return folder
+
+
+@pytest.mark.slow
+def test_the_site_has_every_public_name_and_no_private_one(site: Path) -> None:
+    described = set(re.findall(r'<h\d id="(tamis[^"]*)"', (site / "api.html").read_text("utf-8")))
     packages = (tamis, tamis.spark, tamis.store, tamis.routing, tamis.client)
     public = {f"{package.__name__}.{name}" for package in packages for name in package.__all__}
     assert public <= described | {"tamis.__version__"}
     assert not [name for name in described if re.search(r"\._", name)]
+
+
+@pytest.mark.slow
+def test_the_site_is_searched_from_a_folder_and_fetches_nothing_from_elsewhere(site: Path, browser: Any) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((site / "how-to" / "sinks.html").as_uri())
+    page.locator(".md-search__input").click()
+    page.keyboard.type("watermark")
+    page.locator(".md-search-result__item", has_text="Composite subscriptions").first.wait_for()
+    page.close()
+    assert not [url for url in asked if not url.startswith(("file:", "data:", "about:"))]
 
 
 def test_the_list_for_language_models_is_up_to_date() -> None:

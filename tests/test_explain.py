@@ -43,7 +43,7 @@ def explained(text: str, event: dict[str, Any] | None = None, event_type: Any = 
         ("price < 300", "matches subscription 's' because price < 300 is true (price is 199.50)"),
         ("price > 300", "does not match subscription 's' because price > 300 is false (price is 199.50)"),
         ("sold", "does not match subscription 's' because sold is unknown (sold is NULL)"),
-        ("price < 300 AND n = 7", "matches subscription 's' because all 2 operands of its AND hold"),
+        ("price < 300 AND n = 7", "matches subscription 's' because both operands of its AND hold"),
         ("price < 300 AND n = 8", "does not match subscription 's' because n = 8 is false (n is 7)"),
         ("price < 300 AND sold", "does not match subscription 's' because sold is unknown (sold is NULL)"),
         # of two reasons the one that decides alone

@@ -84,6 +84,13 @@ def test_a_change_in_a_module_that_is_imported_is_noticed(project: Project) -> N
     assert len(project.files()) == 2, "what nobody will read again is removed"
 
 
+def test_a_kernel_from_a_file_is_linked_into_one_that_is_compiled(project: Project) -> None:
+    project.run()
+    (caller,) = (path for path in project.files() if "twice_plus" in path.name)
+    caller.unlink()
+    assert project.run()[0].split()[1:] == ["42", "1"]
+
+
 @pytest.mark.parametrize("damage", [b"", b"no kernel", "cut", "changed"])
 def test_a_damaged_file_is_compiled_again(project: Project, damage: bytes | str) -> None:
     project.run()

@@ -15,6 +15,7 @@ import pytest
 from tamis import ConditionError, EventError, EventType, Matcher, OwnerMatch, Subscription, SubscriptionError
 from tamis.engines import ENGINES
 from tamis.errors import DialectError
+from tamis.events import EventBatch
 from tamis.limits import Limits
 
 CAMERA = EventType.from_dict(
@@ -452,6 +453,20 @@ def test_an_owner_is_matched_once_with_all_its_subscriptions() -> None:
     assert matcher.match({"x": -1}, by="owner") == []
 
 
+def test_a_subscription_that_is_apart_stands_alone_with_its_owner() -> None:
+    matcher = Matcher()
+    for number in range(3):
+        matcher.add(f"s{number}", f"x > {number}", owner="ann")
+    ann = ["s0", "s2"]
+    found = matcher.match({"x": 5}, by="owner", apart={"s1", "elsewhere"})
+    assert found == [OwnerMatch("ann", ann), OwnerMatch("ann", ["s1"])]
+    rows = matcher.match_batch([{"x": 5}], by="owner", apart=["s1"]).to_pylist()
+    assert [(row["owner"], row["subscription_id"]) for row in rows] == [("ann", ann), ("ann", ["s1"])]
+    for apart, by in (("s1", "owner"), (["s1"], None)):
+        with pytest.raises(ValueError, match="expected ids of subscriptions, and by='owner'"):
+            matcher.match_batch([{"x": 5}], by=by, apart=apart)  # type: ignore[arg-type]
+
+
 def test_a_batch_by_owner_has_a_row_for_each_event_and_owner() -> None:
     matcher = Matcher()
     matcher.add_many([{"id": f"s{n}", "condition": f"x > {n}", "owner": f"o{n % 2}"} for n in range(4)])
@@ -467,3 +482,34 @@ def test_a_batch_by_owner_has_a_row_for_each_event_and_owner() -> None:
 def test_there_is_no_other_grouping() -> None:
     with pytest.raises(ValueError, match="expected by='owner' or None, found 'label'"):
         Matcher().match({}, by="label")  # type: ignore[call-overload]
+
+
+def test_events_for_which_a_condition_is_unknown_are_counted() -> None:
+    matcher = Matcher()
+    matcher.add("error", "INT(hop) < 3 OR TRUE", dialect="cesql")
+    matcher.add("fine", "hop IS NULL")
+    matcher.add("null", "hop = 'x'")
+    assert matcher.count_unknown([{"hop": "x"}, {"hop": "2"}, {}]) == {"error": 2, "null": 1}
+
+
+def test_errors_are_sampled_in_dialects_that_have_them() -> None:
+    matcher = Matcher()
+    matcher.add("sql", "hop = 1")
+    assert matcher.sample_errors(EventBatch.of([{}], matcher.event_type), 0) == (0, 0)
+    matcher.add("cesql", "hop = 1", dialect="cesql")
+    matcher.add("cel", "hop == 1", dialect="cel")
+    matcher.add_many([(f"later {n}", f"hop < {n}") for n in range(2)], dialect="cesql")
+    assert matcher.sample_errors(EventBatch.of([{"hop": 1}, {}], matcher.event_type), 0) == (8, 4)
+    assert matcher.sample_errors(EventBatch.of([], matcher.event_type), 0) == (0, 0)
+    matcher.add_many([(f"many {n}", f"hop < {n}") for n in range(100)], dialect="cesql")
+    batch = EventBatch.of([{}] * 50, matcher.event_type)
+    assert matcher.sample_errors(batch, 5) == (32 * 8, 32 * 8)
+
+
+def test_a_condition_beyond_the_limits_of_a_reader_is_not_sampled(tmp_path: Path) -> None:
+    writer = Matcher()
+    writer.add("long", "hop = 1 OR hop = 2", dialect="cesql")
+    writer.add("short", "hop = 1", dialect="cesql")
+    writer.publish(tmp_path)
+    reader = Matcher.open(tmp_path, limits=Limits(text_characters=10))
+    assert reader.sample_errors(EventBatch.of([{}], reader.event_type), 0) == (1, 1)

@@ -10,6 +10,7 @@ import sys
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,6 +42,13 @@ def test_what_operators_did_comes_back_and_may_be_missing() -> None:
     values = json.loads(report().to_json())
     del values["operators"]
     assert BatchReport.from_json(json.dumps(values)) == report(), "written before there were operators"
+
+
+def test_a_report_of_an_earlier_version_has_defaults_for_what_came_later() -> None:
+    later: dict[str, Any] = {"entry_bytes": 5, "entry_budget": 9, "filter_seconds": 0.25, "late": 2, "visits": 3}
+    values = json.loads(report(**later).to_json())
+    assert BatchReport.from_json(json.dumps(values)) == report(**later)
+    assert BatchReport.from_json(json.dumps({k: v for k, v in values.items() if k not in later})) == report()
 
 
 def test_dead_letters_by_kind_come_back_and_may_be_missing() -> None:

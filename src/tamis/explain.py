@@ -297,7 +297,7 @@ def _because(part: ExplainedPart) -> str:
         if part.verdict is decisive:
             return _because(deciding[0])
         if part.operator == "and" and part.verdict is True:
-            return f"all {len(part.parts)} operands of its AND hold"
+            return f"{_all_of(len(part.parts))} operands of its AND hold"
         open_ = [one for one in part.parts if one.verdict is None]
         if part.verdict is None:
             return _because(open_[0])
@@ -312,6 +312,10 @@ def _because(part: ExplainedPart) -> str:
         held = sum(one.verdict is True for one in part.parts)
         return f"{held} of the {len(part.parts)} conditions of {part.text.split(',')[0]}, ...) hold"
     return _statement(part)
+
+
+def _all_of(count: int) -> str:
+    return "both" if count == 2 else f"all {count}"
 
 
 def _statement(part: ExplainedPart) -> str:

@@ -31,11 +31,14 @@ from pathlib import Path
 from typing import Any, TypeVar, overload
 
 import llvmlite
+import llvmlite.binding
 import numba
 from numba import types
 from numba.core import event as numba_events
 from numba.core.caching import _Cache
+from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompileResult
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
 from numba.core.serialize import dumps
@@ -56,6 +59,7 @@ BASELINE = {"x86_64": "x86-64-v3"}
 _BASELINE_FEATURES = {"x86-64-v3": ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "sse4.2", "popcnt")}
 _log = logging.getLogger("tamis")
 _Dispatcher: Any = Dispatcher  # numba has no types for all that it has
+_Library: Any = JITCodeLibrary
 _unliteral: Callable[[Any], Any] = types.unliteral
 
 
@@ -83,6 +87,12 @@ def is_kernel(function: Any) -> bool:
     return isinstance(function, _Dispatcher)
 
 
+def unless_few(function: F, is_few: bool) -> F:
+    """A kernel; for so few things that loading it would take longer, the Python function that it was."""
+    found: F = getattr(function, "py_func", function) if is_few else function
+    return found
+
+
 def _one_signature(get_call_template: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """How a kernel that calls another asks for it, without telling constants from other integers.
 
@@ -92,6 +102,48 @@ def _one_signature(get_call_template: Callable[[Any, Any], Any]) -> Callable[[An
         tuple(_unliteral(each) for each in args),
         {name: _unliteral(each) for name, each in keywords.items()},
     )
+
+
+class _FileLibrary(_Library):  # type: ignore[misc]
+    """The machine code of a kernel's file. What LLVM links into callers is parsed once a caller is compiled.
+
+    numba parses it at once, and looks at each of its symbols: half the time that loading takes, and a quarter of
+    the memory, for what a process that compiles nothing never needs.
+    """
+
+    _bitcode: bytes
+    _shared_module: Any
+
+    @classmethod
+    def _unserialize(cls, codegen: Any, state: Any) -> _FileLibrary:
+        name, _kind, (machine_code, bitcode) = state
+        library = cls(codegen, name)
+        library._bitcode = bitcode
+        library.enable_object_caching()
+        library._set_compiled_object(machine_code)
+        library._finalize_final_module()
+        return library
+
+    def _get_module_for_linking(self) -> Any:
+        if self._shared_module is None:
+            self._shared_module = llvmlite.binding.parse_bitcode(self._bitcode)
+            self._codegen._engine._load_defined_symbols(self._shared_module)
+        return self._shared_module
+
+    def get_pointer_to_function(self, name: str) -> Any:
+        self._codegen._engine._defined_symbols.add(name)
+        return super().get_pointer_to_function(name)
+
+
+@contextmanager
+def _reading_libraries(codegen: Any) -> Iterator[None]:
+    """Let numba make our kind of library of a file's content."""
+    with global_compiler_lock:
+        codegen._library_class = _FileLibrary  # of this object; its class has numba's own
+        try:
+            yield
+        finally:
+            del codegen._library_class
 
 
 class KernelCache(_Cache):
@@ -130,7 +182,8 @@ class KernelCache(_Cache):
         if content is None:
             return None
         try:
-            found = CompileResult._rebuild(target, *pickle.loads(content))  # type: ignore[no-untyped-call]
+            with _reading_libraries(target.codegen()):
+                found = CompileResult._rebuild(target, *pickle.loads(content))  # type: ignore[no-untyped-call]
         except Exception as error:
             _log.info("%s cannot be used and is compiled again: %r", path, error)
             return None

@@ -8,7 +8,7 @@ may be called from several threads.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from time import perf_counter
@@ -32,19 +32,21 @@ from tamis.formulas.formula import Formula
 from tamis.frames import BatchFrame, select_rows
 from tamis.language.bulk import FormulaColumn, compile_conditions, compile_many, refusals
 from tamis.language.condition import Condition, compile_condition
-from tamis.language.dialects import COMPOSITE, SQL, dialect_of
+from tamis.language.dialects import COMPOSITE, SQL, WITH_ERRORS, dialect_of
 from tamis.limits import DEFAULT_LIMITS, Limits
+from tamis.reference import EventRow, evaluate, evaluator
 from tamis.schedule.scheduler import Plan, Schedule, Scheduler, check_schedule
 from tamis.segments.collection import SegmentCollection, SegmentState
 from tamis.segments.columns import Columns, columns_of, texts_of
 from tamis.segments.files import open_segment, store_segment
 from tamis.segments.live_index import LiveCollection, LiveState
-from tamis.segments.pairs import Pairs
+from tamis.segments.pairs import Pairs, check_apart
 from tamis.segments.published import EXPIRED, PART_MARK, PARTS, open_subscriptions, publish_subscriptions
 from tamis.segments.records import Subscription
 from tamis.segments.segment import LiveSegment
 from tamis.snapshot import Segment, SnapshotPart, Snapshots
 from tamis.statistics import Statistics
+from tamis.values.column import Value
 from tamis.verification.residuals import called_operators
 from tamis.verification.search import GREEDY, check_order
 from tamis.verification.verifier import CallPolicy
@@ -115,6 +117,8 @@ _LEARN_EVERY = 64
 """Of so many batches one is learned from."""
 _COMPILED_AT_A_TIME = 25_000
 """Conditions that are compiled together: until they are a forest, each takes some kilobytes."""
+_SAMPLED_EVENTS, _SAMPLED_CONDITIONS = 32, 8
+"""The size of a sample in which errors are counted: compiling its conditions takes most of the time."""
 _PART_ROWS = 512
 """Events that a thread of its own is worth."""
 
@@ -310,21 +314,24 @@ class Matcher:
     def match(self, event: Mapping[str, Any], *, by: None = None) -> list[str]: ...
 
     @overload
-    def match(self, event: Mapping[str, Any], *, by: Literal["owner"]) -> list[OwnerMatch]: ...
+    def match(
+        self, event: Mapping[str, Any], *, by: Literal["owner"], apart: Collection[str] = ()
+    ) -> list[OwnerMatch]: ...
 
     def match(
-        self, event: Mapping[str, Any], *, by: Literal["owner"] | None = None
+        self, event: Mapping[str, Any], *, by: Literal["owner"] | None = None, apart: Collection[str] = ()
     ) -> list[str] | list[OwnerMatch]:
         """The ids of the subscriptions that one event satisfies, those of higher priority first.
 
-        With `by="owner"`, once for each owner, with all of its subscriptions; one that has no owner stands alone.
+        With `by="owner"`, once for each owner, with all of its subscriptions; those without an owner, and those
+        whose ids are in `apart`, stand alone.
         """
-        _check_by(by)
+        _check_by(by, apart)
         state, frame = self._begin(EventBatch.of(event, self.event_type))
         found = state.match(frame, self._call_policy)
         if by is None:
             return found.by_priority()
-        _, owners, ids = found.by_owner()
+        _, owners, ids = found.by_owner(apart)
         return [OwnerMatch(owner, each) for owner, each in zip(owners.to_pylist(), ids.to_pylist(), strict=True)]
 
     def match_batch(
@@ -332,6 +339,7 @@ class Matcher:
         events: Events,
         *,
         by: Literal["owner"] | None = None,
+        apart: Collection[str] = (),
         event_id: str | None = None,
         sort: Sort | None = "event",
         schedule: Schedule = "arrival",
@@ -342,6 +350,7 @@ class Matcher:
         Args:
             events: A list of dicts, a pandas data frame, or anything with the Arrow PyCapsule interface.
             by: "owner": one row for each event and owner, in the order of the events.
+            apart: By owner: ids of subscriptions that stand alone all the same.
             event_id: The attribute whose value names the event; its row number otherwise.
             sort: By "event", in the order of the events, or by "subscription", all pairs of one together; None
                 for any order, which is quickest.
@@ -356,7 +365,7 @@ class Matcher:
         Raises:
             ValueError: There is no such order or schedule.
         """
-        _check_by(by)
+        _check_by(by, apart)
         if sort not in (*get_args(Sort), None):
             msg = f"there is no order {sort!r}; known are {', '.join(get_args(Sort))}, and None for any"
             raise ValueError(msg)
@@ -369,7 +378,7 @@ class Matcher:
         pairs = _join(parts)
         if by is None:
             return pairs.table(batch.ids, sort)
-        rows, owners, ids = pairs.by_owner()
+        rows, owners, ids = pairs.by_owner(apart)
         return pa.table({"event_id": batch.ids.take(pa.array(rows)), "owner": owners, "subscription_id": ids})
 
     def match_parts(
@@ -471,6 +480,46 @@ class Matcher:
         sharing = self._collection.newest().users
         condition = self._compile(subscription.condition, subscription.dialect)
         return explain(condition, batch, subscription_id=id, sharing=sharing)
+
+    def count_unknown(
+        self, events: Mapping[str, Any] | Sequence[Mapping[str, Any]] | pa.Table | EventBatch
+    ) -> dict[str, int]:
+        """For how many events each condition is NULL, which is an error in CESQL and CEL: of those that have any.
+
+        Matching evaluates only whether a condition is true; this evaluates all of every condition, so that it is
+        meant for a sample of events.
+        """
+        batch = EventBatch.of(events, self.event_type)
+        verdicts = ((each.id, evaluate(self._compile(each.condition, each.dialect), batch)) for each in self)
+        return {id: unknown for id, found in verdicts if (unknown := found.count(None))}
+
+    def sample_errors(self, batch: EventBatch, seed: int) -> tuple[int, int]:
+        """How many pairs of an event and a condition in CESQL or CEL were tried, and how many had an error.
+
+        Pairs of up to 32 events and 8 conditions, which depend on the seed.
+        """
+        if isinstance(self._collection, LiveCollection):
+            prone = pa.array([each.id for each in self if each.dialect in WITH_ERRORS], pa.large_string())
+        else:
+            prone = self._collection.ids_in(WITH_ERRORS)
+        if not len(prone) or not batch.rows:
+            return 0, 0
+        choose = np.random.default_rng(seed).choice
+        rows, places = (
+            choose(count, min(count, most), replace=False, shuffle=False)
+            for count, most in ((batch.rows, _SAMPLED_EVENTS), (len(prone), _SAMPLED_CONDITIONS))
+        )
+        columns: dict[tuple[str, ...], list[Value]] = {}
+        verdicts: list[bool | None] = []
+        for id in prone.take(pa.array(places)).to_pylist():
+            each = self.subscription(id)
+            try:
+                condition = self._compile(each.condition, each.dialect)
+            except ConditionError:  # beyond the limits of this matcher, which may be narrower than the publisher's
+                continue
+            verdict = evaluator(condition.expression, batch, columns)
+            verdicts += [verdict(EventRow(columns, row)) for row in rows.tolist()]
+        return len(verdicts), verdicts.count(None)
 
     def stats(self) -> dict[str, Any]:
         """What the matcher holds: the engine, counts, and bytes by structure.
@@ -674,10 +723,11 @@ def _join(parts: Sequence[Part]) -> Pairs:
     return parts[0].pairs if len(parts) == 1 else Pairs.join([(part.rows, part.pairs) for part in parts])
 
 
-def _check_by(by: object) -> None:
+def _check_by(by: object, apart: Collection[str]) -> None:
     if by not in (None, "owner"):
         msg = f"expected by='owner' or None, found {by!r}"
         raise ValueError(msg)
+    check_apart(by, apart)
 
 
 def _not_there(id: str) -> SubscriptionError:

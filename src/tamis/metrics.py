@@ -12,6 +12,8 @@ label `query`.
 | `tamis_overflow_total` | counter | matches left out by quotas and cool-downs |
 | `tamis_dead_letters_total` | counter | dead letters |
 | `tamis_misfits_total` | counter | events with a value that does not fit their type, which is NULL |
+| `tamis_sampled_conditions_total` | counter | conditions in CESQL or CEL that were tried on an event: a sample |
+| `tamis_sampled_errors_total` | counter | of these, those with an error |
 | `tamis_visits_total` | counter | how often an event visited a shard |
 | `tamis_useful_visits_total` | counter | how often it matched something there |
 | `tamis_batch_seconds` | histogram | time of a micro-batch |
@@ -99,6 +101,8 @@ class Metrics:
         self._repeated = counter("repeated", "Matches left out because the event had been notified before")
         self._overflow = counter("overflow", "Matches left out by quotas and cool-downs")
         self._dead = counter("dead_letters", "Dead letters")
+        self._sampled = counter("sampled_conditions", "Conditions in CESQL or CEL tried on an event, a sample")
+        self._errors = counter("sampled_errors", "Of the sampled conditions, those with an error")
         self._misfits = counter("misfits", "Events with a value that does not fit their type, matched with NULL")
         self._visits = counter("visits", "How often an event visited a shard")
         self._useful = counter("useful_visits", "How often an event matched something in a shard")
@@ -150,6 +154,8 @@ class Metrics:
             self._overflow.labels(query).inc(report.overflow)
             self._dead.labels(query).inc(report.dead)
             self._misfits.labels(query).inc(report.misfits)
+            self._sampled.labels(query).inc(report.sampled)
+            self._errors.labels(query).inc(report.sampled_errors)
             self._visits.labels(query).inc(report.visits)
             self._useful.labels(query).inc(report.useful_visits)
             self._seconds.labels(query).observe(report.seconds)

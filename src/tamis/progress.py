@@ -12,7 +12,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
@@ -68,6 +68,9 @@ class BatchReport:
         composite: What composite subscriptions keep, and what was dropped, by name.
         entry_bytes: Of the routing entries, if events are routed.
         entry_budget: What these should take at most.
+        filter_seconds: Of the processor, in all tasks, to find the pairs of events and conditions.
+        sampled: Pairs of an event and a condition in CESQL or CEL, evaluated in full to count errors: a sample.
+        sampled_errors: Of these, those with an error.
     """
 
     query: str
@@ -99,6 +102,9 @@ class BatchReport:
     composite: tuple[tuple[str, int], ...] = ()
     entry_bytes: int = 0
     entry_budget: int = 0
+    filter_seconds: float = 0.0
+    sampled: int = 0
+    sampled_errors: int = 0
 
     def __post_init__(self) -> None:
         """A time without a zone would mean another moment on another machine."""
@@ -140,19 +146,11 @@ class BatchReport:
         if not isinstance(values, dict):
             msg = f"expected a JSON object, found {type(values).__name__}"
             raise ProgressError(msg)
-        # Older reports lack the fields for operators, routing, the quotas of groups, kinds of dead letters, what
-        # is set aside, and misfits.
-        older: dict[str, Any] = {"operators": [], "shards": 1, "visits": 0, "useful_visits": 0, "set_aside": 0}
-        values = {
-            **older,
-            "overflow_by_group": [],
-            "dead_by_kind": [],
-            "misfits": 0,
-            "late": 0,
-            "composite": [],
-            **values,
+        read = {
+            field.name: _field(values, field.name, str(field.type))
+            for field in fields(cls)
+            if field.name in values or field.default is MISSING  # older reports lack fields that came later
         }
-        read = {field.name: _field(values, field.name, str(field.type)) for field in fields(cls)}
         try:
             return cls(**read)
         except ValueError as error:
@@ -330,6 +328,8 @@ class Summary:
         operators: What each operator did.
         set_aside: Subscriptions that the last batch did not match.
         misfits: Events with a value that does not fit their type, matched with NULL in its place.
+        sampled: Pairs of an event and a condition in CESQL or CEL, evaluated in full to count errors: a sample.
+        sampled_errors: Of these, those with an error.
         median_events_per_second: The median of the rates of batches that had events: unlike the rate of all
             together, one slow batch does not change it.
     """
@@ -351,6 +351,8 @@ class Summary:
     set_aside: int = 0
     median_events_per_second: float = 0.0
     misfits: int = 0
+    sampled: int = 0
+    sampled_errors: int = 0
 
     @property
     def events_per_second(self) -> float:
@@ -395,6 +397,8 @@ class Summary:
             set_aside=reports[-1].set_aside if reports else 0,
             median_events_per_second=median(rates) if rates else 0.0,
             misfits=sum(report.misfits for report in reports),
+            sampled=sum(report.sampled for report in reports),
+            sampled_errors=sum(report.sampled_errors for report in reports),
         )
 
 

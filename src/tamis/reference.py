@@ -64,7 +64,8 @@ def evaluator(expression: Typed, batch: EventBatch, columns: dict[tuple[str, ...
     """The function from an event to the value of the expression; `columns` collects the attributes read."""
     match expression:
         case Path(steps=steps):
-            columns.setdefault(steps, batch.column(steps).to_list())
+            if steps not in columns:
+                columns[steps] = batch.column(steps).to_list()
             return lambda event: event.columns[steps][event.row]
         case Variable(name=name):
             return lambda event: event.elements[name]

@@ -30,6 +30,7 @@ from sqlalchemy import select
 from tamis import reference
 from tamis.events import EventBatch, EventType
 from tamis.language.condition import Condition, compile_condition
+from tamis.language.dialects import COMPOSITE
 from tamis.service.feed import FeedReader
 from tamis.service.feed_tables import commits, feed
 from tamis.service.inbox import Inbox, events
@@ -42,6 +43,7 @@ from tests.campaigns.processes import Process, family, in_sessions, kill
 from tests.campaigns.service_load import Load, event
 from tests.servers import postgresql
 from tests.spark.accounting import numbered
+from tests.spark.composite_accounting import LATENESS, CompositePair, expected_matches, match_of
 
 BACKENDS = ("sqlite", "postgresql", "kafka")
 EVERYTHING, SERVICE, ALL_STREAM, JAVA, WORKER = (
@@ -143,6 +145,7 @@ def backend(name: str, folder: Path) -> Iterator[ServiceSettings]:
     """The settings of a service on one of the back ends, which run as long as this lasts."""
     spark = ["spark.sql.streaming.minBatchesToRetain=1000000"]
     given: dict[str, Any] = {"master": "local[2]", "memory": "1g", "keep_events_days": 30.0}
+    given["composite_lateness_seconds"] = LATENESS.total_seconds()
     with ExitStack() as stack:
         if name == "postgresql":
             url = stack.enter_context(postgresql())
@@ -180,7 +183,7 @@ def run(outcome: Outcome, folder: Path, *, kills: int, name: str = "sqlite", rat
         stack.callback(reader.close)
         books = Books(settings)
         token = (settings.folder / "token").read_text().strip()
-        load = Load(f"http://127.0.0.1:{settings.port}", token, rate, outcome.seed)
+        load = Load(f"http://127.0.0.1:{settings.port}", token, rate, outcome.seed, composites=0.3)
         load.start()
         killed: Counter[str] = Counter()
         try:
@@ -268,18 +271,23 @@ class Books:
         batches = self._batches()
         seen = {number for batch in batches.values() for number in batch.numbers}
         assert not numbers.keys() - seen, f"{len(numbers.keys() - seen)} events were never matched"
-        found = self._recorded()
+        found, found_composites = self._recorded()
         compared = 0
         state: dict[str, dict[str, Any]] = {}
         place = 0
         expected_of: dict[str, set[tuple[str, int]]] = {}
+        read: list[tuple[list[dict[str, Any]], dict[str, tuple[int, str]]]] = []
         for number in sorted(batches):
             batch = batches[number]
             while place < len(changes) and changes[place]["store_version"] <= batch.held:
                 if changes[place]["id"] is not None:
                     state[changes[place]["id"]] = changes[place]
                 place += 1
-            for id, pair in _expected(batch.numbers, state):
+            active = [each for each in state.values() if each["state"] == "active" and each["refusal"] is None]
+            plain = [each for each in active if each["dialect"] != COMPOSITE]
+            held = {each["id"]: (each["revision"], each["condition"]) for each in active if each not in plain}
+            read.append(([event(each) for each in batch.numbers], held))
+            for id, pair in _expected(batch.numbers, plain):
                 expected_of.setdefault(id, set()).add(pair)
         for id in expected_of.keys() | found.keys():
             expected, got = expected_of.get(id, set()), found.get(id, Counter())
@@ -288,6 +296,10 @@ class Books:
             assert not extra, f"event {id}: too many {dict(extra)}"
             compared += len(expected)
         self._check_freshness(load, changes, batches)
+        owed = expected_matches(read, LATENESS)
+        lost_matches, extra_matches = owed - found_composites, found_composites - owed
+        assert not lost_matches, f"composite: lost {lost_matches.most_common(9)}"
+        assert not extra_matches, f"composite: too many {extra_matches.most_common(9)}"
         return {
             "events accepted": len(answered),
             "events taken": len(numbers),
@@ -296,6 +308,8 @@ class Books:
             "batches": len(batches),
             "versions": len({batch.held for batch in batches.values()}),
             "pairs compared": compared,
+            "composite subscriptions": sum(each.dialect == COMPOSITE for each in load.subscribed),
+            "composite matches compared": owed.total(),
             "pairs lost": 0,
             "pairs twice": 0,
         }
@@ -309,18 +323,22 @@ class Books:
         finally:
             inbox.close()
 
-    def _recorded(self) -> dict[str, Counter[tuple[str, int]]]:
-        """Subscription and revision of each notification, by event."""
+    def _recorded(self) -> tuple[dict[str, Counter[tuple[str, int]]], Counter[CompositePair]]:
+        """Subscription and revision of each notification, by event; and the matches of composite ones."""
         reader = FeedReader(self.settings.database("feed"))
         found: dict[str, Counter[tuple[str, int]]] = {}
+        composites: Counter[CompositePair] = Counter()
         try:
             with reader.database.reading() as connection:
-                columns = select(feed.c.event_id, feed.c.subscription_id, feed.c.revision)
-                for event_id, subscription, revision in connection.execute(columns):
-                    found.setdefault(event_id, Counter())[subscription, revision] += 1
+                columns = select(feed.c.event_id, feed.c.subscription_id, feed.c.revision, feed.c.attributes)
+                for event_id, subscription, revision, attributes in connection.execute(columns):
+                    if attributes is None:
+                        found.setdefault(event_id, Counter())[subscription, revision] += 1
+                    else:
+                        composites[match_of(subscription, revision, attributes)] += 1
         finally:
             reader.close()
-        return found
+        return found, composites
 
     def _batches(self) -> dict[int, Batch]:
         """All batches, from the checkpoint and what the feed has committed."""
@@ -412,13 +430,12 @@ def _compiled(condition: str) -> Condition:
     return compile_condition(condition, EventType())
 
 
-def _expected(numbers: list[int], state: dict[str, dict[str, Any]]) -> Iterator[tuple[str, tuple[str, int]]]:
-    """The pairs of events with the subscriptions of a version, by the reference."""
+def _expected(numbers: list[int], active: list[dict[str, Any]]) -> Iterator[tuple[str, tuple[str, int]]]:
+    """The pairs of events with the plain subscriptions of a version, by the reference."""
     batch = EventBatch.of([event(number) for number in numbers], EventType())
-    for id, change in state.items():
-        if change["state"] == "active" and change["refusal"] is None:
-            for row in reference.matches(_compiled(change["condition"]), batch):
-                yield f"{_TENANT}e{numbers[row]}", (id, change["revision"])
+    for change in active:
+        for row in reference.matches(_compiled(change["condition"]), batch):
+            yield f"{_TENANT}e{numbers[row]}", (change["id"], change["revision"])
 
 
 def _topic(url: str) -> dict[int, list[int]]:

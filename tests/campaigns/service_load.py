@@ -16,6 +16,9 @@ from typing import Any
 
 import httpx2
 
+from tamis.language.dialects import COMPOSITE, SQL
+from tests.spark.composite_accounting import composite_condition, moment_and_user
+
 _BATCH = 50
 _REQUEST_SECONDS = 60.0
 _DOWN_SECONDS = 0.1
@@ -26,7 +29,8 @@ _MOST_SUBSCRIPTIONS = 25
 def event(number: int) -> dict[str, Any]:
     """The event of a number."""
     chance = random.Random(number)
-    return {"id": f"e{number}", "a": chance.randrange(100), "b": chance.choice("xyz")}
+    own = {"id": f"e{number}", "a": chance.randrange(100), "b": chance.choice("xyz")}
+    return own | moment_and_user(number / 5, number, chance)
 
 
 @dataclass(slots=True)
@@ -56,6 +60,7 @@ class Subscribed:
     Attributes:
         id: Its id.
         condition: Its condition.
+        dialect: Of that.
         answered: When it was accepted; None if nobody said so.
         asked_to_end: Was its end asked for?
         ended: When that was answered; None if nobody said so.
@@ -63,6 +68,7 @@ class Subscribed:
 
     id: str
     condition: str
+    dialect: str = SQL
     answered: float | None = None
     asked_to_end: bool = False
     ended: float | None = None
@@ -77,6 +83,7 @@ class Load:
         token: Of an administrator.
         rate: Events a second that are asked for while the service answers.
         seed: Of conditions and of what is asked again.
+        composites: The share of composite subscriptions; then the first one is such, and stays.
         published: All requests with events.
         subscribed: All subscriptions.
         statuses: How often each status was answered.
@@ -86,6 +93,7 @@ class Load:
     token: str
     rate: float
     seed: int
+    composites: float = 0.0
     published: list[Published] = field(default_factory=list)
     subscribed: list[Subscribed] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)
@@ -96,7 +104,11 @@ class Load:
     _failures: list[BaseException] = field(default_factory=list)
 
     def start(self, publishers: int = 2) -> None:
-        """Begin."""
+        """Begin; a composite subscription that stays lets each batch move the watermark on."""
+        if self.composites:
+            with self._client() as client:
+                first = self._subscribe(client, random.Random(self.seed), COMPOSITE)
+            assert first.answered is not None, "the first subscription is not answered"
         for number in range(publishers):
             self._begin(self._publish, random.Random(f"{self.seed}/{number}"), publishers * _BATCH / self.rate)
         self._begin(self._change, random.Random(f"{self.seed}/changes"))
@@ -114,11 +126,14 @@ class Load:
         with self._lock:
             return sum(_BATCH for each in self.published if each.is_answered)
 
+    def _client(self) -> httpx2.Client:
+        headers = {"Authorization": f"Bearer {self.token}"}
+        return httpx2.Client(base_url=self.address, headers=headers, timeout=_REQUEST_SECONDS)
+
     def _begin(self, target: Callable[..., None], *args: Any) -> None:
         def run() -> None:
             try:
-                headers = {"Authorization": f"Bearer {self.token}"}
-                with httpx2.Client(base_url=self.address, headers=headers, timeout=_REQUEST_SECONDS) as client:
+                with self._client() as client:
                     target(client, *args)
             except BaseException as error:
                 self._failures.append(error)
@@ -149,13 +164,19 @@ class Load:
                 if self._ask(client, "DELETE", f"/v1/subscriptions/{each.id}", 204):
                     each.ended = time.monotonic()
             else:
-                each = Subscribed(f"s{len(self.subscribed)}", _condition(chance))
-                self.subscribed.append(each)
-                wanted = {"id": each.id, "condition": each.condition}
-                if self._ask(client, "POST", "/v1/subscriptions", 201, json=wanted):
-                    each.answered = time.monotonic()
-                    living.append(each)
+                is_composite = chance.random() < self.composites
+                each = self._subscribe(client, chance, COMPOSITE if is_composite else SQL)
+                living += [each] if each.answered is not None else []
             self._over.wait(_CHANGE_SECONDS)
+
+    def _subscribe(self, client: httpx2.Client, chance: random.Random, dialect: str) -> Subscribed:
+        condition = (composite_condition if dialect == COMPOSITE else _condition)(chance)
+        each = Subscribed(f"s{len(self.subscribed)}", condition, dialect)
+        self.subscribed.append(each)
+        wanted = {"id": each.id, "condition": condition, "dialect": dialect}
+        if self._ask(client, "POST", "/v1/subscriptions", 201, json=wanted):
+            each.answered = time.monotonic()
+        return each
 
     def _ask(self, client: httpx2.Client, method: str, path: str, expected: int, **content: Any) -> bool:
         try:

@@ -26,6 +26,7 @@ from urllib.parse import unquote, urlparse
 import duckdb
 from deltalake import DeltaTable
 
+from tamis.language.dialects import COMPOSITE
 from tamis.sinks.reading import read_commits
 from tamis.snapshot import Snapshots
 from tamis.store import Store
@@ -42,7 +43,8 @@ from tests.spark.accounting import (
     recorded_in_files,
     settle,
 )
-from tests.spark.killing import POINTS, QUERIES, WRITING, Life, change, condition
+from tests.spark.composite_accounting import composite_condition, moment_and_user
+from tests.spark.killing import COMPOSITES, POINTS, QUERIES, WRITING, Life, change, condition
 
 ROOT = Path(__file__).resolve().parents[2]
 TREE, DRIVER, JAVA, WORKER, DAEMON = "whole tree", "driver alone", "Java alone", "Python worker", "Python daemon"
@@ -103,6 +105,11 @@ class Campaign:
         for name in ("in", "marks", "aside", "scratch", "logs"):
             (folder / name).mkdir()
         store.add_many([{"id": f"s{number}", "condition": condition(self.chance)} for number in range(40)])
+        if drivers == (QUERIES,):  # those of two queries differ, since their batches do
+            store.add_many(
+                {"id": f"c{number}", "condition": composite_condition(self.chance), "dialect": COMPOSITE}
+                for number in range(COMPOSITES)
+            )
 
     def live(self, kind: str | None, worker_kills: int) -> bool:
         """One life of the drivers; tells whether the one whose turn it is was killed as it should have been."""
@@ -169,7 +176,7 @@ class Campaign:
     def supply(self, waiting: int, in_all: int = 0) -> None:
         """See to it that so many files wait for each query, and that there are so many in all."""
         while self._files < max(max(self._committed()) + waiting, in_all):
-            lines = [json.dumps(self._event(f"{self._files}-{number}")) for number in range(_EVENTS)]
+            lines = [json.dumps(self._event(self._files, number)) for number in range(_EVENTS)]
             aside = self.folder / "aside" / f"{self._files:06d}.jsonl"
             aside.write_text("\n".join(lines) + "\n")
             aside.rename(self.folder / "in" / aside.name)
@@ -186,10 +193,11 @@ class Campaign:
         inside = (WORKER if name.startswith("worker") else name.removeprefix("driver ") for name in names)
         return self.kills + Counter(name for name in inside if name != "ended")
 
-    def _event(self, id: str) -> dict[str, object]:
+    def _event(self, file: int, number: int) -> dict[str, object]:
         chance = self.chance
         text = chance.choice([None, str(chance.randrange(100))])
-        return {"id": id, "a": chance.randrange(100), "b": chance.choice("xyz"), "c": text}
+        own = {"id": f"{file}-{number}", "a": chance.randrange(100), "b": chance.choice("xyz"), "c": text}
+        return own | moment_and_user(file * 30 + number / 2, file * _EVENTS + number, chance)
 
     def _committed(self, *queries: str) -> list[int]:
         """How many batches of each query, or of some, Spark has committed."""

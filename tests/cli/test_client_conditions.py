@@ -20,7 +20,7 @@ def test_a_condition_is_tested_on_what_was_published_or_on_a_file(run: Run, writ
     assert run("client", "test", "price < 300", "--last", "1").out.startswith("0 of 1 event satisfy")
     file = write("events.jsonl", EVENTS)
     [record] = run("client", "test", "price < 300", "--events", file, "--json").json
-    assert record == {"events": 3, "matched": 2, "ids": ["e1", "3"]}
+    assert record == {"events": 3, "matched": 2, "unknown": 0, "ids": ["e1", "3"]}
     many = write("many.jsonl", [{"id": f"e{number}", "price": 1} for number in range(50)])
     assert run("client", "test", "price < 300", "--events", many).out.endswith("  and 30 more\n")
 

@@ -58,6 +58,14 @@ def test_the_busiest_come_with_their_conditions_also_those_added_later() -> None
     assert busiest[0]["condition"] == demo.workload.conditions[201].as_py()
 
 
+def test_every_subscription_of_the_page_has_its_condition() -> None:
+    ids = [f"s{number}" for number in range(30)]
+    made = {"id": ids, "event_id": ["e1"] * 30, "subscription_id": ids}
+    page = report_page(run(notifications=pa.table(made)), sample(), SECONDS, "out")
+    ranks = page[page.index("Most matches") :].partition("</ol>")[0]
+    assert ranks.count("<li>") == ranks.count("<code>") == 20
+
+
 def test_plain_spark_is_extrapolated_to_what_each_batch_met() -> None:
     demo = run()
     assert demo.products == 1_000 * (202 + 203 + 204)

@@ -33,7 +33,7 @@ def test_why_it_matched(explain: Any) -> None:
     outcome = explain("a")
     assert outcome.code == 0
     assert outcome.out.splitlines() == [
-        "The event matches subscription 'cheap' because all 2 operands of its AND hold.",
+        "The event matches subscription 'cheap' because both operands of its AND hold.",
         "✓ AND",
         "├── ✓ price < 10  [price = 5]",
         "└── ✓ brand IN ('Sony', 'Nikon')  [brand = 'Sony']",

@@ -33,7 +33,7 @@ def test_resumed_rows_are_not_measured_again(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_paper_a_claim_or_a_file_that_is_wrong_is_an_error(run: Run, tmp_path: Path) -> None:
-    for wrong, told in ((("--paper", "nobody"), "known are jewel"), (("--claim", "J99"), "J1 to J35")):
+    for wrong, told in ((("--paper", "nobody"), "known are jewel"), (("--claim", "J99"), "J1 to J37")):
         done = run(*SMALLEST, *wrong, "--results", str(tmp_path / "claims.json"))
         assert done.code == 2 and told in done.err
     (tmp_path / "other.json").write_text("[]")

@@ -287,3 +287,12 @@ def test_composite_subscriptions_are_named_as_never_satisfied(run: Run, write: W
     done = run("match", *files)
     assert (done.code, done.out) == (0, "")
     assert "1 composite subscription" in done.err
+
+
+def test_conditions_that_are_unknown_are_counted(match: Any) -> None:
+    rules = [*CHEAP, {"id": "error", "condition": "INT(brand) > 3 AND TRUE", "dialect": "cesql"}]
+    outcome = match(rules, EVENTS, "--unknown")
+    assert outcome.err.splitlines()[:2] == ["error: unknown for 3 events", "sony: unknown for 2 events"]
+    assert len(outcome.err.splitlines()) == 3
+    told = [json.loads(line) for line in match(rules, EVENTS, "--unknown", "--json").err.splitlines()]
+    assert told[0] == {"kind": "unknown", "subscription_id": "error", "events": 3}

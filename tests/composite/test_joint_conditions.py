@@ -14,17 +14,17 @@ WITHIN = "WITHIN INTERVAL '10' SECOND"
 
 
 def conditions(*texts: str) -> JointConditions:
-    return JointConditions.of(
-        {slot: compile_composite(f"{text} {WITHIN}") for slot, text in enumerate(texts)}, len(texts), 4
-    )
+    composites = {slot: compile_composite(f"{text} {WITHIN}") for slot, text in enumerate(texts)}
+    return JointConditions.of(composites, len(texts))
 
 
 def test_equal_conditions_are_one_and_refer_to_the_part_of_each() -> None:
     found = conditions(
         "a AS x THEN price > x.price", "b THEN a AS x THEN price > x.price", "a AS y THEN price > y.price"
     )
-    assert found.ids[:, :3].tolist() == [[-1, 0, -1], [-1, -1, 0], [-1, 1, -1]]
-    assert (found.refers[0, 1], found.refers[1, 2]) == (0, 1)
+    assert found.first_part.tolist() == [0, 2, 5]
+    assert found.ids.tolist() == [-1, 0, -1, -1, 0, -1, 1]
+    assert (found.refers[1], found.refers[4]) == (0, 1)
     assert found.attributes == {"price"}
     assert not found.is_slow.any()
 

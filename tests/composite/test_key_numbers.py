@@ -43,6 +43,21 @@ def test_numbers_are_equal_where_texts_are(rows: list[tuple[Any, Any]], names: t
             assert numbers.of_texts([text]).tolist() == [number]
 
 
+@pytest.mark.parametrize("few", [0, 10_000])
+def test_texts_of_all_lengths_are_told_apart(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_numbers, "_LEAST_FOR_KERNEL", few)
+    words = ["a" * size + end for size in range(20) for end in ("", "b", "\0", "\0\0", "é", "\U0001f600")]
+    texts = [*words, *reversed(words)]
+    event_type = EventType.of({"name": "e", "attributes": {"a": "string"}})
+    numbers = KeyNumbers()
+    found = numbers.of_rows(
+        EventBatch.of([{"a": each} for each in texts], event_type), (("a",),), np.arange(len(texts))
+    )
+    known = dict(zip(found.tolist(), texts, strict=True))
+    assert [known[number] for number in found.tolist()] == texts
+    assert len(known) == len({*words})
+
+
 def test_columns_of_texts_and_of_numbers_have_keys() -> None:
     event_type = EventType.of({"name": "e", "attributes": {"a": "string", "b": "double"}})
     batch = EventBatch.of([{"a": "x", "b": 1.0}, {"a": "x", "b": 2.0}, {"a": None, "b": 1.0}], event_type)

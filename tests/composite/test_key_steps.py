@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tamis.composite import open_matches
-from tamis.composite.key_steps import KEPT, Room, find_codes, order_of_codes
+from tamis.composite.key_steps import BEGUN, find_codes, order_of_codes
 from tamis.composite.open_matches import KEY_BITS, Bounds, OpenMatches, Rows
 from tamis.composite.parts import compile_composite
 
@@ -39,7 +39,7 @@ TEXTS = (
 )
 
 
-def outcome(least: int, text: str, batches: list[list[tuple[int, int, int]]], bounds: Bounds, room: int) -> Any:
+def outcome(least: int, text: str, batches: list[list[tuple[int, int, int]]], bounds: Bounds) -> Any:
     """What batches of key, second and parts give, and what they leave; the price of an event is its number."""
 
     def prices(numbers: Iterable[int], _names: object) -> dict[int, Any]:
@@ -47,7 +47,6 @@ def outcome(least: int, text: str, batches: list[list[tuple[int, int, int]]], bo
 
     matches = OpenMatches(bounds, prices)
     matches.add(compile_composite(text))
-    matches._room = Room.of(room)
     found: list[Any] = []
     number = 0
     with patch.object(open_matches, "LEAST_FOR_KERNEL", least):
@@ -55,10 +54,11 @@ def outcome(least: int, text: str, batches: list[list[tuple[int, int, int]]], bo
             key, second, parts = (np.array(column, np.int64) for column in zip(*batch, strict=True))
             numbers = np.arange(number, number + len(key))
             number += len(key)
-            found += matches.apply(Rows.arrived(key, second * SECOND, numbers, parts), int(second.max()) * SECOND)
+            rows = Rows(key, second * SECOND, numbers, parts.astype(np.int32))
+            found += matches.apply(rows, int(second.max()) * SECOND)
     held = matches.held
-    columns = (held.code, held.time_us, held.number, held.until_us, held.match)
-    kept = held.begun[held.match == KEPT].tolist()
+    columns = (held.code, held.time_us, held.number, held.number[matches.first_rows()])
+    kept = (held.parts & BEGUN != 0)[~held.is_waiting].tolist()
     told = [str(matches.explain(0, key)) for key in (0, 1)]
     return found, matches.dropped, matches.abandoned, [column.tolist() for column in columns], kept, told
 
@@ -77,13 +77,13 @@ def test_the_kernel_is_its_naive_twin(data: st.DataObject) -> None:
             batch.append((data.draw(st.integers(0, 1)), clock, data.draw(st.integers(1, most_parts))))
         batches.append(batch)
     bounds = Bounds(per_key=data.draw(st.sampled_from((3, 1000))), tries=data.draw(st.sampled_from((4, 100_000))))
-    found = outcome(1, text, batches, bounds, data.draw(st.sampled_from((1, 1000))))
-    assert found == outcome(1000, text, batches, bounds, 0)
+    found = outcome(1, text, batches, bounds)
+    assert found == outcome(1000, text, batches, bounds)
 
 
 def test_a_code_keeps_its_slot_in_what_the_kernel_leaves() -> None:
     text = "a THEN b WITHIN INTERVAL '6' SECOND BY user"
-    found = outcome(1, text, [[(3, 0, 1), (3, 1, 1), (3, 2, 2)]], Bounds(), 9)
+    found = outcome(1, text, [[(3, 0, 1), (3, 1, 1), (3, 2, 2)]], Bounds())
     assert [each.numbers for each in found[0]] == [[0, 2]]
     assert found[3][0] == [3]
     assert 3 >> KEY_BITS == 0
@@ -92,9 +92,17 @@ def test_a_code_keeps_its_slot_in_what_the_kernel_leaves() -> None:
 def test_matches_that_share_events_need_more_room_than_there_are_events() -> None:
     text = "AT_LEAST(2, a) WITHIN INTERVAL '60' SECOND BY user FOR ALL"
     events = [[(0, second, 1) for second in range(40)]]
-    found = outcome(1, text, events, Bounds(), 1)
-    assert found == outcome(1000, text, events, Bounds(), 0)
+    found = outcome(1, text, events, Bounds())
+    assert found == outcome(1000, text, events, Bounds())
     assert len(found[0]) == 39
+
+
+def test_matches_in_wait_that_share_events_need_more_rows_than_there_are_events() -> None:
+    text = "a THEN b THEN NOT c WITHIN INTERVAL '90' SECOND BY user FOR ALL"
+    events = [[*((0, second, 1) for second in range(60)), (0, 60, 2)], [(0, 61, 2), (1, 62, 1)]]
+    found = outcome(1, text, events, Bounds())
+    assert found == outcome(1000, text, events, Bounds())
+    assert len(found[3][0]) > 180
 
 
 @given(st.lists(st.tuples(st.integers(0, 5000), st.integers(0, 1 << 30)), max_size=60))

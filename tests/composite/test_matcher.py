@@ -320,6 +320,18 @@ def test_more_events_than_a_key_keeps_are_refused() -> None:
     assert (problem.start, problem.end) == (9, 11)
 
 
+def test_the_order_of_calls_is_that_of_the_parts(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="nonsense"):
+        SequenceMatcher(call_order="nonsense")
+    matcher = SequenceMatcher(call_order="sequential")
+    matcher.add("s", "kind = 'a' THEN kind = 'b' WITHIN INTERVAL '10' SECOND")
+    matcher.save(tmp_path / "state.json")
+    opened = SequenceMatcher.open(tmp_path / "state.json", call_order="sequential")
+    assert kinds(opened, [(0, "a"), (1, "b")]) == [["a0", "b1"]]
+    with pytest.raises(ValueError, match="nonsense"):
+        SequenceMatcher.open(tmp_path / "state.json", call_order="nonsense")
+
+
 def test_a_refusal_leaves_nothing_behind() -> None:
     matcher = SequenceMatcher(TYPED)
     with pytest.raises(ConditionError):

@@ -21,14 +21,14 @@ def opened(*texts: str, bounds: Bounds | None = None) -> OpenMatches:
 def rows(*events: tuple[int, int, int, int]) -> Rows:
     """Rows of slot, key, second and parts; numbers are the places."""
     slot, key, second, parts = (np.array(column, np.int64) for column in zip(*events, strict=True))
-    return Rows.arrived(slot << KEY_BITS | key, second * SECOND, np.arange(len(slot)), parts)
+    return Rows(slot << KEY_BITS | key, second * SECOND, np.arange(len(slot)), parts.astype(np.int32))
 
 
 def test_a_first_part_is_a_row_and_a_last_part_without_one_is_none() -> None:
     matches = opened("a THEN b")
     assert len(matches.apply(rows((0, 1, 0, 0b01), (0, 2, 1, 0b10), (0, 3, 2, 0b01)), 2 * SECOND)) == 0
     assert (matches.held.code & 0xFF).tolist() == [1, 3]
-    assert matches.held.until_us.tolist() == [10 * SECOND, 12 * SECOND]
+    assert matches.held.time_us.tolist() == [0, 2 * SECOND]
 
 
 def test_matches_of_all_keys_come_in_the_order_of_time() -> None:

@@ -60,7 +60,10 @@ def test_empty_batches() -> None:
 
 
 def test_words() -> None:
-    assert words("It's 3.5 km_h, naïve İstanbul!") == ["it", "s", "3", "5", "km_h", "naïve", "i̇stanbul"]
+    assert words("It's 3.5 km_h, naïve İstanbul! ΟΔΟΣ") == ["it's", "3.5", "km_h", "naïve", "istanbul", "οδοσ"]
+    assert words("U.S.A. a.b 1,000 a.1 x..y _ _a_ m² 東京 ひ हिन्दी") == [
+        *("u.s.a", "a.b", "1,000", "a", "1", "x", "y", "_a_", "m", "東", "京", "ひ", "हिन्दी")
+    ]
     assert found("field_words", STRING, ["A b", None, "A b", ""]) == [["a", "b"], [], ["a", "b"], []]
     assert found("field_words", ANY, ["A", 5, ["B c", 1, None]]) == [["a"], [], ["b", "c"]]
     assert found("field_words", parse_type("array<string>"), [["A", None, "b c"]]) == [["a", "b", "c"]]

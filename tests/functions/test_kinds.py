@@ -12,7 +12,7 @@ from tamis.events.event_type import EventType
 from tamis.formulas.expression import Path
 from tamis.language.condition import compile_condition
 from tamis.reference import evaluate
-from tamis.values.types import ANY, BOOLEAN, DATE, DOUBLE, INT, NUMBER, STRING, Type, decimal
+from tamis.values.types import ANY, BOOLEAN, DATE, DOUBLE, INT, NUMBER, STRING, Type, decimal, parse_type
 from tests.functions.calls import results
 
 
@@ -67,14 +67,11 @@ def test_nothing_is_computed_where_the_declared_type_is_of_the_kind() -> None:
         (1, 0.0, math.inf),
         (-1.0, 0, -math.inf),
         (1.0, -0.0, -math.inf),
+        (0.0, 0, None),
     ],
 )
 def test_quotients_by_kind(left: float, right: float, expected: float | None) -> None:
     assert results("quotient", [NUMBER, NUMBER], [(left, right)]) == [expected]
-
-
-def test_nothing_divided_by_nothing_is_no_number() -> None:
-    assert math.isnan(results("quotient", [NUMBER, NUMBER], [(0.0, 0)])[0])
 
 
 def test_sizes_of_every_kind() -> None:
@@ -86,3 +83,32 @@ def test_sizes_of_every_kind() -> None:
         None,
     ]
     assert results("size_of", [STRING], [("äb",)]) == [2]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        (1, 1.0, True),
+        (1, True, False),
+        ("1", 1, False),
+        ([1, "x"], [1.0, "x"], True),
+        ([1], [True], False),
+        ({"a": [1]}, {"a": [1]}, True),
+        ({"a": 1}, {"b": 1}, False),
+        (None, 1, None),
+    ],
+)
+def test_values_that_are_the_same(left: Any, right: Any, expected: bool | None) -> None:
+    assert results("same_value", [ANY, ANY], [(left, right)]) == [expected]
+
+
+def test_values_of_different_declared_types_are_not_the_same() -> None:
+    assert results("same_value", [DATE, INT], [(5, 5)]) == [False]
+    assert results("same_value", [INT, DOUBLE], [(5, 5.0)]) == [True]
+
+
+def test_keys_of_objects_and_maps() -> None:
+    assert results("has_key", [ANY, STRING], [({"a": None}, "a"), ({}, "a"), (["a"], "a")]) == [True, False, None]
+    entries = parse_type("map<int,string>")
+    assert results("has_key", [entries, INT], [([(5, "x")], 5), ([], 5)]) == [True, False]
+    assert results("has_key", [entries, STRING], [([(5, "x")], "5")]) == [False]

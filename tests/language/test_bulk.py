@@ -155,6 +155,20 @@ def test_broken_conditions_have_the_same_errors(name: str) -> None:
     check([soup(random_, names) for _ in range(1200)], event_type)
 
 
+def test_keywords_that_are_names() -> None:
+    texts = [
+        *("between = 5 AND a = 1", "NOT a <=> between AND b < 1", "NOT between AND b < 1", "a = 1 AND between"),
+        *("NOT (between > 1 OR a = between AND b = 2)", "between BETWEEN 1 AND 2 AND a = 1", "a + between AND b"),
+        *(
+            "a NOT BETWEEN 1 AND between AND b = 1",
+            "like = 1 OR in > 2 AND is < 3",
+            "a BETWEEN between AND 5 OR b",
+        ),
+        *("a NOT BETWEEN 1 AND 5 OR NOT b", "(a) BETWEEN 1 AND 5 AND b", "a[1] BETWEEN 1 AND 5 AND NOT b"),
+    ]
+    check(texts, None)
+
+
 @pytest.mark.slow
 def test_broken_generated_conditions_have_the_same_errors() -> None:
     random_ = random.Random(8)

@@ -546,6 +546,8 @@ make_timestamp(year(at), 2, 28, 1, 2, 60)
 make_timestamp(2024, 3, 5, 10, 11, 12.5, 'CET')
 make_timestamp_ltz(2024, 3, 5, 10, 11, 12.123456)
 make_timestamp_ntz(2024, 3, 5, 10, 11, 12.5)
+try_make_timestamp_ntz(2024, 3, 5, 10, 11, 12.5)
+try_make_timestamp_ntz(2024, 3, 35, 10, 11, 12.5)
 try_make_timestamp(2024, 2, 30, 1, 1, 1)
 dayname(day)
 monthname(day)
@@ -884,3 +886,166 @@ regexp_like(s, r'^\pL+$')
 def test_regular_expressions(spark: SparkSession) -> None:
     texts = ["a1b22", "a,b,,c,", ",", "", None, "x 22 \r\n", "é😀2", "ÀB", "a;,b9\n", "no"]
     check(spark, {"s": "string"}, pa.table({"s": texts}), lines(REGULAR_EXPRESSIONS))
+
+
+NUMBER_FORMATS = (
+    "999 000 9,999 0,000.00 S9,999.99 9,999.99S MI999.9 99.9MI $9,999.99PR S$99 90.09 9999999999.999 .99 9. 0G00"
+)
+READ = [
+    "454",
+    "-4",
+    "4-",
+    "+ 4",
+    "<4>",
+    "1,234",
+    "1,2",
+    "4 5",
+    "$4",
+    "-$1,234.5",
+    "12.34",
+    ".5",
+    "",
+    "-",
+    "1.2.3",
+    "<4",
+]
+
+
+def test_numbers_by_formats(spark: SparkSession) -> None:
+    numbers = ["0", "-0.4", "4", "-12", "123.45", "-1234.5", "0.05", "99999", None]
+    rows = pa.table(
+        {
+            "d": pa.array([None if each is None else Decimal(each) for each in numbers], pa.decimal128(9, 2)),
+            "n": pa.array([0, 7, -7, 123, -1234, 2**31 - 1, -(2**31), 45, None], pa.int32()),
+            "r": [0.0, -0.5, 12.5, 1e9, -3.25, 0.1, 99.99, 1234.0, None],
+        }
+    )
+    asked: list[Pair] = [f"to_char({name}, '{form}')" for form in NUMBER_FORMATS.split() for name in "dnr"]
+    check(spark, {"d": "decimal(9,2)", "n": "int", "r": "double"}, rows, [*asked, "to_varchar(n, '99')"])
+    texts = pa.table({"s": [*READ, None]})
+    read: list[Pair] = [f"try_to_number(s, '{form}')" for form in NUMBER_FORMATS.split() if form != ".99"]
+    check(spark, {"s": "string"}, texts, [*read, ("to_number(s, '99')", "try_to_number(s, '99')")])
+
+
+MORE_OF_TEXT = """
+conv(s, 10, 16)
+conv(s, 16, -10)
+conv(s, 36, 2)
+conv(n, 10, -2)
+quote(s)
+url_encode(s)
+url_decode(url_encode(s))
+try_url_decode(s)
+find_in_set(s, 'a,,Ab, x ,é')
+find_in_set('a,b', s)
+overlay(s, '__', 2)
+overlay(s, '__', 2, 0)
+overlay(s, 'x', -1, 1)
+OVERLAY(s PLACING '--' FROM 2 FOR 1)
+space(2)
+equal_null(s, NULL)
+decode(n, 1, 'one', NULL, 'none', 'other')
+regexp_replace(s, '[a-z]', '#', 2)
+regexp_replace(s, '^.', '#', 3)
+hash(s)
+hash(s, n)
+hash(n)
+hash(NULL)
+hash(b, l, f, r, d18, d38, t, w, x)
+hash(a)
+hash(z)
+hash(d38)
+xxhash64(s)
+xxhash64(n, s)
+xxhash64(b, l, f, r, d18, d38, t, w, x)
+xxhash64(a, z)
+pmod(hash(s), 4)
+to_char(w, 'yyyy-MM')
+to_char(x, 'hex')
+to_char(x, 'base64')
+from_utc_timestamp(t, 'America/New_York')
+to_utc_timestamp(t, 'America/New_York')
+to_utc_timestamp(t, '+03:30')
+convert_timezone('Europe/Paris', 'Asia/Tokyo', m)
+convert_timezone('Asia/Tokyo', m)
+months_between(w, DATE'2024-02-29')
+months_between(t, TIMESTAMP'2023-12-31 10:30:00')
+months_between(t, TIMESTAMP'2023-12-30 10:30:00', FALSE)
+sequence(1, n % 5)
+sequence(5L, n % 3 - 2, -2)
+sequence(DATE'2024-02-27', w)
+arrays_zip(a)
+map_filter(map('a', n, 'b', l), (k, v) -> v > 0 OR k = 'b')
+transform_values(map('a', n, 'b', 2), (k, v) -> concat(k, v))
+transform_keys(map('a', n, 'b', 2), (k, v) -> concat(k, 'x'))
+s COLLATE UTF8_LCASE = 'AB'
+s COLLATE UTF8_LCASE < 'b'
+s COLLATE UTF8_LCASE IN ('AB', 'É')
+s COLLATE UTF8_LCASE BETWEEN 'A' AND 'C'
+s COLLATE UTF8_LCASE_RTRIM = 'ab'
+s COLLATE UTF8_BINARY_RTRIM <=> 'a'
+s = 'ab' COLLATE UTF8_LCASE
+s COLLATE UTF8_BINARY = 'Ab'
+s COLLATE UTF8_LCASE LIKE 'A%'
+contains(s COLLATE UTF8_LCASE, 'B')
+startswith(s COLLATE UTF8_LCASE, 'A')
+collate(s, 'UTF8_LCASE') <> 'AB'
+collation(s COLLATE UTF8_LCASE)
+CAST(t - TIMESTAMP'2000-01-01 00:00:00.7' AS BIGINT)
+CAST(t - TIMESTAMP'2000-01-01 00:00:00.7' AS DECIMAL(20, 3))
+CAST(t - TIMESTAMP'2000-01-01 00:00:00.7' AS DECIMAL(20, 8))
+CAST(INTERVAL '-10-2' YEAR TO MONTH AS INT) + n * 0S => -122 + n * 0S
+CAST(INTERVAL '1 02' DAY TO HOUR AS DECIMAL(5, 1))
+t + CAST(n AS INTERVAL DAY TO MINUTE) => t + CAST(n AS INTERVAL MINUTE)
+"""
+
+
+def test_hashes_collations_and_more(spark: SparkSession) -> None:
+    moments = [
+        datetime.datetime(2024, 3, 31, 2, 30, tzinfo=datetime.UTC),
+        datetime.datetime(1969, 7, 20, 20, 17, 40, 5, tzinfo=datetime.UTC),
+    ]
+    moments *= 5
+    texts = ["Ab", "a", "", "aé +%41", "%zz", None, "ab ", "-7F", "ΟΔΟΣ ẞ" + "x" * 40, " 12 "]
+    columns = {
+        "s": ("string", pa.array(texts)),
+        "n": ("int", pa.array([1, -1, None, 3, 2, 2**31 - 1, 0, 4, -(2**31), 7], pa.int32())),
+        "l": ("bigint", pa.array([9, -(2**63), 2**63 - 1, None, 2, 2**31, 0, 4, -3, 7], pa.int64())),
+        "b": ("boolean", pa.array([True, False, None] * 3 + [True])),
+        "f": (
+            "float",
+            pa.array([0.0, -0.0, 1.5, math.nan, None, math.inf, -2.25, 3e38, 1e-40, 7.0], pa.float32()),
+        ),
+        "r": ("double", pa.array([0.0, -0.0, 1.5, math.nan, None, math.inf, -2.25, 3e38, 5e-324, 7.0])),
+        "d18": (
+            "decimal(18,2)",
+            pa.array([Decimal("1.50"), Decimal("-1.50"), None, Decimal(0), Decimal(7)] * 2, pa.decimal128(18, 2)),
+        ),
+        "d38": (
+            "decimal(38,2)",
+            pa.array(
+                [Decimal("1.28"), Decimal("-1.28"), Decimal(10) ** 30, Decimal(0), None] * 2, pa.decimal128(38, 2)
+            ),
+        ),
+        "t": ("timestamp", pa.array(moments, pa.timestamp("us", "UTC"))),
+        "m": ("timestamp_ntz", pa.array([each.replace(tzinfo=None) for each in moments], pa.timestamp("us"))),
+        "w": ("date", pa.array([each.date() for each in moments])),
+        "x": ("binary", pa.array([b"", b"\xff", b"abcde", None, b"\x80" * 33] * 2, pa.binary())),
+        "a": ("array<int>", pa.array([[1, None, 3], [], None, [7], [2, 2]] * 2, pa.list_(pa.int32()))),
+        "z": (
+            "struct<p:int,q:string>",
+            pa.array(
+                [{"p": 1, "q": "y"}, {"p": None, "q": ""}] * 5, pa.struct([("p", pa.int32()), ("q", pa.string())])
+            ),
+        ),
+    }
+    rows = pa.table({name: values for name, (_, values) in columns.items()})
+    check(spark, {name: type_ for name, (type_, _) in columns.items()}, rows, lines(MORE_OF_TEXT))
+
+
+def test_keywords_as_names(spark: SparkSession) -> None:
+    names = ("end", "like", "in", "is", "between", "escape", "when", "then", "else", "div", "rlike", "regexp")
+    rows = pa.table({name: pa.array([1, 2, None], pa.int32()) for name in names})
+    asked: list[Pair] = [f"{name} > 1" for name in names]
+    asked += ["end + 1", "in IN (2, 3)", "is IS NULL", "between BETWEEN 1 AND 1", "like LIKE '1'", "5 div div"]
+    check(spark, dict.fromkeys(names, "int"), rows, asked)

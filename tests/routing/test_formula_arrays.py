@@ -1,80 +1,23 @@
-"""Formulas as arrays are simplified after a pruning as formulas are."""
+"""Formulas as arrays are the formulas that they were made of."""
 
 from __future__ import annotations
 
 import random
 
-import numpy as np
-import pytest
-
 from tamis.engines.forest import forest_of
-from tamis.lab.bittner.prunings import pruning_options
 from tamis.routing.formula_arrays import (
-    FULL,
-    P_MIN,
-    STATE,
-    STORED,
-    TREE,
-    commit,
     formula_arrays,
     formula_at,
-    formula_hashes,
-    measure_all,
-    measure_formula,
-    prune_tentatively,
     with_room,
-    workspace,
 )
-from tamis.routing.trees import tree_size
 from tests.routing.drawing import random_formula
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_every_pruning_gives_the_formula_that_python_gives(seed: int) -> None:
-    random_ = random.Random(seed)
-    formulas = [each for each in (random_formula(random_) for _ in range(20)) if each.operands]
-    forest = forest_of(formulas)
-    for number, formula in enumerate(forest):
-        expected = {option.result for option in pruning_options(formula)}
-        found = set()
-        start = with_room(formula_arrays(forest))
-        root, base = int(start.roots[number]), int(start.lowest[number])
-        for node in range(base, root + 1):
-            if start.least[node] < 2:
-                continue
-            for place in range(int(start.firsts[node]), int(start.lasts[node])):
-                s = with_room(formula_arrays(forest))
-                w = workspace(s)
-                measure_formula(s, w, number, False, np.empty(8))
-                result = prune_tentatively(s, w, number, node, place, False)
-                assert w.tentative[STATE] == 0
-                commit(s, w, number, node, result)
-                made = formula_at(forest, s, number)
-                sizes, facts = tree_size(made), measure_all(s)[number]
-                assert (facts[P_MIN], facts[TREE]) == (sizes.p_min, sizes.bytes)
-                found.add(made)
-        assert {each for each in found if each.operands or each.predicate is not None} == {
-            each for each in expected if each.operands or each.predicate is not None
-        }
-
-
-def test_hashes_are_equal_for_equal_formulas_only() -> None:
-    random_ = random.Random(9)
-    formulas = [random_formula(random_, 1) for _ in range(300)]
-    s = formula_arrays(forest_of(formulas))
-    hashes = [tuple(each) for each in formula_hashes(s, workspace(s)).tolist()]
-    assert len(set(hashes)) == len(set(formulas)) == len(set(zip(hashes, formulas, strict=True)))
-
-
-def test_where_there_is_no_room_nothing_happens() -> None:
-    random_ = random.Random(2)
-    formulas = [each for each in (random_formula(random_) for _ in range(20)) if each.is_and and each.operands]
-    forest = forest_of(formulas)
+def test_arrays_hold_the_formulas_with_and_without_room() -> None:
+    random_ = random.Random(3)
+    forest = forest_of([random_formula(random_) for _ in range(40)])
     s = formula_arrays(forest)
-    w = workspace(s)
-    measure_formula(s, w, 0, False, np.empty(8))
-    root = int(s.roots[0])
-    prune_tentatively(s, w, 0, root, int(s.firsts[root]), False)
-    assert w.tentative[STATE] == FULL
-    assert [formula_at(forest, s, number) for number in range(len(formulas))] == list(forest)
-    assert (measure_all(s)[:, STORED] > 0).all()
+    roomy = with_room(s)
+    assert len(roomy.items) > len(s.items)
+    for each in (s, roomy):
+        assert [formula_at(forest, each, number) for number in range(len(forest))] == list(forest)

@@ -9,6 +9,7 @@ import pytest
 
 from tamis.engines.forest import forest_of
 from tamis.events.batch import EventBatch
+from tamis.formulas.formula import disjunction
 from tamis.frames import BatchFrame
 from tamis.language.condition import normalise
 from tamis.routing.generalisation import COMMON, distinct_formulas, generalise, known_measures
@@ -91,3 +92,28 @@ def test_equal_formulas_are_one() -> None:
     general = distinct_formulas([one, other, one], np.array([0, 2, 1, 0]))
     assert general.formulas == [one, other]
     assert general.of.tolist() == [0, 0, 1, 0]
+
+
+@pytest.mark.parametrize("measure", ["common", "occurrence"])
+def test_merged_formulas_admit_fewer_events_than_pruned_ones(measure: str) -> None:
+    """Two operands differ in nearly every formula: to delete one of them costs more than to write a list."""
+    texts = [f"title = 'book {n}' AND price < {n % 40 + 1}" for n in range(400)]
+    formulas = [normalise(text) for text in texts]
+    events = [{"title": f"book {n % 500}", "price": (n * 7) % 60} for n in range(1_500)]
+    batch, forest = EventBatch.of(events), forest_of(formulas)
+    frame, groups = BatchFrame(batch), np.arange(400, dtype=np.int32) % 2
+    exact = generalise(forest, 1 << 30, merging=True)
+    assert [exact.formulas[number] for number in exact.of] == formulas
+    budget = exact.bytes / 5
+
+    def admitted(merging: bool) -> int:
+        """Events, once for each group."""
+        found = generalise(forest, budget, measure, None, batch, groups, merging=merging)
+        for formula, number in zip(formulas, found.of.tolist(), strict=True):
+            assert misses(found.formulas[number], formula, frame) == 0
+        numbers = [np.unique(found.of[groups == group]) for group in range(2)]
+        entries = [[found.formulas[number] for number in some] for some in numbers]
+        assert sum(distinct_formulas(some, np.arange(len(some))).bytes for some in entries) <= budget
+        return sum(int(disjunction(some).mask(frame).sum()) for some in entries)
+
+    assert admitted(merging=True) < admitted(merging=False)

@@ -38,6 +38,12 @@ WAYS = {
     "no slack": Routing(slack=0.0, budget=0),
     "by tenant": Routing(by_tenant=True),
     "by tenant, no slack": Routing(by_tenant=True, slack=0.0),
+    "split": Routing(shard_limit=12),
+    "split by id": Routing(shard_limit=12, by_similarity=False),
+    "split by tenant": Routing(shard_limit=12, by_tenant=True),
+    "split, smallest": Routing(shard_limit=12, budget=0),
+    "merged": Routing(budget=20_000, merging=True),
+    "merged by id": Routing(budget=20_000, by_similarity=False, measure="occurrence", merging=True),
 }
 
 
@@ -62,7 +68,7 @@ def expected(matcher: Matcher, batch: EventBatch) -> set[tuple[int, str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "way"), [*zip(["typed", "schemaless"] * 4, WAYS, strict=True)])
+@pytest.mark.parametrize(("name", "way"), [*zip(["typed", "schemaless"] * 7, WAYS, strict=True)])
 def test_nothing_is_lost_while_subscriptions_come_and_go(name: str, way: str, tmp_path: Path) -> None:
     random_ = random.Random(f"{name} {way}")
     here = world(name)
@@ -82,7 +88,11 @@ def test_nothing_is_lost_while_subscriptions_come_and_go(name: str, way: str, tm
             matcher.merge()
         version = matcher.publish(tmp_path / "s")
         versions[version] = expected(matcher, batch)
-        assert found(assignments.assign(version), batch)[0] == versions[version]
+        assignment = assignments.assign(version)
+        assert found(assignment, batch)[0] == versions[version]
+        if WAYS[way].shard_limit is not None:
+            assert max(summarise(assignment).subscriptions) <= 12
+            assert len(assignment.shards) == assignments.shards
     # A batch may be done again with an older version, though a newer one was assignment.
     for version, pairs in versions.items():
         assert found(assignments.assign(version), batch)[0] == pairs
@@ -137,6 +147,44 @@ def test_the_events_of_a_tenant_visit_its_shards_only(tmp_path: Path) -> None:
     assert visits["by tenant"] <= 2 * 2 * len(tenants) < visits["similar"]
     loads = summarise(assignment).subscriptions
     assert sum(loads) == sum(len(matchers[tenant]) for tenant in tenants)
+
+
+@pytest.mark.slow
+def test_a_shard_that_grows_is_split_and_the_others_stay(tmp_path: Path) -> None:
+    prices = EventType.of({"name": "offer", "attributes": {"title": "string", "price": "int"}})
+    matcher = Matcher(prices)
+
+    def add(title: str, count: int) -> None:
+        matcher.add_many([(f"{title}{price}", f"title = '{title}' AND price < {price}") for price in range(count)])
+
+    assignments = ShardAssignments(str(tmp_path / "s"), 4, Routing(shard_limit=800))
+    events = [{"title": title, "price": 5} for title in "abcd"]
+    assignments.observe([EventBatch.of(events * 10, prices)])
+    for title in "abcd":
+        add(title, 700)
+    before = assignments.assign(matcher.publish(tmp_path / "s"))
+    assert len(before.shards) == 4
+    add("e", 300)
+    after = assignments.assign(matcher.publish(tmp_path / "s"))
+    loads = summarise(after).subscriptions
+    assert 5 <= len(after.shards) <= 6
+    assert max(loads) <= 800
+    assert sum(loads) == len(matcher) == 3_100
+    stayed = [old <= new for old, new in zip(before.shards, after.shards[:4], strict=True)]
+    assert sum(stayed) == 4 - (len(after.shards) - 4), "only shards that were split have other segments"
+    batch = EventBatch.of(events, prices)
+    pairs, visits = found(after, batch)
+    assert pairs == expected(matcher, batch)
+    assert visits <= 2 * len(events)
+
+
+def test_there_are_as_many_shards_as_a_limit_needs(tmp_path: Path) -> None:
+    matcher = Matcher()
+    matcher.add_many([(f"s{number}", f"a = {number}") for number in range(95)])
+    version = matcher.publish(tmp_path / "s")
+    assignment = ShardAssignments(str(tmp_path / "s"), 2, Routing(shard_limit=10)).assign(version)
+    assert len(assignment.shards) >= 10
+    assert max(summarise(assignment).subscriptions) <= 10
 
 
 @pytest.mark.slow
@@ -254,7 +302,7 @@ LISTS = {
 }
 
 
-@pytest.mark.parametrize("routing", ["by_similarity", "by_id", "by_tenant", "occurrence"])
+@pytest.mark.parametrize("routing", ["by_similarity", "by_id", "by_tenant", "occurrence", "merged"])
 @pytest.mark.parametrize("kind", LISTS)
 def test_a_budget_is_kept_in_stored_bytes(kind: str, routing: str, tmp_path: Path) -> None:
     matcher = Matcher()
@@ -271,6 +319,7 @@ def test_a_budget_is_kept_in_stored_bytes(kind: str, routing: str, tmp_path: Pat
         "by_id": Routing(budget=8_000, by_similarity=False),
         "by_tenant": Routing(budget=8_000, by_tenant=True),
         "occurrence": Routing(budget=8_000, measure="occurrence"),
+        "merged": Routing(budget=8_000, by_tenant=True, measure="occurrence", merging=True),
     }
     assignment = ShardAssignments(str(tmp_path / "s"), 3, ways[routing]).assign(version)
     stored = sum(Snapshots(assignment.url).segment(name).bytes for name in assignment.routes)

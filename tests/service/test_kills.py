@@ -24,4 +24,5 @@ def test_a_killed_service_loses_nothing_that_it_answered_and_records_nothing_twi
     figures = outcome.figures
     assert figures["kills by kind"].keys() == {*service.KINDS[:4]}
     assert figures["events accepted"] > 1_000 and figures["pairs compared"] > 1_000
+    assert figures["composite matches compared"] > 50
     assert figures["cancelled"] and figures["versions"] > 2

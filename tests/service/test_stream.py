@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
+from pyspark.sql.types import StructType
 
 from tamis.events.event_type import EventType
 from tamis.operators.discovery import OperatorSettings
 from tamis.service.accounts import TenantRights
-from tests.service.living import Living, arrival
+from tamis.service.stream import STREAM, RestartedQuery, start
+from tests.service.living import Living, arrival, until
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -43,15 +53,24 @@ def test_what_is_published_and_matches_is_in_the_feed_once(service: Living) -> N
     assert second.backlog == 0  # that of the first is counted after its commit, when more may have come
 
 
-def test_conditions_call_operators_of_the_library_with_their_settings(living: Start) -> None:
-    library = {"networks": {"networks": {"home": ["10.0.0.0/8"]}}}
+def test_conditions_call_operators_of_the_library_with_their_settings(living: Start, tmp_path: Path) -> None:
+    zoo = tmp_path / "zoo.ttl"
+    zoo.write_text(
+        "@prefix : <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."
+        " :poodle rdfs:subClassOf :dog ."
+    )
+    rules = {"facts": str(zoo), "relations": {"weight": "thing string, kilos double"}, "attribute": "facts"}
+    library: dict[str, Any] = {"networks": {"networks": {"home": ["10.0.0.0/8"]}}, "rules": rules}
     service = living(operators=OperatorSettings((), library), call_order="sub-order")
     service.settings.operators.load()  # as the service does before it compiles anything
     service.subscribe("default", "inside", "in_network(address, 'home')")
+    service.subscribe("default", "big dog", "is_a(?x, 'dog') AND weight(?x) > 20")
     service.publish(*(arrival("default", each, {"address": each}) for each in ("10.1.2.3", "11.1.2.3")))
+    for id, kilos in (("heavy", 31), ("light", 3)):
+        service.publish(arrival("default", id, {"facts": f"is_a(rex, poodle); weight(rex, {kilos})"}))
     service.start()
     service.settle()
-    assert service.pairs("default") == [("10.1.2.3", "inside")]
+    assert sorted(service.pairs("default")) == [("10.1.2.3", "inside"), ("heavy", "big dog")]
 
 
 def test_composite_subscriptions_wait_for_late_events_as_long_as_the_setting_says(living: Start) -> None:
@@ -230,3 +249,88 @@ def test_when_an_event_happened_is_told_if_it_says_so(living: Start) -> None:
         **{"good": "2026-01-02T03:04:05+00:00"},
         **{"odd": None, "text": None, "none": None},
     }
+
+
+class LateSource(DataSource):
+    """A source that cannot be read before a file is there."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "late"
+
+    def schema(self) -> str:
+        return "number long"
+
+    def simpleStreamReader(self, schema: StructType) -> LateReader:
+        return LateReader(Path(self.options["file"]))
+
+
+class LateReader(SimpleDataSourceStreamReader):
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def initialOffset(self) -> dict[str, int]:
+        assert self._file.exists(), "it is too early"
+        return {"number": 0}
+
+    def read(self, start: dict[str, int]) -> tuple[Iterator[tuple[int]], dict[str, int]]:
+        return iter([(start["number"],)]), {"number": start["number"] + 1}
+
+    def readBetweenOffsets(self, start: dict[str, int], end: dict[str, int]) -> Iterator[tuple[int]]:
+        return iter([(number,) for number in range(start["number"], end["number"])])
+
+
+@pytest.mark.slow
+def test_a_query_that_does_not_begin_is_started_again_in_the_same_spark(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tamis.service.stream._SOURCE_SECONDS", 0.0)
+    monkeypatch.setattr("tamis.service.stream._ATTEMPTS", 3)
+    spark.dataSource.register(LateSource)
+    file, taken, attempts = tmp_path / "file", list[int](), count(1)
+
+    def begin(stack: ExitStack, on_failure: Callable[..., None]) -> Any:
+        if next(attempts) == 3:
+            file.touch()
+        numbers = spark.readStream.format("late").option("file", str(file)).load()
+        query = numbers.writeStream.foreachBatch(lambda rows, _: taken.append(rows.count())).start()
+        stack.callback(query.stop)
+        return query
+
+    running = RestartedQuery(begin)
+    try:
+        until(lambda: running.is_active() and taken)
+        assert next(attempts) == 4
+    finally:
+        running.close()
+    file.unlink()
+    hopeless = RestartedQuery(begin)
+    until(lambda: not hopeless.is_active())
+    assert next(attempts) == 8, "three attempts, and what was asked for here"
+    assert "it is too early" in str(hopeless.query.exception())
+    hopeless.close()
+    monkeypatch.setattr("tamis.service.stream._SOURCE_SECONDS", 600.0)
+    quick = RestartedQuery(begin)
+    until(lambda: not quick.is_active())
+    assert next(attempts) == 10, "one attempt: that was no lack of time"
+    quick.close()
+
+
+@pytest.mark.slow
+def test_a_query_whose_batch_fails_is_not_started_again(spark: SparkSession, living: Start) -> None:
+    service = living()
+    attempts = count()
+
+    def begin(stack: ExitStack, on_failure: Callable[..., None]) -> Any:
+        next(attempts)
+        return start(service.settings, spark, stack, on_failure=on_failure)
+
+    running = RestartedQuery(begin)
+    try:
+        snapshot = service.settings.folder / STREAM / "snapshot"
+        snapshot.rename(snapshot.with_name("lost"))
+        service.publish(arrival("default", "first", {"price": 1}))
+        until(lambda: not running.is_active())
+        assert next(attempts) == 1
+    finally:
+        running.close()

@@ -274,10 +274,10 @@ def _die(patch: pytest.MonkeyPatch, place: str) -> None:
     def die_at_once(self: DeltaTables, batch: BatchKey, files: Any) -> None:
         raise KilledError
 
-    def die_at_notifications(self: DeltaTables, kind: str, batch: BatchKey, files: Any) -> None:
+    def die_at_notifications(self: DeltaTables, table: Any, kind: str, batch: BatchKey, files: Any) -> None:
         if kind == "notifications":
             raise KilledError
-        add(self, kind, batch, files)
+        add(self, table, kind, batch, files)
 
     if place == "before any entry":
         patch.setattr(DeltaTables, "commit", die_at_once)

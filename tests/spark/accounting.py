@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,14 +20,17 @@ import pyarrow.compute as pc
 
 from tamis.events import EventBatch, EventType
 from tamis.language.condition import Condition, compile_condition
+from tamis.language.dialects import COMPOSITE
 from tamis.matchers import Matchers
 from tamis.reference import matches
 from tamis.sinks.reading import read_commits, read_notifications
 from tamis.snapshot import Snapshots
 from tamis.store import Store
+from tests.spark.composite_accounting import LATENESS, CompositePair, expected_matches, match_of
 
 Pair = tuple[str, str, int]
 """Event, subscription, revision."""
+_COLUMNS = ("event_id", "subscription_id", "revision", "version", "attributes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +40,28 @@ class Recorded:
     Attributes:
         versions: That each batch was matched with.
         pairs: Of all batches, with the version that stands in each notification.
+        composites: The matches of composite subscriptions.
     """
 
     versions: dict[int, int]
     pairs: list[tuple[Pair, int]]
+    composites: Counter[CompositePair]
+
+    @classmethod
+    def of(cls, versions: dict[int, int], rows: Iterable[tuple[Any, ...]]) -> Recorded:
+        """From rows of event, subscription, revision, version and attributes."""
+        pairs, composites = [], Counter[CompositePair]()
+        for event, id, revision, version, attributes in rows:
+            if is_composite(id):
+                composites[match_of(id, int(revision), attributes)] += 1
+            else:
+                pairs.append(((event, id, int(revision)), int(version)))
+        return cls(versions, pairs, composites)
+
+
+def is_composite(id: str) -> bool:
+    """Is this the id of a composite subscription of `killing`?"""
+    return id.startswith("c")
 
 
 def query_id(checkpoint: Path) -> str:
@@ -75,11 +97,9 @@ def recorded_in_files(folder: Path, query: str) -> Recorded:
     """What the sinks `parquet` and `jsonl` have of a query; batches are told apart by what commits name."""
     versions = {commit.batch: commit.version for commit in read_commits(folder) if commit.query == query}
     table = read_notifications(folder)
-    columns = [table[name].to_pylist() for name in ("event_id", "subscription_id", "revision", "version")]
+    columns = [table[name].to_pylist() for name in _COLUMNS]
     assert pc.count_distinct(table["id"]).as_py() == table.num_rows
-    return Recorded(
-        versions, [((event, id, int(rev)), int(v)) for event, id, rev, v in zip(*columns, strict=True)]
-    )
+    return Recorded.of(versions, zip(*columns, strict=True))
 
 
 def recorded_in_database(file: Path, query: str) -> Recorded:
@@ -88,8 +108,8 @@ def recorded_in_database(file: Path, query: str) -> Recorded:
     try:
         commits = connection.execute("SELECT batch, version FROM tamis_commits WHERE query = ?", (query,))
         versions = dict(commits.fetchall())
-        rows = connection.execute("SELECT event_id, subscription_id, revision, version FROM tamis_notifications")
-        return Recorded(versions, [((event, id, rev), version) for event, id, rev, version in rows])
+        rows = connection.execute(f"SELECT {', '.join(_COLUMNS)} FROM tamis_notifications")
+        return Recorded.of(versions, rows)
     finally:
         connection.close()
 
@@ -115,7 +135,25 @@ class Accountant:
         assert by_log == by_snapshot, f"version {version} does not hold what the store held"
         return by_log
 
+    def composites(self, version: int) -> dict[str, tuple[int, str]]:
+        """Revision and text of the composite subscriptions of a version, by id."""
+        return {
+            id: (change["revision"], change["condition"])
+            for id, change in self._active(version).items()
+            if change["dialect"] == COMPOSITE
+        }
+
     def _by_log(self, events: list[dict[str, Any]], version: int) -> set[Pair]:
+        batch = EventBatch.of(events, EventType())
+        return {
+            (str(events[row]["id"]), id, change["revision"])
+            for id, change in self._active(version).items()
+            if change["dialect"] != COMPOSITE
+            for row in matches(_compiled(change["condition"]), batch)
+        }
+
+    def _active(self, version: int) -> dict[str, dict[str, Any]]:
+        """The last change of each subscription that a version has, by id."""
         held = self.snapshots.manifest(version).extra["store"]["version"]
         state: dict[str, dict[str, Any]] = {}
         for change in self._changes:
@@ -123,12 +161,8 @@ class Accountant:
                 break
             if change["id"] is not None:
                 state[change["id"]] = change
-        batch = EventBatch.of(events, EventType())
         return {
-            (str(events[row]["id"]), id, change["revision"])
-            for id, change in state.items()
-            if change["state"] == "active" and change["refusal"] is None
-            for row in matches(_compiled(change["condition"]), batch)
+            id: change for id, change in state.items() if change["state"] == "active" and change["refusal"] is None
         }
 
 
@@ -148,8 +182,10 @@ def settle(checkpoint: Path, recorded: Recorded, accountant: Accountant) -> Coun
     for pair, version in recorded.pairs:
         found.setdefault(pair[0], []).append((pair, version))
     figures: Counter[str] = Counter(batches=len(batches), versions=len(set(versions)))
+    read = []
     for batch, files in batches.items():
         events = [json.loads(line) for path in files for line in path.read_text().splitlines()]
+        read.append((events, accountant.composites(recorded.versions[batch])))
         expected = accountant.pairs(events, recorded.versions[batch])
         got = [each for event in events for each in found.pop(event["id"], [])]
         assert {version for _, version in got} <= {recorded.versions[batch]}, f"batch {batch}"
@@ -158,4 +194,8 @@ def settle(checkpoint: Path, recorded: Recorded, accountant: Accountant) -> Coun
         assert not missing and not extra, f"batch {batch} lost {missing} and has {extra} too many"
         figures.update(files=len(files), events=len(events), pairs=len(expected))
     assert not found, "there are notifications of events that no batch has read"
+    owed = expected_matches(read, LATENESS)
+    lost, more = owed - recorded.composites, recorded.composites - owed
+    assert not lost and not more, f"composite: lost {lost.most_common(9)}, too many {more.most_common(9)}"
+    figures["composite matches"] = owed.total()
     return figures

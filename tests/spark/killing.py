@@ -30,11 +30,15 @@ from tamis.sinks.folder_commits import FolderCommits
 from tamis.sinks.part_files import FolderPartWriter
 from tamis.sinks.sql import SqlSink
 from tamis.snapshot import Snapshots
+from tamis.spark import batch_delivery
 from tamis.spark import stream_query as streaming
+from tamis.spark.composite_states import CompositeSettings, CompositeStates
+from tamis.spark.composite_task import PartitionState, StateTask
 from tamis.spark.event_reading import Reading
 from tamis.spark.stream_task import Matched, StreamTask, TaskCounts
 from tamis.store import Store
 from tamis.store.change_set import ChangeSet
+from tests.spark.composite_accounting import LATENESS, composite_condition
 
 MATCHING = "while matching"
 WRITING = "while a worker writes"
@@ -43,6 +47,7 @@ POINTS = (
     "after the pin",
     MATCHING,
     WRITING,
+    "between state and sink",
     "within the sink's commit",
     "between files and log",
     "between the commits",
@@ -52,6 +57,8 @@ POINTS = (
 """Where the driver can be told to die."""
 QUERIES = ("delta", "sql")
 """The queries of a driver: `sql` writes to a database, others to the tables in the folder `delta`."""
+COMPOSITES = 8
+"""Composite subscriptions, of which the first is never changed: so each batch moves the watermark on."""
 RETENTION = timedelta(days=1)
 """No version of the subscriptions goes while a test lasts."""
 
@@ -144,6 +151,34 @@ class DyingTask(StreamTask):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
+@dataclass(frozen=True, slots=True)
+class DyingStateTask(StateTask):
+    """Lets events come to composite subscriptions, and is killed when the new state is written.
+
+    Attributes:
+        life: Whose task it is.
+        worker: The name of the kill, if there is to be one; the attempt after it lives.
+    """
+
+    life: Life | None = None
+    worker: str | None = None
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        write = PartitionState.write
+
+        def dying(state: PartitionState, attempt: int) -> str:
+            file = write(state, attempt)
+            if self.life is not None and self.worker is not None and self.life.mark(self.worker):
+                os.kill(os.getpid(), signal.SIGKILL)
+            return file
+
+        setattr(PartitionState, "write", dying)  # noqa: B010
+        try:
+            yield from StateTask.__call__(self, batches)
+        finally:
+            setattr(PartitionState, "write", write)  # noqa: B010
+
+
 def arm(life: Life) -> None:
     """Wrap what is to be killed."""
     hits = itertools.count(1)
@@ -167,6 +202,7 @@ def arm(life: Life) -> None:
     wraps: dict[str, Callable[[], None]] = {
         "before the pin": lambda: wrapped(Snapshots, "pin", before=True),
         "after the pin": lambda: wrapped(Snapshots, "pin", before=False),
+        "between state and sink": lambda: wrapped(CompositeStates, "commit", before=False),
         "within the sink's commit": lambda: wrapped(FolderCommits, "_write", before=True),
         "between files and log": lambda: wrapped(DeltaTables, "commit", before=True),
         "between the commits": lambda: wrapped(Recording, "publish", before=False),
@@ -178,16 +214,21 @@ def arm(life: Life) -> None:
     chance = random.Random(life.seed)
     left = itertools.count(1)
 
+    def next_worker() -> str | None:
+        number = next(left) if chance.random() < 0.5 else life.worker_kills + 1
+        return f"worker {number}" if number <= life.worker_kills else None
+
+    def state_task(*args: Any, **kwargs: Any) -> Any:
+        return replace(DyingStateTask(*args, **kwargs), life=life, worker=next_worker())
+
     def task(*args: Any) -> Any:
         driver = os.getpgid(0) if life.point in (MATCHING, WRITING) and is_time() else None
-        worker = None
-        if driver is None and chance.random() < 0.5:
-            number = next(left)
-            worker = f"worker {number}" if number <= life.worker_kills else None
+        worker = next_worker() if driver is None else None
         writes = life.point == WRITING if driver is not None else worker is not None and chance.random() < 0.5
         return replace(DyingTask(*args), life=life, driver=driver, worker=worker, writes=writes)
 
     setattr(streaming, "StreamTask", task)  # noqa: B010
+    setattr(batch_delivery, "StateTask", state_task)  # noqa: B010
 
 
 class Recording:
@@ -220,10 +261,14 @@ class Recording:
 
 def change(store: Store, chance: random.Random) -> None:
     """Add, replace, remove or renew subscriptions: sometimes one, sometimes several in a version."""
-    id = f"s{chance.randrange(60)}"
+    id, composite = f"s{chance.randrange(60)}", f"c{chance.randrange(1, COMPOSITES)}"
     try:
         draw = chance.random()
-        if draw < 0.3:
+        if draw < 0.03:
+            store.replace(composite, composite_condition(chance))
+        elif draw < 0.1:
+            store.pause(composite, paused=chance.random() < 0.3)
+        elif draw < 0.3:
             ids = [f"s{number}" for number in chance.sample(range(60), chance.randint(1, 6))]
             store.add_many([{"id": each, "condition": condition(chance)} for each in ids], replace=True)
         elif draw < 0.5:
@@ -297,10 +342,11 @@ def live(life: Life) -> None:
                     str(folder / "subscriptions.db"),
                     Recording(sink),
                     checkpoint=folder / "checkpoints" / name,
-                    reading=Reading(json="value"),
+                    reading=Reading(json="value", event_time="time"),
                     trigger={"availableNow": True},
                     poll=timedelta(seconds=0.1),
                     retention=RETENTION,
+                    composite=CompositeSettings(lateness=LATENESS, partitions=3),
                 )
             )
         changing.start()

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +27,9 @@ def _notices_mistakes(checkpoint: Path, recorded: Recorded, accountant: Accounta
         settle(checkpoint, replace(recorded, pairs=rest + of_first[1:]), accountant)
     with pytest.raises(AssertionError, match="too many"):
         settle(checkpoint, replace(recorded, pairs=[*recorded.pairs, of_first[0]]), accountant)
+    with pytest.raises(AssertionError, match="composite: lost"):
+        one = Counter([next(iter(recorded.composites))])
+        settle(checkpoint, replace(recorded, composites=recorded.composites - one), accountant)
     other = {**recorded.versions, 0: recorded.versions[max(recorded.versions)]}
     with pytest.raises(AssertionError, match="older version"):
         settle(checkpoint, replace(recorded, versions=other), accountant)
@@ -40,7 +44,7 @@ def test_killed_streams_lose_nothing_and_repeat_nothing(spark_environment: None,
     figures = outcome.figures
     kinds = {*POINTS, *streams.OUTSIDE, *streams.SURVIVED}
     assert kinds == figures["kills by kind"].keys()
-    assert figures["batches"] > 20 and figures["pairs"] > 1_000
+    assert figures["batches"] > 20 and figures["pairs"] > 1_000 and figures["composite matches"] > 200
     with Store.open(tmp_path / "subscriptions.db") as store:
         for each in streams.books(tmp_path, store):
             _notices_mistakes(*each)

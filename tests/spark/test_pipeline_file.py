@@ -73,7 +73,7 @@ def test_everything_can_be_said(tmp_path: Path) -> None:
             spark='master = "yarn"\napp_name = "alerts"\npackages = ["a:b:1"]\nconf = { "spark.x" = true }',
             trigger='processing_time = "1 second"',
             metrics='port = 9100\nhost = "0.0.0.0"',
-            routing='budget = 5000\nmeasure = "accuracy"',
+            routing='budget = 5000\nmeasure = "accuracy"\nmerging = true',
         )
     )
     assert pipeline.source == Files("parquet", "s3://b/in", 4)
@@ -86,7 +86,7 @@ def test_everything_can_be_said(tmp_path: Path) -> None:
     assert pipeline.trigger == {"processingTime": "1000 milliseconds"}
     assert (pipeline.shards, pipeline.engine, pipeline.call_order) == (3, "scan", "sequential")
     assert not pipeline.uses_kafka
-    assert pipeline.routing == Routing(5_000, "accuracy")
+    assert pipeline.routing == Routing(5_000, "accuracy", merging=True)
 
 
 def test_the_log_of_a_store_can_be_bounded_that_of_a_snapshot_not(tmp_path: Path) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tamis.spark.session import DAEMON, SparkError, is_set_for_spark, session, settings
+from tamis import kernels
+from tamis.spark.session import DAEMON, SparkError, is_set_for_spark, python_launcher, session, settings
 
 CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:"
 
@@ -38,6 +42,31 @@ def test_the_daemon_of_tamis_gives_way_to_any_other(tmp_path: Path, monkeypatch:
     assert not is_set_for_spark(DAEMON)
     defaults.write_text(f"spark.log.level OFF\n{DAEMON}  mine\n")
     assert is_set_for_spark(DAEMON)
+
+
+def test_workers_take_the_installed_pyspark_and_not_sparks_zip(tmp_path: Path) -> None:
+    pyspark = pytest.importorskip("pyspark")
+    home = Path(pyspark.__file__).parent
+    [*zips] = sorted((home / "python" / "lib").glob("*.zip"))
+    assert zips, "or there is nothing to do"
+    given = [*map(str, zips), str(home / "jars" / "spark-core.jar"), str(tmp_path / "a b"), str(tmp_path)]
+    code = "import os, sys, pyspark; print(sys.executable, pyspark.__file__, os.environ['PYTHONPATH'], *sys.argv)"
+    launcher = python_launcher()
+    assert python_launcher() == launcher != sys.executable
+
+    def said(home: Path) -> str:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(given), "SPARK_HOME": str(home)}
+        command = [launcher, "-c", code, "a *"]
+        return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+
+    assert said(home) == f"{sys.executable} {pyspark.__file__} {tmp_path / 'a b'}:{tmp_path} -c a *\n"
+    assert ".zip" in said(tmp_path), "another Spark has its own PySpark"
+
+
+def test_without_a_folder_for_it_workers_are_started_as_spark_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyspark")
+    monkeypatch.setattr(kernels, "folder", lambda: None)
+    assert python_launcher() == sys.executable
 
 
 def test_the_connector_to_kafka_is_fetched_only_if_it_is_needed_and_not_named() -> None:

@@ -18,6 +18,7 @@ from tamis.errors import EventError, MisfitError, SnapshotError, TamisError
 from tamis.events import EventType
 from tamis.notifications import notification_ids
 from tamis.quotas import Quota
+from tamis.routing.shards import Routing
 from tamis.sinks.base import Delivery
 from tamis.sinks.callback import CallbackSink
 from tamis.sinks.jsonl import JsonLinesSink
@@ -105,6 +106,23 @@ def test_values_that_do_not_fit_are_null_and_counted(run: Run, store: Store) -> 
     (report,) = run.finish(store)
     assert run.pairs() == [("e1", "cheap"), ("e2", "cheap")]
     assert (report.events, report.misfits, report.dead) == (3, 1, 0)
+
+
+def test_errors_of_cesql_and_cel_conditions_are_counted_in_a_sample_of_pairs(run: Run, store: Store) -> None:
+    store.add("hops", "INT(hop) < 3", dialect="cesql")
+    store.add("small", "hop < 3", dialect="cel")
+    store.add("sql", "CAST(hop AS INT) < 3")
+    run.feed({"id": "e1", "hop": "2"}, {"id": "e2", "hop": "many"}, {"id": "e3", "hop": 2}, {"id": "e4"})
+    (report,) = run.finish(store)
+    assert run.pairs() == [("e1", "hops"), ("e1", "sql"), ("e3", "hops"), ("e3", "small"), ("e3", "sql")]
+    assert (report.sampled, report.sampled_errors) == (8, 5)
+
+
+def test_nothing_is_sampled_where_every_condition_is_sql(run: Run, store: Store) -> None:
+    store.add("sql", "CAST(hop AS INT) < 3")
+    run.feed({"id": "e1"})
+    (report,) = run.finish(store)
+    assert (report.sampled, report.sampled_errors) == (0, 0)
 
 
 def test_the_first_misfit_ends_a_stream_that_refuses_them(run: Run, store: Store) -> None:
@@ -588,6 +606,22 @@ def test_shards_see_changes_and_tell_of_every_bad_event_once(run: Run, store: St
     assert [(report.events, report.dead, report.overflow) for report in reports] == [(8, 2, 4 + 3 + 2 + 1)]
     ids = [id for _, id in run.pairs()]
     assert {id: ids.count(id) for id in ids} == {**{f"s{number}": 2 for number in range(5)}, "s5": 1}
+
+
+def test_shards_that_grow_are_split_while_the_stream_runs(run: Run, store: Store) -> None:
+    """From one process that holds all subscriptions to two, and to more."""
+    query = run.start(store, fresh=True, routing=Routing(shard_limit=10))
+    expected: list[tuple[str, str]] = []
+    for step, (first, end) in enumerate([(0, 10), (10, 17), (17, 37)]):
+        store.add_many({"id": f"s{number}", "condition": f"x >= {number}"} for number in range(first, end))
+        run.feed({"id": f"e{step}", "x": end - 2})
+        expected += [(f"e{step}", f"s{number}") for number in range(end - 1)]
+        run.reports.count(step + 1)
+    query.stop()
+    assert run.pairs() == sorted(expected)
+    shards = [report.shards for report in run.reports.all]
+    assert shards[0] == 1
+    assert shards[0] < shards[1] < shards[2]
 
 
 def test_what_is_no_stream_is_refused(run: Run, store: Store, tmp_path: Path) -> None:

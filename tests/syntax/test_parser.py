@@ -9,6 +9,7 @@ import pytest
 from tamis.errors import ConditionError
 from tamis.limits import DEFAULT_LIMITS
 from tamis.syntax.parser import parse, parse_leniently
+from tamis.syntax.printing import to_text
 from tamis.syntax.tree import FunctionCall, Missing, walk
 
 
@@ -90,3 +91,18 @@ def test_a_query_is_refused_with_its_condition(text: str, hint: str) -> None:
 def test_attributes_may_be_called_as_the_words_of_a_query() -> None:
     _, problems = parse_leniently("select = 1 and where = 2 and limit = 3")
     assert problems == []
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("end > 5", "`end` > 5"),
+        ("price = end", "price = `end`"),
+        ("like LIKE 'a%'", "`like` LIKE 'a%'"),
+        ("in IN (1, is)", "`in` IN (1, `is`)"),
+        ("CASE WHEN end > 1 THEN then ELSE else END = 3", "CASE WHEN `end` > 1 THEN `then` ELSE `else` END = 3"),
+        ("NOT escape.x[0] BETWEEN 1 AND div", "NOT (`escape`.x[0] >= 1 AND `escape`.x[0] <= `div`)"),
+    ],
+)
+def test_keywords_are_names_where_an_operand_stands(text: str, printed: str) -> None:
+    assert to_text(parse(text)) == printed

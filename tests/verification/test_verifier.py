@@ -94,7 +94,7 @@ def test_the_pairs_of_the_reference(recorded: Recorded, seed: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", marked(ENGINES))
-def test_every_engine_leaves_calls_to_the_verifier(recorded: Recorded, engine: str) -> None:
+def test_every_engine_finds_the_pairs_of_the_reference(recorded: Recorded, engine: str) -> None:
     conditions, batch, wanted = some_case(0)
     matcher = Matcher(TYPE, engine)
     assert not matcher.add_many(conditions.items())

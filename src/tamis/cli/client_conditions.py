@@ -61,10 +61,13 @@ def test(
     with open_client(url, token, as_json=json, condition=condition) as service:
         tested = service.test(condition, event_type=type, last=last, events=given, dialect=dialect)
         if json:
-            JsonLines().write({"events": tested.events, "matched": tested.matched, "ids": tested.ids})
+            told = {"events": tested.events, "matched": tested.matched, "ids": tested.ids}
+            JsonLines().write({**told, "unknown": tested.unknown})
         else:
             screen = Screen()
             screen.say(f"{tested.matched:,} of {count_text(tested.events, 'event')} satisfy the condition")
+            if tested.unknown:
+                screen.say(f"  unknown for {count_text(tested.unknown, 'event')}")
             for id in tested.ids:
                 screen.say(f"  {id}")
             if tested.matched > len(tested.ids):

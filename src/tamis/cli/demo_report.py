@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.numerals import duration_text, number_text, share_text
-from tamis.progress import BatchReport, Summary, busiest
+from tamis.progress import TOP, BatchReport, Summary, busiest
 
 if TYPE_CHECKING:
     from tamis.cli.demo_plain_spark import PlainSpark
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tamis.lab.workloads import Workload
 
 _TOP = 8
-"""How many of the busiest subscriptions are shown with their conditions."""
+"""How many of the busiest subscriptions a terminal shows; the page has more."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,8 @@ class DemoRun:
 
     @property
     def conditions(self) -> dict[str, str]:
-        """The conditions of the busiest subscriptions, by id."""
-        ids = [name for name, _ in self.summary.top]
+        """The conditions of the busiest subscriptions, by id, of all that the page shows."""
+        ids = [name for name, _ in busiest(self.matches, TOP)]
         places = pc.index_in(pa.array(ids, pa.string()), value_set=self.workload.ids)
         return dict(zip(ids, self.workload.conditions.take(places).to_pylist(), strict=True))
 
@@ -220,7 +220,7 @@ def facts(run: DemoRun) -> dict[str, str]:
 
 
 def _times_of_stages(seconds: Mapping[str, float]) -> dict[str, str]:
-    everything = {**seconds, "in all": sum(seconds.values())}
+    everything = {**seconds, "total": sum(seconds.values())}
     return {name: duration_text(each) for name, each in everything.items()}
 
 

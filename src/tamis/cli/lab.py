@@ -52,7 +52,7 @@ def claims(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure the claims of five papers: 139 rows, each with a verdict on its direction and on its figure.
+    """Measure the claims of five papers: 144 rows, each with a verdict on its direction and on its figure.
 
     Results are saved after every row, so that --resume can continue a stopped run. Without it, all rows are
     measured again.

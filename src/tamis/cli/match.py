@@ -85,6 +85,13 @@ def match(
             "reported and not matched; refuse, an error.",
         ),
     ] = "null",
+    unknown: Annotated[
+        bool,
+        typer.Option(
+            "--unknown",
+            help="Also count the events for which each condition is NULL: an error in CESQL and CEL. Slow.",
+        ),
+    ] = False,
     call_order: Annotated[
         str,
         typer.Option(
@@ -150,6 +157,8 @@ def match(
                 event_names = names.of_rows(batch)
                 good = report.misfits(batch, event_names, misfits)
                 report.totals.pairs += _answer(out, matcher, batch, event_names, good, schedule)
+                if unknown:
+                    report.unknown(matcher.count_unknown(batch))
                 step(f"{report.totals.events:,} events, {report.totals.pairs:,} pairs")
                 if out.closed:
                     break
@@ -157,6 +166,8 @@ def match(
         if event_id is not None and not names.found and report.totals.events:
             note(f"tamis: warning: no event has the attribute {event_id!r}; events are named by row number")
         report.totals.seconds = round(time.perf_counter() - start, 3)
+        if unknown:
+            report.tell_unknown()
         if not quiet and not out.closed:
             report.summary()
     raise typer.Exit(1 if report.totals.refused else 0)
@@ -244,6 +255,22 @@ class _MatchReport:
         self.totals = _MatchTotals()
         self.json = json
         self.events = events
+        self.unknown_counts: dict[str, int] = {}
+
+    def unknown(self, counts: dict[str, int]) -> None:
+        """Add up for how many events each condition was unknown."""
+        for id, count in counts.items():
+            self.unknown_counts[id] = self.unknown_counts.get(id, 0) + count
+
+    def tell_unknown(self) -> None:
+        """Report these counts, the greatest first."""
+        from tamis.cli.output import count_text, note
+
+        for id, count in sorted(self.unknown_counts.items(), key=lambda each: -each[1]):
+            if self.json is not None:
+                self.json.write({"kind": "unknown", "subscription_id": id, "events": count})
+            else:
+                note(f"{id}: unknown for {count_text(count, 'event')}")
 
     def refusals(self, refused: Iterator[tuple[SubscriptionEntry, TamisError | None]], given: int) -> None:
         """Report the refused subscriptions with all of their problems."""

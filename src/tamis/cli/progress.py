@@ -149,10 +149,15 @@ def batch_line(report: BatchReport) -> str:
         *([] if report.shards == 1 else [_visits(report)]),
         *_set_aside(report),
         *([count_text(report.misfits, "misfit")] if report.misfits else []),
+        *([f"errors in {_errors(report)}"] if report.sampled_errors else []),
         *([_not_matched(report.set_aside)] if report.set_aside else []),
         *(f"{visible(each.operator)}: {_failures(each)}" for each in report.operators if each.failures),
     ]
     return ", ".join(parts)
+
+
+def _errors(counted: BatchReport | Summary) -> str:
+    return f"{share_text(counted.sampled_errors / counted.sampled)} of {counted.sampled:,} sampled pairs"
 
 
 def _set_aside(counted: BatchReport | Summary) -> list[str]:
@@ -216,6 +221,8 @@ def summary_text(
     if summary.misfits:
         text = f"{count_text(summary.misfits, 'event')} with a value that does not fit, NULL to conditions"
         table.add_row("misfits", Text(text, style="yellow"))
+    if summary.sampled_errors:
+        table.add_row("errors", Text(f"{_errors(summary)} of events and conditions", style="yellow"))
     latency = summary.latency
     shown = {"p50": latency.p50, "p90": latency.p90, "p99": latency.p99, "most": latency.most}
     table.add_row("batch latency", ", ".join(f"{name} {duration_text(value)}" for name, value in shown.items()))

@@ -52,6 +52,9 @@ def deal(
     by_tenant: Annotated[
         bool, typer.Option("--by-tenant", help="Keep the subscriptions of an owner in as few shards as hold them.")
     ] = False,
+    merging: Annotated[
+        bool, typer.Option("--merging", help="Merge subscriptions that differ only in constants first.")
+    ] = False,
     into: Annotated[
         str | None, typer.Option("--into", metavar="URL", help="The URL to publish under; by default URL.shards.")
     ] = None,
@@ -77,6 +80,7 @@ def deal(
 
     with reported_errors():
         given = {"budget": budget, "measure": measure, "by_similarity": not by_id, "by_tenant": by_tenant}
+        given["merging"] = merging
         routing = Routing(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
         assignments = ShardAssignments(url, shards, routing, into)
         manifest = Snapshots(url).manifest()

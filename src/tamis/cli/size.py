@@ -62,7 +62,7 @@ def size(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Say what cluster some load takes: cores, memory, disk, shards, network and the driver's share.
+    """Compute the cluster that a load needs: cores, memory, disk, shards, network and the driver's share.
 
     It is a model: coefficients that were measured on one machine, and a curve through them. It says on how many
     subscriptions they were measured, and how far off they were where that was checked.

@@ -19,6 +19,8 @@ from tamis.arrays import I64
 Events: TypeAlias = "pa.Table | Sequence[Mapping[str, Any]]"
 _SPARE = 10_000
 """Events that may be unused before anybody looks for them."""
+_MANY = 16
+"""Fewer rows of a table are read value by value sooner than they are taken from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +88,16 @@ class EventStore:
         found: dict[int, dict[str, Any]] = {}
         for place in np.flatnonzero(np.bincount(segments)).tolist() if len(wanted) else ():
             own, some = self._segments[place], wanted[segments == place]
-            events = own.events
-            if isinstance(events, pa.Table) and names is not None:
-                events = events.select([name for name in names if name in events.column_names])
-            rows = _rows(events, np.searchsorted(own.numbers, some))
-            listed: list[Any] = rows.to_pylist() if isinstance(rows, pa.Table) else [*rows]
+            events, rows = own.events, np.searchsorted(own.numbers, some)
+            listed: Any
+            if not isinstance(events, pa.Table):
+                listed = _rows(events, rows)
+            elif names is None or len(rows) > _MANY:
+                names_there = events.column_names if names is None else [*{*names} & {*events.column_names}]
+                listed = events.select(names_there).take(pa.array(rows)).to_pylist()
+            else:
+                columns = {name: events[name] for name in names if name in events.column_names}
+                listed = [{name: column[row].as_py() for name, column in columns.items()} for row in rows.tolist()]
             found |= zip(some.tolist(), listed, strict=True)
         return found
 

@@ -30,23 +30,28 @@ class JointConditions:
 
     Attributes:
         is_slow: bool[slots]: does one of its conditions refer to several parts?
-        ids: int64[slots, places]: the condition of each part, -1 for none.
-        refers: int64[slots, places]: the part that it refers to.
+        first_part: int64[slots]: where the parts of a composite begin in the next two.
+        ids: int64[parts]: the condition of each part, -1 for none.
+        refers: int64[parts]: the part that it refers to.
         conditions: By id, with the name of the earlier event.
         attributes: Of events that any of them reads.
     """
 
     is_slow: Mask
+    first_part: I64
     ids: I64
     refers: I64
     conditions: list[tuple[Condition, str]] = field(default_factory=list)
     attributes: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, composites: Mapping[int, CompiledComposite], slots: int, places: int) -> JointConditions:
+    def of(cls, composites: Mapping[int, CompiledComposite], slots: int) -> JointConditions:
         """The conditions of composites by slot."""
-        ids, refers = np.full((slots, places), -1, np.int64), np.zeros((slots, places), np.int64)
-        made = cls(np.zeros(slots, np.bool_), ids, refers)
+        sizes = np.zeros(slots, np.int64)
+        for slot, composite in composites.items():
+            sizes[slot] = len(composite.all_parts)
+        ids, refers = np.full(sizes.sum(), -1, np.int64), np.zeros(sizes.sum(), np.int64)
+        made = cls(np.zeros(slots, np.bool_), np.cumsum(sizes) - sizes, ids, refers)
         known: dict[tuple[str, str, object], int] = {}
         for slot, composite in composites.items():
             names = {part.name: place for place, part in enumerate(composite.parts) if part.name}
@@ -63,14 +68,14 @@ class JointConditions:
                 if id == len(made.conditions):
                     made.conditions.append((part.joint, name))
                     made.attributes.update(each[1] if each[0] == name else each[0] for each in steps)
-                ids[slot, place], refers[slot, place] = id, names[name]
+                ids[made.first_part[slot] + place], refers[made.first_part[slot] + place] = id, names[name]
         return made
 
     def hold(self, pairs: Pairs, number: I64, get_many: EventsOf) -> I64:
         """For which pairs the condition holds; `number` has the number of the event of each row."""
         if not len(pairs.place):
             return pairs.place
-        ids = self.ids[pairs.slot, pairs.part]
+        ids = self.ids[self.first_part[pairs.slot] + pairs.part]
         earlier, later = number[pairs.earlier].tolist(), number[pairs.later].tolist()
         events = get_many({*earlier, *later}, [*self.attributes])
         found = []

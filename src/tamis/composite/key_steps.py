@@ -17,20 +17,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tamis.arrays import I64, Bools
+from tamis.arrays import I32, I64, Bools
 from tamis.composite.syntax import MOST_PARTS
 from tamis.kernels import kernel
 
-KEPT = -1
-"""In the column `match`: the event is in no match yet."""
+BEGUN, WAITS = 1 << 29, 1 << 30
+"""Bits beside those of parts: the event has begun a match; the row belongs to a match in wait."""
+PARTS = BEGUN - 1
+"""The bits of parts."""
 SEQUENCE, ALL, AT_LEAST = 0, 1, 2
+DONE, MORE_ROWS, MORE_ROOM = 0, 1, 2
 _PLACES = MOST_PARTS + 1
 _DIGIT = 11
 _DIGITS = (1 << _DIGIT) - 1
 
 
 class Rules(NamedTuple):
-    """What the composites in all slots ask for; int64[slots], or int64[slots, places], what must not come last."""
+    """What the composites in all slots ask for; int64[slots], the last three int64[parts], from `first_part` on.
+
+    Of the parts of a composite, what must not come is the last one.
+    """
 
     within_us: I64
     form: I64
@@ -47,6 +53,7 @@ class Rules(NamedTuple):
     group: I64
     joints: I64
     """How many parts have a condition on two events."""
+    first_part: I64
     gap_us: I64
     joint: I64
     """Which of these conditions a part has, counted from 0; -1 for none."""
@@ -55,13 +62,18 @@ class Rules(NamedTuple):
 
 
 class Table(NamedTuple):
-    """All rows, int64[rows]; `begun` is changed."""
+    """All rows, [rows]; the bit `BEGUN` of `parts` is changed."""
 
     code: I64
     time_us: I64
     number: I64
-    parts: I64
-    begun: Bools
+    parts: I32
+
+    @classmethod
+    def of(cls, rows: int) -> Table:
+        """So many rows, of anything."""
+        columns: list[Any] = [np.empty(rows, kind) for kind in (np.int64, np.int64, np.int64, np.int32)]
+        return cls(*columns)
 
 
 class Groups(NamedTuple):
@@ -100,40 +112,33 @@ class Pairs(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Where the pass writes; int64[room]. An array that grew inside of its loops would make each turn slower.
+    """Where the pass writes, beside what is held: arrays that grew inside of its loops would make it slower.
 
     Attributes:
-        code, time_us, number, parts, until_us, match, begun: What is held afterwards, in order.
         found: The rows of completed matches, one match after the other.
         ends: Where the rows of each match end.
-        done_us: When it was complete.
-        is_timed: Did a deadline complete it?
         over: Rows that were kept, and whose time is over.
         cancelled: Rows of matches in wait, each match followed by the event that must not have come.
+        is_timed: Did a deadline complete a match?
         waits: Of the code at hand, the rows of matches in wait.
-        sizes: How much of `code`, `found`, `ends`, `over`, `cancelled` is used; dropped events, given up searches.
+        done_us: When it was complete.
+        sizes: How much of what is held, `found`, `ends`, `over`, `cancelled` is used; dropped events, given up
+            searches.
     """
 
-    code: I64
-    time_us: I64
-    number: I64
-    parts: I64
-    until_us: I64
-    match: I64
-    begun: I64
-    found: I64
-    ends: I64
-    done_us: I64
-    is_timed: I64
-    over: I64
-    cancelled: I64
+    found: I32
+    ends: I32
+    over: I32
+    cancelled: I32
+    is_timed: I32
     waits: I64
+    done_us: I64
     sizes: I64
 
     @classmethod
     def of(cls, size: int) -> Room:
         """So much room."""
-        arrays: list[Any] = [*np.empty((14, size), np.int64), np.zeros(7, np.int64)]
+        arrays: list[Any] = [*np.empty((5, size), np.int32), *np.empty((2, size), np.int64), np.zeros(7, np.int64)]
         return cls(*arrays)
 
 
@@ -161,6 +166,28 @@ def order_of_codes(code: I64, key_bits: int) -> I64:
             order, other = other, order
             shift += _DIGIT
     return order
+
+
+@kernel
+def arrange_rows(order: I64, code: I64, time_us: I64, number: I64, parts: I32) -> tuple[Table, I64]:
+    """Rows in an order by code, time and number, each event once for a code; and where each code begins."""
+    rows = len(order)
+    made = Table(np.empty_like(code), np.empty_like(time_us), np.empty_like(number), np.empty_like(parts))
+    starts = np.empty(rows, np.int64)
+    size = codes = 0
+    for at in order:
+        if size and made.code[size - 1] == code[at]:
+            if made.number[size - 1] == number[at]:
+                made.parts[size - 1] |= parts[at]
+                continue
+        else:
+            starts[codes] = size
+            codes += 1
+        made.code[size], made.time_us[size] = code[at], time_us[at]
+        made.number[size], made.parts[size] = number[at], parts[at]
+        size += 1
+    arranged = Table(made.code[:size], made.time_us[:size], made.number[:size], made.parts[:size])
+    return arranged, starts[:codes].copy()
 
 
 @kernel
@@ -198,11 +225,11 @@ def list_pairs(table: Table, groups: Groups, rules: Rules, key_bits: int) -> Pai
         if not is_asked or count < 2:
             continue
         sizes[group] = rules.joints[slot] * count * count
-        for part in range(rules.parts[slot] + 1):
-            joint = rules.joint[slot, part]
+        for part in range(rules.parts[slot] + (rules.absent[slot] != 0)):
+            joint = rules.joint[rules.first_part[slot] + part]
             if joint < 0:
                 continue
-            refers = rules.refers[slot, part]
+            refers = rules.refers[rules.first_part[slot] + part]
             for later in range(1, count):
                 later_row = low + later if later < held else start + later - held
                 if not table.parts[later_row] >> part & 1:
@@ -246,20 +273,22 @@ class _Work(NamedTuple):
 def _is_after(table: Table, rules: Rules, slot: int, part: int, before: int, event: int) -> bool:
     """Is an event, which is later in the order, late enough for its part?"""
     elapsed = table.time_us[event] - table.time_us[before]
-    return bool(elapsed >= rules.gap_us[slot, part] and (elapsed > 0 or rules.is_strict[slot] == 0))
+    gap_us = rules.gap_us[rules.first_part[slot] + part]
+    return bool(elapsed >= gap_us and (elapsed > 0 or rules.is_strict[slot] == 0))
 
 
 @kernel
 def _fits(work: _Work, group: int, slot: int, part: int, chosen: I64, event: int) -> bool:
     """Does an event satisfy the condition of its part on it and an earlier one?"""
-    joint = work.rules.joint[slot, part]
+    rules = work.rules
+    joint = rules.joint[rules.first_part[slot] + part]
     if joint < 0:
         return True
     groups = work.groups
     low, start = groups.low[group], groups.start[group]
     held = groups.high[group] - low
     count = held + groups.end[group] - start
-    earlier = chosen[work.rules.refers[slot, part]]
+    earlier = chosen[rules.refers[rules.first_part[slot] + part]]
     earlier = held + earlier - start if earlier >= start else earlier - low
     later = held + event - start if event >= start else event - low
     return bool(work.verdicts[groups.verdicts[group] + (joint * count + earlier) * count + later])
@@ -377,32 +406,35 @@ def _fill_sequence(work: _Work, group: int, slot: int, size: int, first: int, ev
 
 
 @kernel(forceinline=True)
-def _hold(table: Table, room: Room, out: int, row: int, until_us: int, match: int) -> None:
+def _hold(table: Table, after: Table, out: int, row: int, waits: int) -> None:
     """Write a row to what is held."""
-    room.code[out], room.time_us[out], room.number[out] = table.code[row], table.time_us[row], table.number[row]
-    room.parts[out], room.begun[out] = table.parts[row], table.begun[row]
-    room.until_us[out], room.match[out] = until_us, match
+    after.code[out], after.time_us[out], after.number[out] = table.code[row], table.time_us[row], table.number[row]
+    after.parts[out] = table.parts[row] & (PARTS | BEGUN) | waits
 
 
 @kernel
 def step_keys(
     table: Table,
-    match: I64,
-    until_us: I64,
+    held: int,
     groups: Groups,
     rules: Rules,
     verdicts: Bools,
     limits: Limits,
+    after: Table,
     room: Room,
     key_bits: int,
-) -> bool:
-    """Let the events come; `match` and `until_us` are of the rows that are held. Was there enough room?"""
-    code, time_us, number, parts, begun = table
+) -> int:
+    """Let the events come; the first `held` rows are held, and those of `after` then.
+
+    Returns `DONE`, or what there was too little of: `MORE_ROWS` in `after`, or `MORE_ROOM`.
+    """
+    code, time_us, number, parts = table
     lows, highs, starts, stops = groups.low, groups.high, groups.start, groups.end
     withins_us, forms, wanteds, parts_of = rules.within_us, rules.form, rules.wanted, rules.parts
     absents, are_shared, are_greedy = rules.absent, rules.is_shared, rules.is_greedy
-    found, ends, done_us, is_timed, over, cancelled, waits, sizes = room[7:]
+    found, ends, over, cancelled, is_timed, waits, done_us, sizes = room
     per_key, watermark_us, most = limits.per_key, limits.watermark_us, len(found)
+    most_rows = len(after.code)
     kept = np.empty(len(time_us) + 1, np.int64)
     chosen = np.empty(_PLACES + int(wanteds.max()), np.int64)
     cursor, owners = np.empty(_PLACES, np.int64), np.empty((3, _PLACES), np.int64)
@@ -411,26 +443,36 @@ def step_keys(
     out = found_size = matches = over_size = cancelled_size = dropped = abandoned = row = 0
     for group in range(len(lows) + 1):
         # Codes without events: what is over goes, the rest stays.
-        until = lows[group] if group < len(lows) else len(match)
-        if max(out, found_size, over_size) + until - row >= most:
-            return False
+        until = lows[group] if group < len(lows) else held
+        if out + until - row >= most_rows:
+            return MORE_ROWS
         while row < until:
-            if until_us[row] >= watermark_us:
-                _hold(table, room, out, row, until_us[row], match[row])
-                out += 1
+            slot = code[row] >> key_bits
+            is_over = time_us[row] + withins_us[slot] < watermark_us
+            if is_over and max(over_size, found_size + wanteds[slot]) >= most:
+                return MORE_ROOM
+            if not parts[row] & WAITS:
+                if is_over:
+                    over[over_size] = row
+                    over_size += 1
+                else:
+                    _hold(table, after, out, row, 0)
+                    out += 1
                 row += 1
-            elif match[row] == KEPT:
-                over[over_size] = row
-                over_size += 1
-                row += 1
-            else:
-                first = row
-                while row < until and match[row] == match[first] and code[row] == code[first]:
+                continue
+            end = row + wanteds[slot]
+            if is_over:
+                ends[matches], is_timed[matches] = found_size + end - row, 1
+                done_us[matches] = time_us[row] + withins_us[slot]
+                matches += 1
+            while row < end:
+                if is_over:
                     found[found_size] = row
                     found_size += 1
-                    row += 1
-                ends[matches], done_us[matches], is_timed[matches] = found_size, until_us[first], 1
-                matches += 1
+                else:
+                    _hold(table, after, out, row, WAITS)
+                    out += 1
+                row += 1
         if group == len(lows):
             break
         first_new, end_new = starts[group], stops[group]
@@ -441,8 +483,10 @@ def step_keys(
             if form != SEQUENCE or parts[first_new] & 1:
                 due_us = time_us[first_new] + within_us
                 if due_us >= watermark_us:
-                    _hold(table, room, out, first_new, due_us, KEPT)
+                    _hold(table, after, out, first_new, 0)
                     out += 1
+                elif over_size == most:
+                    return MORE_ROOM
                 else:
                     over[over_size] = first_new
                     over_size += 1
@@ -451,10 +495,10 @@ def step_keys(
         every = (np.int64(1) << count) - 1
         ending = np.int64(1) << (count - 1) if form == SEQUENCE else every
         if highs[group] - row > most:
-            return False
+            return MORE_ROOM
         size = waiting = 0
         while row < highs[group]:
-            if match[row] == KEPT:
+            if not parts[row] & WAITS:
                 kept[size] = row
                 size += 1
                 row += 1
@@ -467,7 +511,7 @@ def step_keys(
             # After the last event, the watermark passes the deadlines before it.
             now_us = time_us[event] if event < end_new else watermark_us
             if over_size + size > most or found_size + waiting * wanted > most:
-                return False
+                return MORE_ROOM
             gone = 0
             while gone < size and time_us[kept[gone]] + within_us < now_us:
                 over[over_size + gone] = kept[gone]
@@ -502,7 +546,7 @@ def step_keys(
                     work, group, slot, count, own, event
                 ):
                     if cancelled_size + wanted >= most:
-                        return False
+                        return MORE_ROOM
                     for place in range(wanted):
                         cancelled[cancelled_size + place] = own[place]
                     cancelled[cancelled_size + wanted] = event
@@ -525,7 +569,7 @@ def step_keys(
             for first in range(firsts):
                 if wanted == 1:
                     chosen[0] = event
-                elif begun[kept[first]] or (form == SEQUENCE and not parts[kept[first]] & 1):
+                elif parts[kept[first]] & BEGUN or (form == SEQUENCE and not parts[kept[first]] & 1):
                     continue
                 elif not (
                     _fill_sequence(work, group, slot, size, first, event)
@@ -535,9 +579,9 @@ def step_keys(
                     if are_greedy[slot]:
                         break  # what fits after a later first event would fit after this one
                     continue
-                begun[chosen[0]] = True
+                parts[chosen[0]] |= BEGUN
                 if found_size + wanted > most or (waiting + 1) * wanted > most:
-                    return False
+                    return MORE_ROOM
                 if absent:  # in the order of first events
                     at = waiting
                     while at > 0:
@@ -584,15 +628,14 @@ def step_keys(
                             waits[left * wanted + place] = waits[at * wanted + place]
                         left += 1
                 waiting = left
-        if out + size + waiting * wanted > most:
-            return False
+        if out + size + waiting * wanted >= most_rows:
+            return MORE_ROWS
         for at in range(size):
-            _hold(table, room, out, kept[at], time_us[kept[at]] + within_us, KEPT)
+            _hold(table, after, out, kept[at], 0)
             out += 1
         for at in range(waiting * wanted):
-            first = waits[at // wanted * wanted]
-            _hold(table, room, out, waits[at], time_us[first] + within_us, number[first])
+            _hold(table, after, out, waits[at], WAITS)
             out += 1
     sizes[0], sizes[1], sizes[2], sizes[3], sizes[4] = out, found_size, matches, over_size, cancelled_size
     sizes[5], sizes[6] = dropped, abandoned
-    return True
+    return DONE

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from tamis.arrays import I32, I64, Bools
+from tamis.arrays import I32, I64, Bools, Mask
 from tamis.composite.event_store import EventStore, StoredEvents
 from tamis.composite.explain import EPOCH, CompositeExplanation, moment_of
 from tamis.composite.key_numbers import KeyNumbers
@@ -40,11 +40,12 @@ from tamis.composite.search import KeptEvent
 from tamis.errors import ConditionError, EventError, Problem, SnapshotError, SubscriptionError
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import EventType
-from tamis.kernels import is_kernel, kernel
+from tamis.kernels import kernel, unless_few
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.matcher import Matcher
 from tamis.segments.pairs import Owner, Pairs
 from tamis.segments.records import Records
+from tamis.verification.search import GREEDY, check_order
 
 Keys: TypeAlias = tuple[tuple[str, ...], ...]
 """The paths of BY."""
@@ -112,10 +113,19 @@ class _Held:
     paths: int
 
 
-class _Users:
-    """The subscriptions that use each part, as columns: those of part p are `starts[p]` to `starts[p + 1]`.
+class _Uses(NamedTuple):
+    """The subscriptions that use each part: those of part p are `starts[p]` to `starts[p + 1]`.
 
-    It is made anew when subscriptions change, so that matches that were found before can go on to read it.
+    uses: int32[uses, 3], side by side since all are read at once: the slot of the subscription, the bit of the
+    part, the number of the subscription's list of BY attributes.
+    """
+
+    starts: I32
+    uses: I32
+
+
+class _Users:
+    """The subscriptions that use parts; made anew when they change, so that earlier matches can go on to read it.
 
     Attributes:
         ids: Of the subscriptions, by slot.
@@ -123,32 +133,25 @@ class _Users:
     """
 
     def __init__(self, parts: int, held: Mapping[str, _Held], numbers: Mapping[str, int]) -> None:
-        uses = sorted(
-            (numbers[part.local.text], each.slot, 1 << place)
+        listed = sorted(
+            (numbers[part.local.text], each.slot, 1 << place, each.paths)
             for each in held.values()
             for place, part in enumerate(each.composite.all_parts)
         )
-        columns = np.array(uses, np.int64).reshape(-1, 3).T
-        self.slots, self.bits = columns[1].copy(), columns[2].copy()
-        self.starts = np.searchsorted(columns[0], np.arange(parts + 1))
+        columns = np.array(listed, np.int64).reshape(-1, 4)
         self.ids = {each.slot: id for id, each in held.items()}
         self.keys = {each.slot: each.composite.keys for each in held.values()}
-        self.paths = np.zeros(max(self.ids, default=-1) + 1, np.int64)
-        for each in held.values():
-            self.paths[each.slot] = each.paths
+        starts = np.searchsorted(columns[:, 0], np.arange(parts + 1)).astype(np.int32)
+        self.uses = _Uses(starts, columns[:, 1:].astype(np.int32))
         self._parts: dict[int, tuple[Owner, I64]] = {}
 
-    def pairs(self, found: Pairs) -> tuple[I64, I64, I64]:
-        """Row, slot and bit of each pair of an event and a use of a part, in the order of rows."""
+    def parts(self, found: Pairs) -> tuple[I32, I64]:
+        """Row and part of each pair of an event and a part."""
         rows, parts = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
         for owner, (at, slots) in found.groups:
             rows.append(at)
             parts.append(self._part_numbers(owner, slots))
-        users = self.starts, self.slots, self.bits
-        expand = expand_parts
-        if sum(map(len, rows)) < LEAST_FOR_KERNEL and is_kernel(expand_parts):
-            expand = expand_parts.py_func  # type: ignore[attr-defined]
-        return expand(np.concatenate(rows), np.concatenate(parts), *users, found.rows)
+        return np.concatenate(rows), np.concatenate(parts)
 
     def _part_numbers(self, owner: Owner, slots: I32) -> I64:
         """The parts in some slots of the inner matcher."""
@@ -161,22 +164,40 @@ class _Users:
 
 
 @kernel
-def expand_parts(rows: I32, parts: I64, starts: I64, slots: I64, bits: I64, count: int) -> tuple[I64, I64, I64]:
-    """Row, slot and bit for each user of the part of each pair, by row, of which there are `count`."""
-    places = np.zeros(count + 1, np.int64)
+def count_uses(rows: I32, parts: I64, uses: _Uses, needed: Mask) -> I64:
+    """Where the uses of each row's parts begin; sets for each list of BY attributes the rows that need a key."""
+    starts, is_single = uses.starts, len(needed) == 1
+    places = np.zeros(needed.shape[1] + 1, np.int64)
     for pair in range(len(rows)):
         places[rows[pair] + 1] += starts[parts[pair] + 1] - starts[parts[pair]]
-    for row in range(count):
-        places[row + 1] += places[row]
-    row_of, slot_of = np.empty(places[count], np.int64), np.empty(places[count], np.int64)
-    bit_of = np.empty(places[count], np.int64)
-    for pair in range(len(rows)):
-        at = places[rows[pair]]
+        if is_single:
+            needed[0, rows[pair]] = True
+            continue
         for use in range(starts[parts[pair]], starts[parts[pair] + 1]):
-            row_of[at], slot_of[at], bit_of[at] = rows[pair], slots[use], bits[use]
+            needed[uses.uses[use, 2], rows[pair]] = True
+    for row in range(needed.shape[1]):
+        places[row + 1] += places[row]
+    return places
+
+
+@kernel
+def list_uses(
+    rows: I32, parts: I64, uses: _Uses, places: I64, keys: I64, times: I64, numbers: I64
+) -> tuple[I64, I64, I64, I32]:
+    """The columns of `Rows` for each use of the part of each pair, in the order of rows; code -1 without a key."""
+    starts, size = uses.starts, places[-1]
+    code, time_us, number = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    bits = np.empty(size, np.int32)
+    for pair in range(len(rows)):
+        row = rows[pair]
+        at = places[row]
+        for use in range(starts[parts[pair]], starts[parts[pair] + 1]):
+            slot = np.int64(uses.uses[use, 0])
+            code[at] = slot << KEY_BITS | keys[uses.uses[use, 2], row]
+            time_us[at], number[at], bits[at] = times[row], numbers[row], uses.uses[use, 1]
             at += 1
-        places[rows[pair]] = at
-    return row_of, slot_of, bit_of
+        places[row] = at
+    return code, time_us, number, bits
 
 
 class SequenceMatcher:
@@ -201,6 +222,7 @@ class SequenceMatcher:
         most_per_group: int = 10_000_000,
         most_tries: int = 100_000,
         limits: Limits = DEFAULT_LIMITS,
+        call_order: str = GREEDY,
     ) -> None:
         """Make an empty matcher.
 
@@ -214,6 +236,7 @@ class SequenceMatcher:
             most_tries: Events that are tried to find the matches that one event ends; ALL, and conditions that
                 refer to other parts, can need many. A search that is abandoned is counted.
             limits: What a condition may ask for.
+            call_order: Which call of an operator is made next, as for `Matcher`.
         """
         bounds = Bounds(most_per_key, most_per_subscription, most_per_group, most_tries)
         if lateness < timedelta(0) or min(bounds) < 1:
@@ -222,7 +245,7 @@ class SequenceMatcher:
         self.event_type = EventType.of(event_type)
         self.limits = limits
         self._lateness_us = lateness // _MICROSECOND
-        self._matcher = Matcher(self.event_type, limits=limits)
+        self._matcher = Matcher(self.event_type, limits=limits, call_order=call_order)
         self._events = EventStore()
         self._open = OpenMatches(bounds, self._events.get_many)
         self._keys = KeyNumbers()
@@ -408,18 +431,23 @@ class SequenceMatcher:
         )
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> SequenceMatcher:
-        """The matcher that was saved to a file.
+    def open(
+        cls, path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS, call_order: str = GREEDY
+    ) -> SequenceMatcher:
+        """The matcher that was saved to a file; limits and the order of calls are not in it.
 
         Raises:
             SnapshotError: The file is missing, damaged, foreign or newer.
+            ValueError: There is no such order of calls.
         """
+        check_order(call_order)
         content = read_state(path)
         try:
             settings = dict(content["settings"])
             lateness = timedelta(microseconds=settings.pop("lateness_us"))
             bounds = {f"most_{name}": most for name, most in settings.items()}
-            matcher = cls(EventType.of(content["event_type"]), lateness=lateness, limits=limits, **bounds)
+            given = {"lateness": lateness, "limits": limits, "call_order": call_order, **bounds}
+            matcher = cls(EventType.of(content["event_type"]), **given)
             for id, text in content["subscriptions"]:
                 matcher.add(id, text)
             matcher._watermark_us, matcher._number = content["watermark_us"], content["number"]
@@ -428,16 +456,15 @@ class SequenceMatcher:
             counts, opened = dict(content["counts"]), matcher._open
             opened.dropped, opened.abandoned = counts.pop("dropped"), counts.pop("abandoned")
             matcher._counts |= counts
-            held: list[tuple[Any, ...]] = []
+            held = [Rows.of([])]
             for id, key, kept, waiting in content["states"]:
-                code, within_us = matcher._code(id, key), matcher._held[id].composite.source.within_us
                 events = [[KeptEvent(*event) for event in each] for each in (kept, *waiting)]
-                held += rows_of_state(code, KeyState(events[0], events[1:]), within_us)
-            rows = Rows.of(held)
+                held.append(rows_of_state(matcher._code(id, key), KeyState(events[0], events[1:])))
+            rows = Rows.join(held)
             opened.held = rows.take(np.argsort(rows.code, kind="stable"))
             opened.early = Rows.of(
                 [
-                    (matcher._code(id, key), time_us, number, parts, -1, -1, False)
+                    (matcher._code(id, key), time_us, number, parts)
                     for id, key, time_us, number, parts in content["early"]
                 ]
             )
@@ -488,7 +515,8 @@ class SequenceMatcher:
         while self._seen and self._seen[0][0] < self._watermark_us:
             self._seen_ids.discard(heapq.heappop(self._seen))
         done = self._open.apply(arrived, self._watermark_us)
-        if first is not None:
+        # A segment that is half in use stays as it is: nobody needs to look how many of so many are.
+        if first is not None and 2 * len(arrived) < self._number - first:
             self._events.keep_of_newest(first, [done.numbers, *self._open.numbers()])
         found = _Found(done, self._part_users, self._events.snapshot())
         matches = [*map(CompositeMatch, repeat(found), range(len(done)))]
@@ -511,21 +539,20 @@ class SequenceMatcher:
         if self._is_scattered and self._since_added > _EVENTS_PER_PART * len(self._parts):
             self._matcher.merge()
             self._is_scattered = False
-        row, slot, bits = users.pairs(self._matcher.match_pairs(batch))
+        rows, parts = users.parts(self._matcher.match_pairs(batch))
         if not taken.all():
-            keep = taken[row]
-            row, slot, bits = row[keep], slot[keep], bits[keep]
-        key = np.empty(len(row), np.int64)
+            keep = taken[rows]
+            rows, parts = rows[keep], parts[keep]
+        is_few = len(rows) < LEAST_FOR_KERNEL
+        needed = np.zeros((len(self._paths), batch.rows), np.bool_)
+        places = unless_few(count_uses, is_few)(rows, parts, users.uses, needed)
+        keys = np.empty(needed.shape, np.int64)
         for paths, number in self._paths.items():
-            own = users.paths[slot] == number if len(self._paths) > 1 else slice(None)
-            is_needed = np.zeros(batch.rows, np.bool_)
-            is_needed[row[own]] = True
-            key[own] = self._keys.of_rows(batch, paths, np.flatnonzero(is_needed))[row[own]]
-        code = slot << KEY_BITS | key
-        if len(key) and key.min() < 0:
-            known = np.flatnonzero(key >= 0)
-            row, code, bits = row[known], code[known], bits[known]
-        return Rows.arrived(code, times[row], numbers[row], bits)
+            keys[number] = self._keys.of_rows(batch, paths, np.flatnonzero(needed[number]))
+        columns = unless_few(list_uses, is_few)(rows, parts, users.uses, places, keys, times, numbers)
+        found = Rows(*columns)
+        is_known = found.code >= 0
+        return found if is_known.all() else found.take(is_known)
 
 
 def group_of(id: str) -> str:

@@ -7,33 +7,41 @@ not depend on each other, so it makes no difference in which order they are look
 afterwards. Bounds of all keys of a subscription or group are the exception: they are applied to what a batch
 leaves.
 
-    code           time  parts  match
-    (alarm, ann)   0     01     -1      an event that may take part: `KEPT`
-    (alarm, ann)   4     10     -1
-    (unpaid, bob)  2     1      7       the event of a match in wait, which event number 7 began
+    code           time  parts
+    (alarm, ann)   0     01            events that may take part, by time
+    (alarm, ann)   4     10
+    (alarm, bob)   2     01 and WAITS  then the matches in wait, by their first events: as many rows for each
+    (alarm, bob)   3     10 and WAITS  as a match has events
+
+When a row is over is not written down: `WITHIN` after its time, or after the first row of its match.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from tamis.arrays import I64, Bools, Mask
+from tamis.arrays import I32, I64, Mask
 from tamis.composite.explain import CompositeExplanation, Ending, explain_state, first_places
 from tamis.composite.joint_conditions import EventsOf, JointConditions
 from tamis.composite.key_state import KeyState
 from tamis.composite.key_steps import (
-    KEPT,
+    BEGUN,
+    DONE,
+    MORE_ROWS,
+    PARTS,
+    WAITS,
     Groups,
     Limits,
     Room,
     Rules,
     Table,
+    arrange_rows,
     find_codes,
     list_pairs,
     order_of_codes,
@@ -41,7 +49,7 @@ from tamis.composite.key_steps import (
 )
 from tamis.composite.parts import CompiledComposite
 from tamis.composite.search import KeptEvent, Search
-from tamis.composite.syntax import MOST_PARTS
+from tamis.kernels import unless_few
 
 KEY_BITS = 40
 """A code is the slot of a subscription, then a number of these bits for the key."""
@@ -62,56 +70,46 @@ class Rows:
         code: Slot of the subscription and number of the key.
         time_us: Of the event.
         number: Its place in the order of arrival.
-        parts: The parts that it satisfies, as bits.
-        until_us: When its row is over.
-        match: `KEPT`, or the number of the first event of the match in wait that it belongs to.
-        begun: Has it begun a match?
+        parts: The parts that it satisfies, as bits, with `BEGUN` and `WAITS`.
     """
 
     code: I64
     time_us: I64
     number: I64
-    parts: I64
-    until_us: I64
-    match: I64
-    begun: Bools
+    parts: I32
 
     def __len__(self) -> int:
         return len(self.code)
 
-    def take(self, rows: I64 | Mask) -> Rows:
-        """Some of the rows."""
-        return Rows(*(getattr(self, name)[rows] for name in _COLUMNS))
+    @property
+    def columns(self) -> tuple[I64, I64, I64, I32]:
+        """All, in order."""
+        return self.code, self.time_us, self.number, self.parts
+
+    @property
+    def is_waiting(self) -> Mask:
+        """Which rows belong to matches in wait."""
+        waiting: Mask = self.parts & WAITS != 0
+        return waiting
+
+    def take(self, rows: I32 | I64 | Mask | slice) -> Rows:
+        """Some of the rows; of a slice, without a copy."""
+        return Rows(self.code[rows], self.time_us[rows], self.number[rows], self.parts[rows])
 
     @classmethod
     def join(cls, several: Sequence[Rows]) -> Rows:
         """The rows of all."""
-        if len(several) == 1:
-            return several[0]
-        columns: Any = (np.concatenate([getattr(each, name) for each in several]) for name in _COLUMNS)
-        return cls(*columns)
+        columns: Any = map(np.concatenate, zip(*(each.columns for each in several), strict=True))
+        return several[0] if len(several) == 1 else cls(*columns)
 
     @classmethod
-    def arrived(cls, code: I64, time_us: I64, number: I64, parts: I64, begun: Bools | None = None) -> Rows:
-        """Events that are in no match."""
-        nothing = np.full(len(code), KEPT, np.int64)
-        begun = np.zeros(len(code), np.bool_) if begun is None else begun
-        return cls(code, time_us, number, parts, nothing, nothing, begun)
-
-    @classmethod
-    def of(cls, rows: Sequence[tuple[Any, ...]]) -> Rows:
+    def of(cls, rows: Sequence[tuple[int, int, int, int]]) -> Rows:
         """Rows from tuples, in the order of the columns."""
-        if not rows:
-            return EMPTY
-        columns = list(zip(*rows, strict=True))
-        kinds = [np.int64] * (len(_COLUMNS) - 1) + [np.bool_]
-        made: Any = (np.array(each, kind) for each, kind in zip(columns, kinds, strict=True))
-        return cls(*made)
+        code, time_us, number, parts = np.array(rows, np.int64).reshape(-1, 4).T.copy()
+        return cls(code, time_us, number, parts.astype(np.int32))
 
 
-_COLUMNS = tuple(each.name for each in fields(Rows))
-_NOTHING = np.empty(0, np.int64)
-EMPTY = Rows.arrived(_NOTHING, _NOTHING, _NOTHING, _NOTHING)
+EMPTY = Rows.of([])
 
 
 _Done: TypeAlias = tuple[int, int, int, Sequence[int]]
@@ -241,8 +239,9 @@ class OpenMatches:
         self._serial = 0
         self._groups: dict[str, int] = {}
         self._rules: Rules | None = None
-        self._joints = JointConditions.of({}, 0, 0)
-        self._room = Room.of(0)
+        self._joints = JointConditions.of({}, 0)
+        # What is held is in the first table, if the last batch left it there; the other is for the next batch.
+        self._tables, self._room = (Table.of(0), Table.of(0)), Room.of(0)
         self._over, self._cancelled = _Recent(), _Recent()
 
     def add(self, composite: CompiledComposite, group: str = "") -> int:
@@ -276,8 +275,7 @@ class OpenMatches:
             self.early = EMPTY
         else:
             self.early, new = new.take(~is_due), new.take(is_due)
-        new = _in_order(new)
-        starts = _starts(new.code)
+        new, starts = _in_order(new)
         if len(starts) < LEAST_FOR_KERNEL:
             done = Completions.of([*self._step_each(new, starts), *self._pass_deadlines(watermark_us)])
         else:
@@ -292,17 +290,17 @@ class OpenMatches:
         low, high = find_codes(self.held.code, new.code[starts])
         if joints.conditions or joints.is_slow.any():
             slot = new.code[starts] >> KEY_BITS
-            sizes = np.diff(starts, append=len(new)) + high - low
-            is_slow = joints.is_slow[slot] | (rules.joints[slot] * sizes * sizes > _MOST_VERDICTS)
+            is_slow = joints.is_slow[slot]
+            own = np.flatnonzero(rules.joints[slot])
+            sizes = np.append(starts[1:], len(new))[own] - starts[own] + high[own] - low[own]
+            is_slow[own] |= rules.joints[slot[own]] * sizes * sizes > _MOST_VERDICTS
             if is_slow.any():
                 is_slow = np.repeat(is_slow, np.diff(starts, append=len(new)))
                 slow, new = new.take(is_slow), new.take(~is_slow)
                 first = Completions.of([*self._step_each(slow, _starts(slow.code))])
                 starts = _starts(new.code)
                 low, high = find_codes(self.held.code, new.code[starts])
-        held = self.held
-        names = ("code", "time_us", "number", "parts", "begun")
-        table = Table(*(np.concatenate([getattr(held, name), getattr(new, name)]) for name in names))
+        held, table = self.held, self._join_held(new)
         starts = starts + len(held)
         groups = Groups(low, high, starts, np.append(starts[1:], len(table.code)), np.zeros_like(starts))
         verdicts = np.zeros(0, np.bool_)
@@ -312,27 +310,44 @@ class OpenMatches:
             verdicts = np.zeros(int(pairs.sizes.sum()), np.bool_)
             verdicts[pairs.place[joints.hold(pairs, table.number, self._get_many)]] = True
         limits = Limits(self.bounds.per_key, self.bounds.tries, watermark_us)
-        begun = table.begun.copy()
-        if len(self._room.code) < len(table.code) + 64:
-            self._room = Room.of(len(table.code) * 5 // 4 + 64)
-        while not step_keys(
-            table, held.match, held.until_us, groups, rules, verdicts, limits, self._room, KEY_BITS
-        ):
-            self._room = Room.of(4 * len(self._room.code))
-            table = table._replace(begun=begun.copy())
+        parts, after = table.parts.copy(), self._tables[1]
+        given = table, len(held), groups, rules, verdicts, limits
+        while (outcome := step_keys(*given, after, self._room, KEY_BITS)) != DONE:
+            if outcome == MORE_ROWS:
+                after = Table.of(2 * len(after.code))
+            else:
+                self._room = Room.of(2 * len(self._room.found))
+            table.parts[:] = parts
         room = self._room
         out, found, matches, over, cancelled, dropped, abandoned = room.sizes.tolist()
         self.dropped += dropped
         self.abandoned += abandoned
-        held_now: list[Any] = [*(column[:out].copy() for column in room[:6]), room.begun[:out] != 0]
-        self.held = Rows(*held_now)
+        self.held, self._tables = Rows(*after).take(slice(out)), (after, self._tables[0])
         for rows, ended in ((room.over[:over], self._over), (room.cancelled[:cancelled], self._cancelled)):
-            columns: Any = (column[rows] for column in table)
-            ended.add(Rows.arrived(*columns))
-        ends, done_us, is_timed = (each[:matches].copy() for each in (room.ends, room.done_us, room.is_timed))
+            ended.add(Rows(*table).take(rows))
+        ends, is_timed = (each[:matches].astype(np.int64) for each in (room.ends, room.is_timed))
+        done_us = room.done_us[:matches].copy()
         code = table.code[room.found[ends - 1]]
         done = Completions(code, done_us, is_timed, ends, table.number[room.found[:found]])
         return first.join(done) if len(first) else done
+
+    def _join_held(self, new: Rows) -> Table:
+        """What is held, then new rows, in the first of two tables, where the last batch left what is held."""
+        held, rows = self.held, len(self.held) + len(new)
+        first, other = (
+            each if rows + 64 <= len(each.code) <= 4 * rows + 1_000 else Table.of((rows + 64) * 9 // 8)
+            for each in self._tables
+        )
+        self._tables = first, other
+        if len(self._room.found) < rows // 8 + 64:
+            self._room = Room.of(rows // 4 + 64)
+        whole: Any = [column[:rows] for column in first]
+        is_there = held.code.base is whole[0].base
+        for column, before, more in zip(whole, held.columns, new.columns, strict=True):
+            if not is_there:
+                column[: len(held)] = before
+            column[len(held) :] = more
+        return Table(*whole)
 
     def _step_each(self, new: Rows, starts: I64) -> Iterator[_Done]:
         """Let events come to their codes, one code after the other; rows are by code and time."""
@@ -346,13 +361,12 @@ class OpenMatches:
         fetched = self._get_many(np.concatenate(needed).tolist(), None)
         pieces, before = [], 0
         for at in range(len(code)):
-            state = _state_of(held, low[at], high[at])
+            state = self._state(int(code[at]), low[at], high[at])
             own = new.take(np.arange(starts[at], ends[at]))
             yield from self._step(int(code[at]), state, _events(own), fetched)
-            within_us = int(self.rules.within_us[slots[at]])
             pieces += [
                 held.take(np.arange(before, low[at])),
-                Rows.of([*rows_of_state(int(code[at]), state, within_us)]),
+                rows_of_state(int(code[at]), state),
             ]
             before = high[at]
         self.held = Rows.join([*pieces, held.take(np.arange(before, len(held)))])
@@ -387,16 +401,33 @@ class OpenMatches:
 
     def _pass_deadlines(self, before_us: int) -> Iterator[_Done]:
         """Complete what waited for a deadline before this time, and forget events that are too old."""
-        is_over = self.held.until_us < before_us
+        if not len(self.held):
+            return
+        firsts = self.first_rows()
+        until_us = self.held.time_us[firsts] + self.rules.within_us[self.held.code >> KEY_BITS]
+        is_over = until_us < before_us
         if not is_over.any():
             return
-        over, self.held = self.held.take(is_over), self.held.take(~is_over)
-        self._over.add(over.take(over.match == KEPT))
-        rows = over.take(over.match != KEPT)
-        starts = np.flatnonzero((np.diff(rows.code, prepend=-1) != 0) | (np.diff(rows.match, prepend=-1) != 0))
-        numbers, code, until_us = rows.number.tolist(), rows.code.tolist(), rows.until_us.tolist()
-        for start, end in pairwise([*starts.tolist(), len(rows)]):
-            yield code[start], until_us[start], 1, numbers[start:end]
+        over, until_us, firsts = self.held.take(is_over), until_us[is_over], firsts[is_over]
+        self.held = self.held.take(~is_over)
+        waits = over.is_waiting
+        self._over.add(over.take(~waits))
+        starts = np.flatnonzero(np.diff(firsts[waits], prepend=-1))
+        numbers, code = over.number[waits].tolist(), over.code[waits][starts].tolist()
+        ends = [*starts.tolist(), len(numbers)]
+        for own, done_us, (start, end) in zip(code, until_us[waits][starts].tolist(), pairwise(ends), strict=True):
+            yield own, done_us, 1, numbers[start:end]
+
+    def first_rows(self) -> I64:
+        """Of each row that is held, the first row of its match in wait; itself, if it is in none."""
+        first = np.arange(len(self.held))
+        waiting = np.flatnonzero(self.held.is_waiting)
+        if len(waiting):
+            code = self.held.code[waiting]
+            starts = _starts(code)
+            place = waiting - np.repeat(waiting[starts], np.diff(starts, append=len(code)))
+            first[waiting] -= place % self.rules.wanted[code >> KEY_BITS]
+        return first
 
     def _apply_bounds(self, new: Rows) -> None:
         """Drop the newest rows of subscriptions and groups that keep too many; a match in wait as a whole."""
@@ -413,10 +444,8 @@ class OpenMatches:
                 is_over[rows[: sizes[number] - most]] = True
         if is_over.any():
             self.dropped += len(np.unique(np.stack([held.code[is_over], held.number[is_over]]), axis=1)[0])
-            partly = np.unique(np.stack([held.code, held.match])[:, is_over & (held.match != KEPT)], axis=1)
-            for code, match in partly.T.tolist():
-                is_over |= (held.code == code) & (held.match == match)
-            self.held = held.take(~is_over)
+            firsts = self.first_rows()
+            self.held = held.take(~(is_over | np.isin(firsts, firsts[is_over & held.is_waiting])))
 
     def keys(self) -> list[I64]:
         """The numbers of all keys that something is kept of, explanations included."""
@@ -436,12 +465,10 @@ class OpenMatches:
         """What the composites in all slots ask for."""
         if self._rules is None:
             composites = {slot: composite for slot, (composite, _, _) in self._composites.items()}
-            slots, places = max(composites, default=-1) + 1, MOST_PARTS + 1
-            self._joints = JointConditions.of(composites, slots, places)
-            ids = self._joints.ids
-            # Conditions of a composite are counted from 0, in the order of its parts.
-            joint = np.where(ids >= 0, np.cumsum(ids >= 0, axis=1) - 1, -1)
-            columns, gap_us = np.zeros((12, slots), np.int64), np.zeros((slots, places), np.int64)
+            slots = max(composites, default=-1) + 1
+            self._joints = joints = JointConditions.of(composites, slots)
+            columns, gap_us = np.zeros((13, slots), np.int64), np.zeros(len(joints.ids), np.int64)
+            joint = np.full(len(joints.ids), -1, np.int64)
             for slot, (composite, serial, group) in self._composites.items():
                 source, count = composite.source, len(composite.parts)
                 absent = 0 if composite.absent is None else 1 << count
@@ -451,18 +478,29 @@ class OpenMatches:
                     composite.is_greedy,
                     any(p.joint for p in composite.all_parts),
                 )
-                form = _FORMS[source.form]
+                form, first = _FORMS[source.form], joints.first_part[slot]
                 columns[:11, slot] = source.within_us, form, source.count, count, absent, *flags, serial, group
-                gap_us[slot, : len(composite.all_parts)] = [part.gap_us for part in composite.all_parts]
-            columns[11] = np.count_nonzero(ids >= 0, axis=1)
-            asked: list[Any] = [*columns, gap_us, joint, self._joints.refers]
+                own = slice(first, first + len(composite.all_parts))
+                gap_us[own] = [part.gap_us for part in composite.all_parts]
+                # Conditions of a composite are counted from 0, in the order of its parts.
+                has_joint = joints.ids[own] >= 0
+                joint[own][has_joint] = np.arange(np.count_nonzero(has_joint))
+                columns[11:, slot] = np.count_nonzero(has_joint), first
+            asked: list[Any] = [*columns, gap_us, joint, joints.refers]
             self._rules = Rules(*asked)
         return self._rules
 
     def state_of(self, code: int) -> KeyState:
         """What is open of one subscription and key."""
         low, high = (int(np.searchsorted(self.held.code, code, side)) for side in ("left", "right"))
-        return _state_of(self.held, low, high)
+        return self._state(code, low, high)
+
+    def _state(self, code: int, low: int, high: int) -> KeyState:
+        """The state of one key from its rows."""
+        wanted = self._composites[code >> KEY_BITS][0].source.count
+        kept = low + int(np.count_nonzero(~self.held.is_waiting[low:high]))
+        waiting = [_events(self.held, start, start + wanted) for start in range(kept, high, wanted)]
+        return KeyState(_events(self.held, low, kept), waiting)
 
     def explain(self, slot: int, code: int | None) -> CompositeExplanation:
         """What is open for a key, and why the last matches were not completed; None for a key that is unknown."""
@@ -484,21 +522,14 @@ class OpenMatches:
         return explain_state(composite, state.kept, state.waiting, endings, self.bounds.tries, fetched.__getitem__)
 
 
-def _in_order(rows: Rows) -> Rows:
-    """Rows by code, time and number, each event once for a code, with all its parts."""
-    if not len(rows):
-        return rows
-    code, time_us, number, parts = rows.code, rows.time_us, rows.number, rows.parts
-    if (number[1:] < number[:-1]).any() or (time_us[1:] < time_us[:-1]).any():
-        order = np.lexsort((number, time_us))
-        code, time_us, number, parts = (column[order] for column in (code, time_us, number, parts))
-    order = np.argsort(code, kind="stable") if len(code) < LEAST_FOR_KERNEL else order_of_codes(code, KEY_BITS)
-    code, number, parts = code[order], number[order], parts[order]
-    starts = np.append(0, 1 + np.flatnonzero((code[1:] != code[:-1]) | (number[1:] != number[:-1])))
-    if len(starts) < len(code):
-        code, number, parts = code[starts], number[starts], np.bitwise_or.reduceat(parts, starts)
-        order = order[starts]
-    return Rows.arrived(code, time_us[order], number, parts)
+def _in_order(rows: Rows) -> tuple[Rows, I64]:
+    """Rows by code, time and number, each event once for a code with all its parts; and where each code begins."""
+    if (rows.number[1:] < rows.number[:-1]).any() or (rows.time_us[1:] < rows.time_us[:-1]).any():
+        rows = rows.take(np.lexsort((rows.number, rows.time_us)))
+    is_few = len(rows) < LEAST_FOR_KERNEL
+    order = np.argsort(rows.code, kind="stable") if is_few else order_of_codes(rows.code, KEY_BITS)
+    table, starts = unless_few(arrange_rows, is_few)(order, *rows.columns)
+    return Rows(*table), starts
 
 
 def _starts(code: I64) -> I64:
@@ -513,32 +544,22 @@ def _ranges(starts: I64, sizes: I64) -> I64:
 
 
 def _events(rows: Rows, start: int = 0, end: int | None = None) -> list[KeptEvent]:
-    columns = (rows.time_us, rows.number, rows.parts, rows.begun)
-    return [KeptEvent(*each) for each in zip(*(column[start:end].tolist() for column in columns), strict=True)]
+    columns = (rows.time_us, rows.number, rows.parts)
+    return [
+        KeptEvent(time_us, number, parts & PARTS, parts & BEGUN != 0)
+        for time_us, number, parts in zip(*(column[start:end].tolist() for column in columns), strict=True)
+    ]
 
 
 def _numbers(events: Sequence[KeptEvent]) -> list[int]:
     return [event.number for event in events]
 
 
-def _state_of(held: Rows, low: int, high: int) -> KeyState:
-    """The state of one key from its rows."""
-    state = KeyState()
-    waiting: dict[int, list[KeptEvent]] = {}
-    for match, event in zip(held.match[low:high].tolist(), _events(held, low, high), strict=True):
-        (state.kept if match == KEPT else waiting.setdefault(match, [])).append(event)
-    state.waiting = sorted(waiting.values(), key=lambda events: (events[0].time_us, events[0].number))
-    return state
+def _rows_of_events(code: int, events: Iterable[KeptEvent], waits: int = 0) -> Rows:
+    return Rows.of([(code, each.time_us, each.number, each.parts | BEGUN * each.begun | waits) for each in events])
 
 
-def _rows_of_events(code: int, events: Sequence[KeptEvent]) -> Rows:
-    return Rows.of([(code, each.time_us, each.number, each.parts, KEPT, KEPT, each.begun) for each in events])
-
-
-def rows_of_state(code: int, state: KeyState, within_us: int) -> Iterator[tuple[Any, ...]]:
-    """What a key keeps, as tuples in the order of the columns."""
-    groups = [(KEPT, each.time_us, [each]) for each in state.kept]
-    groups += [(events[0].number, events[0].time_us, events) for events in state.waiting]
-    for match, since_us, events in groups:
-        for each in events:
-            yield code, each.time_us, each.number, each.parts, since_us + within_us, match, each.begun
+def rows_of_state(code: int, state: KeyState) -> Rows:
+    """What a key keeps."""
+    waiting = [event for events in state.waiting for event in events]
+    return Rows.join([_rows_of_events(code, state.kept), _rows_of_events(code, waiting, WAITS)])

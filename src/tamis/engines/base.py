@@ -83,6 +83,18 @@ class DynamicIndex(Protocol):
         """Empty slots."""
 
 
+@runtime_checkable
+class RankedIndex(DynamicIndex, Protocol):
+    """What a dynamic index also is if it reports the pairs of an event by priority."""
+
+    @property
+    def makes_calls(self) -> bool:
+        """Does it also take formulas that call operators, and call them?"""
+
+    def insert_ranked(self, slots: I32, formulas: Sequence[Formula], priorities: I64) -> None:
+        """Put formulas with any priorities into empty slots."""
+
+
 class Engine(Protocol):
     """A way of matching, by name."""
 

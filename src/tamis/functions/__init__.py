@@ -21,11 +21,15 @@ from tamis.functions import (  # noqa: F401  (importing registers)
     mathematics,
     nested_values,
     network,
+    number_formats,
     numbers,
     regular_expressions,
+    row_hashes,
     schemaless,
     strings,
     structs,
+    text_codes,
+    time_zones,
 )
 from tamis.functions.registry import FUNCTIONS
 

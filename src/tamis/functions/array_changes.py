@@ -23,7 +23,7 @@ from tamis.functions.rows import Scalar
 from tamis.functions.unify import type_mismatch
 from tamis.values.coercion import contained_type, tightest_type
 from tamis.values.order import compare
-from tamis.values.types import ANY, BOOLEAN, INT, STRING, Type, array, struct
+from tamis.values.types import ANY, BOOLEAN, DATE, INT, STRING, Type, array, is_integral, struct
 
 LONGEST = 1_000_000
 """The greatest number of elements of an array that a function makes out of shorter ones."""
@@ -47,6 +47,27 @@ def _same_array(*others: Type, optional: int = 0) -> Resolve:
         return Signature((found, *others)[: len(arguments)], found, zone)
 
     return resolve
+
+
+def _resolve_sequence(arguments: Sequence[Argument], zone: str) -> Signature:
+    """Whole numbers, or dates a number of days apart."""
+    check_count(arguments, 2, 3)
+    found = tightest_type(arguments[0].type, arguments[1].type)
+    step = arguments[2].type if len(arguments) == 3 else None
+    if found == DATE and step is None:
+        return Signature((DATE, DATE), array(DATE), zone)
+    if found is not None and step is not None:
+        found = tightest_type(found, step)
+    if found is None or not is_integral(found):
+        raise type_mismatch(arguments, "made a sequence")
+    return Signature((found,) * len(arguments), array(found), zone)
+
+
+def _sequence(start: int, stop: int, *step: int) -> list[int] | None:
+    by = step[0] if step else 1 if start <= stop else -1
+    if by == 0 or (stop - start) * by < 0:
+        return [start] if start == stop else None
+    return list(range(start, stop + (1 if by > 0 else -1), by)) if (stop - start) // by < LONGEST else None
 
 
 def _with_element(arguments: Sequence[Argument], zone: str) -> Signature:
@@ -228,3 +249,4 @@ def _register() -> None:
 
 
 _register()
+register(Function("sequence", _resolve_sequence, always(_sequence)))

@@ -214,6 +214,6 @@ register(Function("unix_timestamp", _resolve_unix, _bind_unix), "to_unix_timesta
 register(
     Function("make_timestamp", _resolve_made(TIMESTAMP), _bind_made), "make_timestamp_ltz", "try_make_timestamp"
 )
-register(Function("make_timestamp_ntz", _resolve_made(TIMESTAMP_NTZ), _bind_made))
+register(Function("make_timestamp_ntz", _resolve_made(TIMESTAMP_NTZ), _bind_made), "try_make_timestamp_ntz")
 register(Function("dayname", takes(DATE, returns=STRING), lambda _: _name_of_day))
 register(Function("monthname", takes(DATE, returns=STRING), lambda _: _name_of_month))

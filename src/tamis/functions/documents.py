@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
 
+from tamis.functions.nested_values import Walk, find_path
 from tamis.functions.registry import (
     Argument,
     ArgumentError,
@@ -28,50 +30,56 @@ from tamis.functions.registry import (
     takes,
 )
 from tamis.functions.rows import Scalar, apply_null_aware
-from tamis.functions.structs import field_type
 from tamis.values.column import Column, ListValues, Value, column_of
 from tamis.values.letter_case import lower
 from tamis.values.types import ANY, DOUBLE, STRING, Type, array, is_fractional, struct
 
 POINT = struct(("lon", DOUBLE), ("lat", DOUBLE))
 
-_Extract: TypeAlias = Callable[[Value], Iterator[Value]]
-_WORD = re.compile("[\\w\u0300-\u036f]+")
 _COORDINATES = re.compile(r"\s*([-+]?[0-9.]+)\s*,\s*([-+]?[0-9.]+)\s*", re.ASCII)
 _RADIUS_METRES = 6_371_008.7714
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in lower case: runs of letters, digits, underscores and combining marks.
+    """The words of a text in lower case, as Lucene's standard analyser finds them.
 
-    >>> words("Nikon D-850, wie neu!")
-    ['nikon', 'd', '850', 'wie', 'neu']
+    Runs of letters, digits, underscores and marks are words; a point or an apostrophe between two letters, or a
+    point or a comma between two digits, is part of one. Every ideograph is a word.
+
+    >>> words("Nikon D-850, don't pay 1,000.50!")
+    ['nikon', 'd', '850', "don't", 'pay', '1,000.50']
     """
-    return _WORD.findall(lower(text))
+    # Letter by letter: the last sigma of a word and the dotted capital i have lower cases of their own elsewhere.
+    plain = text.replace("\u03a3", "\u03c3").replace("\u0130", "i")
+    return [word for word in _word().findall(lower(plain)) if word.strip("_")]
+
+
+@lru_cache(maxsize=1)
+def _word() -> re.Pattern[str]:
+    """The rules of Unicode's word boundaries (UAX 29) that matter outside of Hebrew and emoji."""
+    kinds: dict[str, list[str]] = {"M": [], "No": []}
+    for code in range(0x10000):
+        kind = unicodedata.category(chr(code))
+        kinds.get(kind, kinds["M"] if kind[0] == "M" else []).append(chr(code))
+    marks, signs = (re.escape("".join(kinds[kind])) for kind in ("M", "No"))
+    alone = "\u3040-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+    letter = f"(?![{signs}{alone}])[^\\W\\d_]"
+    after_letter = f"(?:(?<=[^\\W\\d_])|(?<=[{marks}]))"
+    inner = f"(?![{signs}{alone}])[\\w{marks}]"
+    between = f"{after_letter}['.:\u00b7\u2019](?={letter})|(?<=\\d)['.,;\u2019](?=\\d)"
+    return re.compile(f"[{alone}]|(?![{signs}])\\w(?:{inner}|{between})*")
 
 
 # --- paths -----------------------------------------------------------------------------------------------------
 
 
-def _path(type_: Type, steps: Sequence[str]) -> tuple[Type, _Extract]:
-    """The type of the values at a path, and the function that finds them."""
-    if type_ == ANY:
-        return ANY, lambda value: _schemaless(value, steps)
-    if type_.name == "array":
-        item, inner = _path(type_.item, steps)
-        return item, lambda value: (each for one in value or () for each in inner(one))
-    if not steps:
-        return type_, lambda value: iter(() if value is None else (value,))
-    found = field_type(type_, steps[0]) if type_.name == "struct" else None
-    if found is None:
-        msg = f"there is no field {steps[0]!r} in {type_}"
-        raise ArgumentError(msg)
-    place = [name for name, _ in type_.fields].index(found[0])
-    leaf, inner = _path(found[1], steps[1:])
-    return leaf, lambda value: inner(None if value is None else value[place])
+def _path(type_: Type, steps: tuple[str, ...]) -> tuple[Type, Walk]:
+    """As `find_path`, of values that may be NULL; NULL is no value of a document."""
+    leaf, walk = find_path(type_, steps, _schemaless)
+    return leaf, lambda value: (found for found in (() if value is None else walk(value)) if found is not None)
 
 
-def _schemaless(value: Value, steps: Sequence[str]) -> Iterator[Value]:
+def _schemaless(value: Value, steps: tuple[str, ...]) -> Iterator[Value]:
     if isinstance(value, list):
         for each in value:
             yield from _schemaless(each, steps)
@@ -82,13 +90,13 @@ def _schemaless(value: Value, steps: Sequence[str]) -> Iterator[Value]:
         yield value
 
 
-def _steps(arguments: Sequence[Argument]) -> list[str]:
+def _steps(arguments: Sequence[Argument]) -> tuple[str, ...]:
     check_count(arguments, 1)
     for place, argument in enumerate(arguments[1:], 1):
         if not (argument.is_constant and argument.type == STRING and argument.value is not None):
             msg = "expected the name of a field as a constant text"
             raise ArgumentError(msg, place)
-    return [argument.value for argument in arguments[1:]]
+    return tuple(argument.value for argument in arguments[1:])
 
 
 def _resolve(returns: Callable[[Type], Type]) -> Resolve:
@@ -103,7 +111,7 @@ def _bind(collect: Callable[[Type, Iterator[Value]], list[Value]]) -> Callable[[
     """The scalar form: what `collect` makes of the values at the path and their type."""
 
     def bind(signature: Signature) -> Scalar:
-        known: dict[tuple[str, ...], tuple[Type, _Extract]] = {}
+        known: dict[tuple[str, ...], tuple[Type, Walk]] = {}
 
         def scalar(value: Value, *steps: str) -> list[Value]:
             if steps not in known:

@@ -8,7 +8,7 @@ array of JSON is a leaf; the fields of a declared struct that are NULL are missi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TypeAlias
 
 from tamis.functions.registry import Argument, ArgumentError, Function, Resolve, Signature, check_count, register
@@ -17,6 +17,7 @@ from tamis.values.column import Column, Value, column_of
 from tamis.values.types import ANY, STRING, Type, array
 
 Walk: TypeAlias = Callable[[Value], Iterator[Value]]
+WalkAny: TypeAlias = Callable[[Value, tuple[str, ...]], Iterator[Value]]
 
 
 def _steps(path: str) -> tuple[str, ...]:
@@ -42,40 +43,41 @@ def _walk_any(value: Value, steps: tuple[str, ...], *, wants_leaves: bool) -> It
                 yield from _walk_any(value[name], steps[count:], wants_leaves=wants_leaves)
 
 
-def _inner_type(type_: Type, steps: tuple[str, ...]) -> Type:
-    """The type at the end of a path, without arrays around it."""
-    while type_.name == "array":
-        type_ = type_.item
-    if type_ == ANY or not steps:
-        return type_
-    found = field_type(type_, steps[0])
-    if found is None:
+def find_path(type_: Type, steps: tuple[str, ...], walk_any: WalkAny) -> tuple[Type, Walk]:
+    """The type of the values at a path, without arrays around it, and what finds them in a value that is not NULL.
+
+    Args:
+        type_: Of the value.
+        steps: The names of the path.
+        walk_any: Finds them in a schemaless value.
+
+    Raises:
+        ArgumentError: There is no such field.
+    """
+    if type_ == ANY:
+        return ANY, lambda value: walk_any(value, steps)
+    if type_.name == "array":
+        item, inner = find_path(type_.item, steps, walk_any)
+        return item, lambda values: (found for value in values or () for found in inner(value))
+    if not steps:
+        return type_, lambda value: iter((value,))
+    field = field_type(type_, steps[0]) if type_.name == "struct" else None
+    if field is None:
         msg = f"there is no field {steps[0]!r} in {type_}"
         raise ArgumentError(msg, 1)
-    return _inner_type(found[1], steps[1:])
-
-
-@lru_cache(maxsize=4096)
-def _walker(type_: Type, path: str, *, wants_leaves: bool) -> Walk:
-    """What finds the values at a path in values of a type."""
-    steps = _steps(path)
-    if type_ == ANY:
-        return lambda value: _walk_any(value, steps, wants_leaves=wants_leaves)
-    if type_.name == "array":
-        inner = _walker(type_.item, path, wants_leaves=wants_leaves)
-        return lambda values: (found for value in values for found in inner(value))
-    if not steps:
-        return lambda value: iter((value,))
-    found = field_type(type_, steps[0])
-    assert found is not None, "the call was resolved"
-    place = [name for name, _ in type_.fields].index(found[0])
-    further = _walker(found[1], ".".join(steps[1:]), wants_leaves=wants_leaves)
+    place = [name for name, _ in type_.fields].index(field[0])
+    leaf, further = find_path(field[1], steps[1:], walk_any)
 
     def walk(value: Value) -> Iterator[Value]:
-        field = None if value is None else value[place]
-        return iter(()) if field is None else further(field)
+        inner = None if value is None else value[place]
+        return iter(()) if inner is None else further(inner)
 
-    return walk
+    return leaf, walk
+
+
+_leaves = partial(_walk_any, wants_leaves=True)
+_objects = partial(_walk_any, wants_leaves=False)
+_find_path = lru_cache(maxsize=4096)(find_path)
 
 
 def _resolve(*, wants_leaves: bool) -> Resolve:
@@ -85,7 +87,7 @@ def _resolve(*, wants_leaves: bool) -> Resolve:
         if path.type != STRING or not path.is_constant or path.value is None:
             msg = f"expected a path as a text, found {path.type}"
             raise ArgumentError(msg, 1)
-        inner = _inner_type(arguments[0].type, _steps(path.value))
+        inner, _ = _find_path(arguments[0].type, _steps(path.value), _leaves)
         if inner != ANY and (inner.name == "struct") is wants_leaves:
             msg = f"expected {'a value' if wants_leaves else 'an object'}, found {inner}"
             raise ArgumentError(msg, 0)
@@ -97,7 +99,7 @@ def _resolve(*, wants_leaves: bool) -> Resolve:
 def _register(name: str, *, wants_leaves: bool) -> None:
     def bind(signature: Signature) -> Callable[..., Value]:
         def scalar(value: Value, path: str = "") -> list[Value]:
-            walk = _walker(signature.parameters[0], path, wants_leaves=wants_leaves)
+            _, walk = _find_path(signature.parameters[0], _steps(path), _leaves if wants_leaves else _objects)
             return [] if value is None else list(walk(value))
 
         return scalar

@@ -32,7 +32,9 @@ from tamis.functions.maps import TAKE_MAPS
 from tamis.functions.registry import Argument, ArgumentError, Function, Signature
 from tamis.functions.regular_expressions import PATTERN_FUNCTIONS
 from tamis.functions.structs import field_type
+from tamis.language.derived_calls import derived
 from tamis.language.implicit_casts import may_cast
+from tamis.language.relations import spelled_out
 from tamis.language.spark_rewrites import beyond_bigint, drop_inner_calls
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.operators.library import SUBJECTS
@@ -84,6 +86,7 @@ _CLOCKS = (
         "current_timezone",
         "monotonically_increasing_id",
     ),
+    *("uniform", "randstr", "shuffle", "current_database", "current_schema", "current_catalog", "localtime"),
 )
 _CAST_FUNCTIONS = (
     *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "string", "binary"),
@@ -167,6 +170,7 @@ def analyse(
     `is_whole` the tree is what could be read of a condition, and need not be Boolean.
     """
     analyser = _Analyser(schema, limits, {} if sources is None else sources)
+    tree = spelled_out(tree)
     analyser.find_free(tree)
     expression = analyser.analyse(tree)
     if expression is not None and is_whole and not analyser.problems:
@@ -182,6 +186,7 @@ def analyse(
 def texts_read_as_numbers(tree: syntax.Expression, schema: Schema) -> list[Problem]:
     """The places of a condition without problems where text of an event becomes a number without a cast."""
     analyser = _Analyser(schema, DEFAULT_LIMITS, {})
+    tree = spelled_out(tree)
     analyser.find_free(tree)
     analyser.analyse(tree)
     return analyser.warnings
@@ -362,8 +367,14 @@ class _Analyser:
             return self.quantifier(node)
         if name in _HIGHER_ORDER:
             return self.higher_order(node, _HIGHER_ORDER[name])
-        if name == "struct" and node.arguments:
-            return self.call(_named_struct(node))
+        try:
+            meant = derived(node)
+        except ArgumentError as error:
+            at = node if error.argument is None else node.arguments[error.argument]
+            self.report(f"{name}: {error.message}", at, error.hint)
+            return None
+        if meant is not node:
+            return self.analyse(meant)
         if name in OPERATORS:
             return self.operator(OPERATORS[name], node)
         function = FUNCTIONS.get(name)
@@ -413,9 +424,12 @@ class _Analyser:
             self.report(f"operator {operator.name} is not allowed here", node)
             return None
         inputs, outputs = _parts_of(operator, node)
-        if inputs is None:
-            wanted = ", ".join(str(each) for each in operator.parameters)
-            self.report(f"{operator.name} takes ({wanted}), found {len(node.arguments)} arguments", node)
+        if inputs is None or (operator.attribute and not isinstance(inputs[0], syntax.Name)):
+            wanted, hint = ", ".join(str(each) for each in operator.parameters), None
+            if operator.attribute:
+                wanted = ", ".join(f"{name} {type_}" for name, type_ in operator.returns.item.fields)
+                hint = "with one argument less, and a variable among the others, it stands for its last value"
+            self.report(f"{operator.name} takes ({wanted}), found {len(node.arguments)} arguments", node, hint)
             return None
         types = [*operator.parameters, *(type_ for _, type_ in outputs)]
         found = [self.analyse(argument) for argument in node.arguments]
@@ -622,15 +636,6 @@ class _Analyser:
 
 def _is_lambda(node: syntax.Expression) -> bool:
     return isinstance(node, syntax.Lambda)
-
-
-def _named_struct(node: syntax.FunctionCall) -> syntax.FunctionCall:
-    """struct(a, b + 1) is named_struct('a', a, 'col2', b + 1)."""
-    arguments: list[syntax.Expression] = []
-    for place, each in enumerate(node.arguments, 1):
-        name = each.parts[-1] if isinstance(each, syntax.Name) else f"col{place}"
-        arguments += [syntax.Literal(STRING, name, each.span), each]
-    return syntax.FunctionCall("named_struct", tuple(arguments), node.span)
 
 
 def _parts_of(

@@ -23,6 +23,7 @@ from tamis.syntax.tokens import Kind
 # Kernels know kinds of tokens as plain integers.
 _END, _NAME, _STRING, _RAW_STRING = int(Kind.END), int(Kind.NAME), int(Kind.STRING), int(Kind.RAW_STRING)
 _INTEGER, _DECIMAL, _EXPONENT = int(Kind.INTEGER), int(Kind.DECIMAL), int(Kind.EXPONENT)
+_SUFFIXED, _FALSE = int(Kind.SUFFIXED), int(Kind.FALSE)
 _OPEN, _CLOSE = int(Kind.LEFT_PAREN), int(Kind.RIGHT_PAREN)
 _OPEN_BRACKET, _CLOSE_BRACKET = int(Kind.LEFT_BRACKET), int(Kind.RIGHT_BRACKET)
 _COMMA, _DOT, _MINUS, _BANG = int(Kind.COMMA), int(Kind.DOT), int(Kind.MINUS), int(Kind.BANG)
@@ -102,6 +103,12 @@ def _matching(kinds: U8, first: int, last: int, partner: I32, stack: I64) -> boo
 
 
 @kernel
+def _ends_operand(kind: int) -> bool:
+    """Can a token of that kind be the last one of a value? Keywords that are names are left to the parser."""
+    return _NAME <= kind <= _SUFFIXED or kind in (_CLOSE, _CLOSE_BRACKET) or _NULL <= kind <= _FALSE
+
+
+@kernel
 def _skeletons(
     kinds: U8,
     firsts: I64,
@@ -154,13 +161,17 @@ def _skeletons(
                 if kind in (_OPEN, _OPEN_BRACKET):
                     at = first + partner[at - first]
                 elif kind == _BETWEEN:
+                    before = at - 1 if kinds[at - 1] != _NOT else at - 2
+                    if before < start or not _ends_operand(kinds[before]):  # it may be the name of an attribute
+                        understood = False
+                        break
                     between = True
                 elif kind == _AND and between:
                     between = False
                 elif kind in (_AND, _OR, _CLOSE, _END, _COMMA):
                     break
                 at += 1
-            if at == start or between or kinds[at] == _COMMA:
+            if not understood or at == start or between or kinds[at] == _COMMA:
                 understood = False
                 break
             out.kinds[nodes] = NODE_FALSE if negated else NODE_TRUE

@@ -48,6 +48,8 @@ class Operator:
         check: Gets the arguments of a call, None for those that are not constant, when a condition is registered;
             returns what is wrong with them, or None.
         description: One line for people.
+        attribute: Of the events: its one argument, which calls leave out. It returns an array of structs, and is a
+            relation of their fields.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Operator:
     cache: int = 0
     check: Check | None = field(default=None, repr=False)
     description: str = ""
+    attribute: str = ""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):

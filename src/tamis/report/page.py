@@ -357,7 +357,7 @@ def _batches(warm_up: Sequence[BatchReport], measured: Sequence[BatchReport]) ->
     reports = [*warm_up, *measured]
     if not reports:
         return ""
-    heads = ("batch", "time", "seconds", "events", "matched", "notifications", "dead", "over quota", "version")
+    heads = ("batch", "UTC", "seconds", "events", "matched", "notifications", "dead", "over quota", "version")
     rows = "".join(
         f"<tr>{''.join(f'<td>{cell}</td>' for cell in _cells(report, is_warm_up=place < len(warm_up)))}</tr>"
         for place, report in list(enumerate(reports))[-_MOST_ROWS:]

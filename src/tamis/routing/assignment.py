@@ -82,6 +82,27 @@ class ShardAssigner:
         self._candidates *= 1.0 - np.minimum(1.0, loads / np.maximum(1, self.loads))
         self.loads -= loads
 
+    def split(self, shard: int, moved: int, loads: I64 | None = None) -> None:
+        """Add a shard that takes so many subscriptions over from another one.
+
+        Which of the events that visited that one visit either half is not known here: both, by assumption.
+
+        Args:
+            shard: The one that is split.
+            moved: Subscriptions that leave it.
+            loads: The array to count in from now on, if other assigners fill the same shards.
+        """
+        share = moved / max(1, int(self.loads[shard]))
+        self._candidates = np.append(self._candidates, share * self._candidates[shard])
+        self._candidates[shard] *= 1.0 - share
+        self._visited = np.append(self._visited, self._visited[[shard]], axis=0)
+        self._always_visited = np.append(self._always_visited, self._always_visited[shard])
+        self._shards_of = {each: np.append(shards, shards[shard]) for each, shards in self._shards_of.items()}
+        if loads is None:
+            loads = np.append(self.loads, moved)
+            loads[shard] -= moved
+        self.loads = loads
+
     def assign(
         self,
         access: AccessPredicates,

@@ -7,6 +7,8 @@ their predicates (a predicate that few events satisfy is worth keeping) against 
 everywhere, as many as the budget asks for. A subscription of which nothing would be left keeps its access
 predicates. `tamis.routing.pruning` deletes operands one by one instead, by a measure.
 
+Before that, formulas of one form may be merged (`tamis.routing.merging`), as far as the budget asks for.
+
 The budget is of bytes that are stored: distinct formulas count once, with the values of their lists. What cannot
 be generalised further is widened (`tamis.routing.widening`), in the end to TRUE.
 """
@@ -20,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.arrays import F64, I32, I64, U64, Mask
-from tamis.engines.forest import TEST, Forest, Nodes
+from tamis.engines.forest import TEST, Forest, Nodes, forest_of
 from tamis.engines.selectivity import leaf_selectivities
 from tamis.events.batch import EventBatch
 from tamis.formulas.expression import Typed
@@ -30,6 +32,7 @@ from tamis.kernels import kernel
 from tamis.routing import stored_bytes
 from tamis.routing.access_predicates import AccessPredicates, find_access_predicates
 from tamis.routing.leaf_sets import axis_facts, leaf_sets, mix, set_hashes
+from tamis.routing.merging import merge
 from tamis.routing.pruning import MEASURES, EntryPruner
 from tamis.routing.trees import is_plain
 from tamis.routing.widening import stored_sizes, widen
@@ -91,6 +94,8 @@ def generalise(
     statistics: Statistics | None = None,
     sample: EventBatch | None = None,
     groups: I32 | None = None,
+    *,
+    merging: bool = False,
 ) -> Generalisation:
     """All formulas, generalised by a measure until the distinct ones take no more bytes than the budget.
 
@@ -108,7 +113,12 @@ def generalise(
         statistics: Of attributes.
         sample: Events from which measures learn selectivities.
         groups: int32[subscriptions]: equal formulas of different groups are stored each.
+        merging: Merge formulas of one form first, within their group, if the budget asks for it?
     """
+    if merging:
+        formulas, merged_of, groups = _merge_groups(forest, budget, groups)
+        found = generalise(forest_of(formulas), budget, measure, statistics, sample, groups)
+        return Generalisation(found.formulas, found.of[merged_of])
     if measure == COMMON:
         found = _delete_attributes(forest, budget, statistics, groups)
     else:
@@ -118,6 +128,29 @@ def generalise(
         found = distinct_formulas(*pruner.formulas())
     wider = widen(found.formulas, found.of, budget, statistics, groups)
     return distinct_formulas(wider, found.of.astype(np.int64))
+
+
+def _merge_groups(forest: Forest, budget: float, groups: I32 | None) -> tuple[list[Formula], I64, I32]:
+    """Merged formulas of each group, the number of that of each subscription, and the group of each formula.
+
+    A group has its share of the budget. What keeps to it is not merged.
+    """
+    given = np.zeros(len(forest), np.int32) if groups is None else groups
+    merged: list[Formula] = []
+    of, sizes = np.zeros(len(forest), np.int64), []
+    numbers = np.unique(given)
+    for group in numbers.tolist():
+        members = np.flatnonzero(given == group)
+        share = budget * len(members) / len(forest)
+        exact = distinct_formulas([forest[slot] for slot in members.tolist()], np.arange(len(members)))
+        mergers, places = exact.formulas, exact.of.astype(np.int64)
+        if exact.bytes > share:
+            found = merge(forest_of(exact.formulas), share, lambda some: float(stored_sizes(some).sum()))
+            mergers, places = found.formulas, found.of[places]
+        of[members] = len(merged) + places
+        merged += mergers
+        sizes.append(len(mergers))
+    return merged, of, np.repeat(numbers, sizes).astype(np.int32)
 
 
 def _delete_attributes(

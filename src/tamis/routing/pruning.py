@@ -43,18 +43,14 @@ from tamis.routing.formula_arrays import (
     USES,
     FormulaArrays,
     Workspace,
-    commit,
-    count_uses,
     formula_arrays,
     formula_at,
-    formula_hashes,
-    item_facts,
-    measure_formula,
-    prune_tentatively,
     slot_of,
     with_room,
     workspace,
 )
+from tamis.routing.formula_facts import count_uses, formula_hashes, item_facts, measure_formula
+from tamis.routing.formula_pruning import commit, prune_tentatively
 from tamis.routing.leaf_sets import mix
 from tamis.statistics import Statistics
 

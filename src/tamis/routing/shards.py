@@ -8,6 +8,10 @@ as a snapshot of its own beside the original one, and workers map it like any ot
 A segment is split once. Versions that share the segment share the split, and only its tombstones are computed
 again. Entries of removed subscriptions stay until their segment is merged into another, so an event may visit a
 shard for a subscription that is gone.
+
+A shard that has grown beyond `Routing.shard_limit` is split in two when the next version is assigned: the parts of
+that shard are split, the entries of their event types made again, and everything else stays as it is. Whoever
+matches gets one more shard with that version, and has nothing to stop for.
 """
 
 from __future__ import annotations
@@ -69,11 +73,15 @@ class Routing:
         measure: What is generalised first: "common" deletes whole attributes, beginning with those that
             distinguish many subscriptions and few events; the names of `tamis.routing.pruning.MEASURES` prune
             operand by operand.
+        merging: Merge subscriptions that differ only in constants first, as far as the budget asks for: bounds are
+            replaced by wider ones, and values become lists.
         by_similarity: Assign similar subscriptions to the same shard; if not, assign by a hash of the id.
         by_tenant: Keep the subscriptions of an owner in as few shards as hold them, by similarity within these:
             for owners that have events of their own, as the tenants of a service.
         slack: The share by which a shard may have more subscriptions than the average.
         sample: Events of a type by which similarity is measured; 0 to use conditions and statistics alone.
+        shard_limit: Subscriptions that a shard may have. There are as many shards as that needs, at least those
+            asked for, and one that grows beyond it is split in two; None to keep their number.
         adapts: Look for the budget, at most `budget`, with which an event costs least, by measured times and
             visits in vain; of streams only.
     """
@@ -85,6 +93,8 @@ class Routing:
     sample: int = SAMPLE_ROWS
     by_tenant: bool = False
     adapts: bool = False
+    shard_limit: int | None = None
+    merging: bool = False
 
     def __post_init__(self) -> None:
         if self.measure not in known_measures():
@@ -92,6 +102,9 @@ class Routing:
             raise TamisError(msg)
         if self.budget < 0 or self.slack < 0 or self.sample < 0:
             msg = f"expected a budget, a slack and a sample of 0 or more, found {self}"
+            raise TamisError(msg)
+        if self.shard_limit is not None and self.shard_limit < 1:
+            msg = f"expected a shard to have room for 1 subscription or more, found {self.shard_limit}"
             raise TamisError(msg)
 
 
@@ -199,6 +212,20 @@ class _SegmentSplit(NamedTuple):
     parts: dict[int, SnapshotPart]
     routes: SnapshotPart | None
 
+    def with_parts(
+        self, segment: LiveSegment, shards: Sequence[int], build: Callable[[Forest], Index]
+    ) -> _SegmentSplit:
+        """The same split with the parts of these shards made from the segment."""
+        parts, places = dict(self.parts), self.places.copy()
+        for shard in shards:
+            slots = np.flatnonzero(self.assigned == shard)
+            parts.pop(shard, None)
+            if len(slots):
+                stored = store_segment(merge_slots([segment], [slots], build))
+                parts[shard] = SnapshotPart(stored, len(slots), event_type=self.event_type)
+            places[slots] = np.arange(len(slots))
+        return self._replace(places=places, parts=parts)
+
     def use_published(self, target: Snapshots) -> _SegmentSplit:
         """The same split with the published segments, so that nothing stays in memory."""
 
@@ -230,16 +257,20 @@ class ShardAssignments:
             msg = f"expected from 1 to {10**DIGITS - 1} shards, found {shards}"
             raise TamisError(msg)
         self.url = place or f"{url.rstrip('/')}.shards"
-        self.shards = shards
         self.routing = routing or Routing()
         self._base, self._target = Snapshots(url), Snapshots(self.url)
-        self._assigners: dict[str, ShardAssigner] = {}
-        self._loads = np.zeros(shards, np.int64)
-        self._tenant_shards = TenantShards(shards)
+        self._set_shards(shards)
         self._samples: dict[str, EventBatch] = {}
         self._splits: dict[str, _SegmentSplit] = {}
         self._last: ShardAssignment | None = None
         self._lock = threading.Lock()
+
+    def _set_shards(self, shards: int) -> None:
+        """Have so many shards, all of them empty."""
+        self.shards = shards
+        self._assigners: dict[str, ShardAssigner] = {}
+        self._loads = np.zeros(shards, np.int64)
+        self._tenant_shards = TenantShards(shards)
 
     @property
     def wants_sample(self) -> bool:
@@ -270,34 +301,56 @@ class ShardAssignments:
             if self._last is None or budget == self.routing.budget:
                 return
             self.routing = replace(self.routing, budget=budget)
-            known = self._base.statistics(self._last.of) or {}
-            total = sum(len(split.assigned) for split in self._splits.values())
-            by_type: dict[str, list[str]] = {}
-            for name, split in self._splits.items():
-                by_type.setdefault(split.event_type, []).append(name)
-            for event_type, names in by_type.items():
-                statistics = Statistics.from_json(known[event_type]) if event_type in known else None
-                forest, ids, _ = _joined([self._open(name) for name in names])
-                assigned = np.concatenate([self._splits[name].assigned for name in names])
-                share = len(assigned) / total * (1.0 - _RESERVE) * budget - SEGMENT_BYTES
-                sample = self._samples.get(event_type)
-                general = generalise(forest, share, self.routing.measure, statistics, sample, assigned)
-                routes = entry_part(general, assigned, ids, event_type, index_builder(statistics))
-                self._splits.update({name: self._splits[name]._replace(routes=routes) for name in names})
+            statistics = self._statistics(self._last.of)
+            for event_type in {split.event_type for split in self._splits.values()}:
+                self._make_entries_again(event_type, statistics.get(event_type))
             self._last = None
+
+    def _generalise(
+        self,
+        forest: Forest,
+        budget: float,
+        statistics: Statistics | None,
+        sample: EventBatch | None,
+        groups: I32 | None,
+    ) -> Generalisation:
+        measure, merging = self.routing.measure, self.routing.merging
+        return generalise(forest, budget, measure, statistics, sample, groups, merging=merging)
 
     def forget(self, retention_seconds: float) -> None:
         """Delete assignments of versions that are neither recent nor among the newest two."""
         with self._lock:
             self._target.forget(keep_versions=2, older_than_seconds=retention_seconds)
 
+    def _statistics(self, version: int) -> dict[str, Statistics]:
+        """Of events, by event type."""
+        known = self._base.statistics(version) or {}
+        return {name: Statistics.from_json(each) for name, each in known.items()}
+
+    def _entry_share(self, subscriptions: int) -> float:
+        """Bytes for the entries of so many of the subscriptions that are assigned."""
+        total = sum(len(split.assigned) for split in self._splits.values())
+        return subscriptions / total * (1.0 - _RESERVE) * self.routing.budget - SEGMENT_BYTES
+
+    def _make_entries_again(self, event_type: str, statistics: Statistics | None) -> None:
+        """The entries of all segments of an event type, for the shards that their subscriptions have now."""
+        names = [name for name, split in self._splits.items() if split.event_type == event_type]
+        forest, ids, _ = _joined([self._open(name) for name in names])
+        assigned = np.concatenate([self._splits[name].assigned for name in names])
+        sample = self._samples.get(event_type)
+        general = self._generalise(forest, self._entry_share(len(assigned)), statistics, sample, assigned)
+        routes = entry_part(general, assigned, ids, event_type, index_builder(statistics))
+        self._splits.update({name: self._splits[name]._replace(routes=routes) for name in names})
+
     def _assign(self, manifest: Manifest) -> ShardAssignment:
-        known = {} if manifest.statistics is None else self._base.statistics(manifest.version) or {}
-        statistics = {name: Statistics.from_json(each) for name, each in known.items()}
+        statistics = self._statistics(manifest.version)
         self._keep_only({entry.segment for entry in manifest.entries})
         totals: Counter[str] = Counter()
         for entry in manifest.entries:
             totals[entry.event_type] += entry.slots
+        limit = self.routing.shard_limit
+        if limit is not None and not self._splits:
+            self._set_shards(max(self.shards, -(-totals.total() // limit)))
         new: dict[str, list[str]] = {}
         for entry in manifest.entries:
             if entry.segment not in self._splits:
@@ -308,6 +361,8 @@ class ShardAssignments:
             segments = [self._open(name) for name in names]
             splits = self._split(segments, event_type, statistics.get(event_type), self._allowance(share), total)
             self._splits.update(zip(names, splits, strict=True))
+        if limit is not None:
+            self._split_shards_above(limit, manifest, statistics)
         parts: dict[str, SnapshotPart] = {}
         shards: list[set[str]] = [set() for _ in range(self.shards)]
         routes: set[str] = set()
@@ -327,7 +382,8 @@ class ShardAssignments:
             "routes": sorted(routes),
             "budget": self.routing.budget,
         }
-        published = self._publish(list(parts.values()), manifest, {_EXTRA_KEY: stored}, known or None)
+        known = self._base.statistics(manifest.version)
+        published = self._publish(list(parts.values()), manifest, {_EXTRA_KEY: stored}, known)
         self._splits = {name: split.use_published(self._target) for name, split in self._splits.items()}
         assignment = read_assignment(published, self.url)
         if assignment.is_over_budget:
@@ -409,26 +465,18 @@ class ShardAssignments:
         elif self.routing.by_tenant:
             groups = np.asarray(tenants.dictionary_encode().indices.fill_null(-1), np.int32)
         sample = self._samples.get(event_type)
-        general = generalise(forest, budget - SEGMENT_BYTES, self.routing.measure, statistics, sample, groups)
+        general = self._generalise(forest, budget - SEGMENT_BYTES, statistics, sample, groups)
         if self.routing.by_similarity or groups is None:
-            assigned = self._by_similarity(general, tenants, event_type, statistics, total)
+            into = (self._assigner(event_type), self._tenant_shards)
+            assigned = self._by_similarity(general, tenants, event_type, statistics, total, into)
         else:
             assigned = groups
         build = index_builder(statistics)
         routes = entry_part(general, assigned, ids, event_type, build)
         splits = []
         for segment, here in zip(segments, np.split(assigned, np.cumsum(counts)[:-1]), strict=True):
-            slots = {shard: np.flatnonzero(here == shard) for shard in np.unique(here).tolist()}
-            parts = {
-                shard: SnapshotPart(
-                    store_segment(merge_slots([segment], [some], build)), len(some), event_type=event_type
-                )
-                for shard, some in slots.items()
-            }
-            places = np.empty(len(here), np.int32)
-            for some in slots.values():
-                places[some] = np.arange(len(some))
-            splits.append(_SegmentSplit(event_type, here, places, parts, routes))
+            split = _SegmentSplit(event_type, here, np.empty(len(here), np.int32), {}, routes)
+            splits.append(split.with_parts(segment, np.unique(here).tolist(), build))
         return splits
 
     def _by_similarity(
@@ -438,9 +486,10 @@ class ShardAssignments:
         event_type: str,
         statistics: Statistics | None,
         total: int,
+        into: tuple[ShardAssigner, TenantShards],
     ) -> I32:
         """int32[subscriptions]: the shard of each, if `total` subscriptions fill the same shards."""
-        assigner = self._assigner(event_type)
+        assigner, tenant_shards = into
         access = find_access_predicates(forest_of(general.formulas), statistics)
         sample_rows, rows = self._sample_rows(general.formulas, event_type)
         assigned = np.empty(len(general.of), np.int32)
@@ -450,13 +499,73 @@ class ShardAssignments:
             counts = np.bincount(of, minlength=len(general.counts)).astype(np.int64)
             allowed = None
             if self.routing.by_tenant:
-                allowed = self._tenant_shards.reserve(tenant, len(places), assigner.room(total))
+                allowed = tenant_shards.reserve(tenant, len(places), assigner.room(total))
             ordered = places[np.argsort(of, kind="stable")]
             firsts = np.cumsum(counts) - counts
             for entry, shard, count in assigner.assign(access, counts, sample_rows, rows, total, allowed):
                 assigned[ordered[firsts[entry] : firsts[entry] + count]] = shard
                 firsts[entry] += count
         return assigned
+
+    def _split_shards_above(self, limit: int, manifest: Manifest, statistics: Mapping[str, Statistics]) -> None:
+        """Split shards in two until none has more living subscriptions than the limit."""
+        changed: set[str] = set()
+        while self.shards + 1 < 10**DIGITS:
+            living = np.zeros(self.shards, np.int64)
+            for split in self._splits.values():
+                for shard, part in split.parts.items():
+                    living[shard] += part.slots
+            if living.max() <= limit:  # as nearly always: who is dead makes no difference
+                break
+            for entry in manifest.entries:
+                tombstones = np.asarray(self._base.tombstones(entry), np.int64)
+                for shard, dead in self._splits[entry.segment].tombstones(tombstones).items():
+                    living[shard] -= len(dead)
+            largest = int(np.argmax(living))
+            if living[largest] <= limit:
+                break
+            _log.info("shard %d has %d subscriptions and is split", largest, living[largest])
+            changed |= self._split_shard(largest, statistics)
+        for event_type in changed:
+            self._make_entries_again(event_type, statistics.get(event_type))
+
+    def _split_shard(self, shard: int, statistics: Mapping[str, Statistics]) -> set[str]:
+        """Move about half of the subscriptions of a shard into a new one; the event types that it has any of."""
+        new = self.shards
+        loads, tenant_halves = np.zeros(2, np.int64), TenantShards(2)
+        in_shard = {name: split for name, split in self._splits.items() if shard in split.parts}
+        total = sum(split.parts[shard].slots for split in in_shard.values())
+        moved, tenants_moved = Counter[str](), set[str | None]()
+        for event_type in {split.event_type for split in in_shard.values()}:
+            names = [name for name, split in in_shard.items() if split.event_type == event_type]
+            segments = {name: self._open(name) for name in names}
+            slots = [np.flatnonzero(in_shard[name].assigned == shard) for name in names]
+            known = statistics.get(event_type)
+            forest, ids, tenants = _joined(list(segments.values()), slots)
+            if self.routing.by_similarity:
+                share = self._entry_share(len(forest))
+                general = self._generalise(forest, share, known, self._samples.get(event_type), None)
+                into = (ShardAssigner(2, self.routing.slack, loads), tenant_halves)
+                moves = self._by_similarity(general, tenants, event_type, known, total, into) == 1
+            else:
+                moves = _hashes(ids) // np.uint64(self.shards) % np.uint64(2) == 1
+            build = index_builder(known)
+            moved[event_type] = int(np.count_nonzero(moves))
+            tenants_moved.update(tenant for tenant, _ in group_by_tenant(tenants.filter(pa.array(moves))))
+            ends = np.cumsum([len(some) for some in slots])
+            for name, some, here in zip(names, slots, np.split(moves, ends[:-1]), strict=True):
+                assigned = in_shard[name].assigned.copy()
+                assigned[some[here]] = new
+                self._splits[name] = (
+                    in_shard[name]._replace(assigned=assigned).with_parts(segments[name], (shard, new), build)
+                )
+        self.shards += 1
+        self._tenant_shards.add_shard(tenants_moved)
+        self._loads = np.append(self._loads, moved.total())
+        self._loads[shard] -= moved.total()
+        for event_type, assigner in self._assigners.items():
+            assigner.split(shard, moved[event_type], self._loads if self.routing.by_tenant else None)
+        return set(moved)
 
     def _assigner(self, event_type: str) -> ShardAssigner:
         """One for each event type, because predicates are; the loads are common if tenants share the shards."""
@@ -476,13 +585,21 @@ class ShardAssignments:
         return np.split(rows[order].astype(np.int64), ends[:-1]), batch.rows
 
 
-def _joined(segments: Sequence[LiveSegment]) -> tuple[Forest, pa.LargeStringArray, pa.LargeStringArray]:
-    """The formulas, ids and owners of all subscriptions of segments, removed ones included."""
-    forest = segments[0].forest
-    if len(segments) > 1:
-        forest = join_forests([(segment.forest, np.arange(len(segment.forest))) for segment in segments])
-    ids = pa.concat_arrays([segment.records.ids for segment in segments])
-    return forest, ids, pa.concat_arrays([segment.records.owners for segment in segments])
+def _joined(
+    segments: Sequence[LiveSegment], slots: Sequence[I64] | None = None
+) -> tuple[Forest, pa.LargeStringArray, pa.LargeStringArray]:
+    """The formulas, ids and owners of all or some subscriptions of segments, removed ones included."""
+    records = [segment.records for segment in segments]
+    ids, owners = [each.ids for each in records], [each.owners for each in records]
+    if slots is None and len(segments) == 1:
+        return segments[0].forest, ids[0], owners[0]
+    if slots is None:
+        slots = [np.arange(len(segment.forest)) for segment in segments]
+    forest = join_forests([(segment.forest, some) for segment, some in zip(segments, slots, strict=True)])
+    ids, owners = (
+        [each.take(pa.array(some)) for each, some in zip(column, slots, strict=True)] for column in (ids, owners)
+    )
+    return forest, pa.concat_arrays(ids), pa.concat_arrays(owners)
 
 
 def index_builder(statistics: Statistics | None) -> Callable[[Forest], Index]:

@@ -6,6 +6,8 @@ tenant only. Where every event is for all tenants, similarity alone is better.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,6 +21,12 @@ class TenantShards:
     def __init__(self, shards: int) -> None:
         self._shards = shards
         self._of: dict[str | None, Mask] = {}
+
+    def add_shard(self, tenants: Iterable[str | None]) -> None:
+        """Add a shard with subscriptions of these tenants."""
+        self._shards += 1
+        having = set(tenants)
+        self._of = {tenant: np.append(mask, tenant in having) for tenant, mask in self._of.items()}
 
     def reserve(self, tenant: str | None, count: int, room: I64) -> Mask:
         """The shards of a tenant, extended by the emptiest others until `count` more subscriptions fit in.

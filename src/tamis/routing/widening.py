@@ -18,7 +18,8 @@ from tamis.engines.forest import forest_of
 from tamis.formulas.formula import FALSE, TRUE, Formula, disjunction, leaf
 from tamis.formulas.predicates.within import Within
 from tamis.routing.access_predicates import find_access_predicates
-from tamis.routing.formula_arrays import AVERAGE, STORED, formula_arrays, measure_all
+from tamis.routing.formula_arrays import AVERAGE, STORED, formula_arrays
+from tamis.routing.formula_facts import measure_all
 from tamis.routing.stored_bytes import ENTRY_BYTES
 from tamis.statistics import Statistics
 from tamis.values.ranges import ALL, NONE, Ranges

@@ -242,6 +242,18 @@ class SegmentCollection:
         entries = [each.subscription.id for each in state.entries() if mark in each.subscription.id]
         return pa.concat_arrays([*found, pa.array(entries, pa.large_string())])
 
+    def ids_in(self, dialects: Sequence[str]) -> pa.LargeStringArray:
+        """The ids of living subscriptions in these dialects; takes no time for segments with SQL alone."""
+        state = self.newest()
+        found = [pa.array([], pa.large_string())]
+        for segment in state.segments:
+            if segment.records.dialects is not None:
+                living = pa.array(segment.living(state.version))
+                named = pc.is_in(segment.records.dialects.take(living), pa.array(dialects, pa.large_string()))
+                found.append(segment.records.ids.take(living.filter(named)))
+        entries = [each.subscription.id for each in state.entries() if each.subscription.dialect in dialects]
+        return pa.concat_arrays([*found, pa.array(entries, pa.large_string())])
+
     def existing(self, ids: pa.LargeStringArray) -> Mask:
         """Which ids are there already, or stand there a second time."""
         encoded = ids.dictionary_encode()

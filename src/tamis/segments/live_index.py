@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from tamis.arrays import I32, I64, Mask
-from tamis.engines.base import DynamicIndex, Estimating, Matches, Stats
+from tamis.engines.base import DynamicIndex, Estimating, Matches, RankedIndex, Stats
 from tamis.engines.forest import Forest, forest_of
 from tamis.engines.forest.join import join_forests
 from tamis.engines.work_estimate import WorkEstimator
@@ -36,7 +36,7 @@ _GUESSED_FROM = 1_000
 
 
 class LiveEntry(NamedTuple):
-    """A subscription in the index, the version that added it, and what decides the operators that it calls."""
+    """A subscription in the index, the version that added it, and the part of its formula that calls operators."""
 
     subscription: Subscription
     added: int
@@ -88,6 +88,8 @@ class LiveCollection:
         self.updates = 0
         self.lock = threading.RLock()
         self._index = index
+        self._ranked = index if isinstance(index, RankedIndex) else None
+        self._makes_calls = self._ranked is not None and self._ranked.makes_calls
         self._formula_of = formula_of
         self._entries: dict[int, LiveEntry] = {}
         self._slots: dict[str, int] = {}
@@ -145,7 +147,8 @@ class LiveCollection:
             # Slots are used again, so the pairs speak of entries of their own.
             used, places = np.unique(matches.slots, return_inverse=True)
             entries = [self._entries[slot] for slot in used.tolist()]
-            order = np.argsort(places, kind="stable")  # as from segments, an event's pairs come by slot
+            # As from segments, an event's pairs come by slot; or by priority, if the index has put them so.
+            order = np.argsort(places, kind="stable") if self._ranked is None else np.arange(len(places))
             groups: list[tuple[Sequence[Entry], Matches]] = [
                 (entries, Matches(matches.rows[order], places[order].astype(np.int32)))
             ]
@@ -175,7 +178,9 @@ class LiveCollection:
     def append(self, subscription: Subscription, formula: Formula) -> None:
         """Add a subscription of a new id."""
         decided, rest = split_formula(formula)
-        self._insert([subscription], [decided], {} if rest is None else {0: rest})
+        self._insert(
+            [subscription], [formula if self._makes_calls else decided], {} if rest is None else {0: rest}
+        )
         self._attributes |= dict.fromkeys(leaf.attribute for leaf in decided.predicates())
 
     def append_many(self, columns: Columns, forest: Forest, places: I64) -> None:
@@ -184,7 +189,8 @@ class LiveCollection:
             columns, forest = columns.take(places), join_forests([(forest, places)])
         decided, calling = split_forest(forest)
         rests = {} if calling is None else dict(zip(calling[0].tolist(), calling[1], strict=True))
-        self._insert([columns.subscription(place) for place in range(len(columns))], decided, rests)
+        subscriptions = [columns.subscription(place) for place in range(len(columns))]
+        self._insert(subscriptions, forest if self._makes_calls else decided, rests)
         self._attributes |= dict.fromkeys(axis.attribute for axis in decided.axes)
 
     def replace(self, subscription: Subscription, formula: Formula) -> None:
@@ -231,7 +237,9 @@ class LiveCollection:
     ) -> None:
         with self.lock:
             slots, reused = self._new_slots(len(subscriptions))
-            if len(slots) == 1:  # an index may let single ones wait and enter them together
+            if self._ranked is not None:
+                self._ranked.insert_ranked(slots, formulas, np.array([each.priority for each in subscriptions]))
+            elif len(slots) == 1:  # an index may let single ones wait and enter them together
                 self._index.insert(int(slots[0]), formulas[0])
             else:
                 self._index.insert_many(slots, formulas)
@@ -271,7 +279,7 @@ class LiveCollection:
         return np.array(slots, np.int32), reused
 
     def _after_change(self, *, calls: bool) -> None:
-        if calls:
+        if calls and not self._makes_calls:
             self._verifier = verifier_of(
                 [(slot, entry.rest) for slot, entry in self._entries.items() if entry.rest is not None]
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -87,14 +87,14 @@ class Pairs:
             [np.empty(0, np.int64), *(_priorities(owner, found.slots) for owner, found in self.groups)]
         )
 
-    def by_owner(self) -> OwnerGroups:
-        """The pairs of each row by owner; a subscription without an owner is a group of its own.
+    def by_owner(self, apart: Collection[str] = ()) -> OwnerGroups:
+        """The pairs of each row by owner; a subscription without an owner, or `apart`, is a group of its own.
 
         Groups come in the order of rows, and of a row by their first subscription; subscriptions of a group by
         priority, higher ones first, then by id. So the result does not depend on segments or shards.
         """
         rows, ids, _ = self.columns()
-        return group_by_owner(rows, ids, self.owners_and_labels()[0], self.priorities())
+        return group_by_owner(rows, ids, self.owners_and_labels()[0], self.priorities(), apart)
 
     def table(self, event_ids: pa.Array, sort: Literal["event", "subscription"] | None) -> pa.Table:
         """The pairs with the ids of both, in an order or in none."""
@@ -124,7 +124,7 @@ class OwnerGroups(NamedTuple):
 
     Attributes:
         rows: Of each group.
-        owners: Whose; NULL for one subscription that has no owner.
+        owners: Whose; NULL for a subscription that has no owner.
         ids: Lists of subscription ids.
     """
 
@@ -133,13 +133,29 @@ class OwnerGroups(NamedTuple):
     ids: pa.ListArray
 
 
-def group_by_owner(rows: I32, ids: pa.StringArray, owners: pa.StringArray, priorities: I64) -> OwnerGroups:
+def check_apart(by: object, apart: Collection[str]) -> None:
+    """Refuse subscriptions that stand alone where nothing is grouped, and a text in place of several ids.
+
+    Raises:
+        ValueError: There is something wrong.
+    """
+    if isinstance(apart, str) or (apart and by is None):
+        msg = f"expected ids of subscriptions, and by='owner', found apart={apart!r} and by={by!r}"
+        raise ValueError(msg)
+
+
+def group_by_owner(
+    rows: I32, ids: pa.StringArray, owners: pa.StringArray, priorities: I64, apart: Collection[str] = ()
+) -> OwnerGroups:
     """The pairs of each row by owner, as `Pairs.by_owner` says."""
     names = np.empty(len(rows), np.int64)
     names[np.asarray(pc.sort_indices(ids))] = np.arange(len(rows))
     order = np.lexsort((names, ~priorities, rows))
     encoded = owners.dictionary_encode()
     codes = np.asarray(encoded.indices.fill_null(-1), np.int64)
+    if apart:
+        is_apart = pc.is_in(ids, pa.array([*apart], ids.type))
+        codes[is_apart.to_numpy(zero_copy_only=False)] = -1
     alone = np.flatnonzero(codes < 0)
     codes[alone] = len(encoded.dictionary) + np.arange(len(alone))
     keys = np.stack((rows[order].astype(np.int64), codes[order]))

@@ -26,13 +26,14 @@ class Reports:
     Attributes:
         metrics: Of the batches since the service was started.
         last: The newest reports, the oldest first.
-        matched: Events that were matched since the service was started, and the seconds that this took.
+        filtered: Events that were matched since the service was started, and the seconds of the processor that
+            filtering them took.
     """
 
     def __init__(self, file: Path) -> None:
         self.metrics = Metrics()
         self.last: deque[BatchReport] = deque(maxlen=_KEPT)
-        self.matched = 0, 0.0
+        self.filtered = 0, 0.0
         self._file = file
         self._at = 0
         self._skip_to_line = False
@@ -48,8 +49,8 @@ class Reports:
             for report in self._read():
                 self.last.append(report)
                 self.metrics.observe(report)
-                events, seconds = self.matched
-                self.matched = events + report.events, seconds + report.match_seconds
+                events, seconds = self.filtered
+                self.filtered = events + report.events, seconds + report.filter_seconds
             try:
                 await asyncio.wait_for(stop.wait(), _LOOK_SECONDS)
             except TimeoutError:

@@ -13,7 +13,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from datetime import timedelta
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from tamis.events.misfits import OnMisfit, check_on_misfit
 from tamis.operators.discovery import OperatorSettings
+from tamis.progress import Stage
 from tamis.quotas import Quota
 from tamis.service.accounts import Accounts
 from tamis.service.feed import FeedSink
@@ -45,6 +47,9 @@ _LOOK_SECONDS = 0.2
 _WARM_UP_SECONDS = 0.05
 """How often the progress of the warm-up is looked at."""
 _POLL = timedelta(seconds=0.5)
+_ATTEMPTS = 20
+_SOURCE_SECONDS = 10.0
+"""How long Spark waits for the Python process of a source."""
 
 
 def start(
@@ -55,6 +60,7 @@ def start(
     *,
     events: DataFrame | None = None,
     name: str = "tamis",
+    on_failure: Callable[[Stage, int, BaseException], None] | None = None,
 ) -> StreamingQuery:
     """Start the stream of a service.
 
@@ -65,6 +71,7 @@ def start(
         position: What tells the inbox how far the stream is; opened if not given.
         events: What to match instead of what is published.
         name: Of the query.
+        on_failure: Called with the stage, the number and the error of a batch that fails.
     """
     from tamis.routing.shards import Routing
     from tamis.spark.composite_states import CompositeSettings
@@ -113,10 +120,57 @@ def start(
         routing=Routing(by_tenant=True) if settings.shards > 1 else None,
         backlog=position.backlog,
         name=name,
+        on_failure=on_failure,
         operators=settings.operators,
         call_order=settings.call_order,
         composite=CompositeSettings(lateness=timedelta(seconds=settings.composite_lateness_seconds)),
     )
+
+
+class RestartedQuery:
+    """A query that is started again in the same Spark if that could not begin it in time.
+
+    Spark waits ten seconds for the Python process of a source, and no setting changes that. On a busy machine they
+    pass. Another attempt takes little, where a new Spark takes all that has made the machine busy. Whoever fails
+    sooner, or in a batch, has another reason, and is not started again here.
+
+    Attributes:
+        query: The newest.
+    """
+
+    def __init__(self, begin: Callable[[ExitStack, Callable[..., None]], StreamingQuery]) -> None:
+        """Start it: `begin` gets what is closed with the query, and what to call if a batch fails."""
+        self._begin = begin
+        self._open = ExitStack()
+        self._attempts = 0
+        self._failed_batches = 0
+        self._start()
+
+    def is_active(self) -> bool:
+        """Does it run, maybe again?"""
+        if self.query.isActive:
+            return True
+        is_late = time.monotonic() - self._since >= _SOURCE_SECONDS
+        if self._failed_batches or self._attempts == _ATTEMPTS or not is_late or self.query.exception() is None:
+            return False
+        from tamis.spark.pipeline_run import failure_reason
+
+        _log.warning("the query is started again: %s", failure_reason(self.query.exception()))
+        self.close()
+        self._start()
+        return True
+
+    def close(self) -> None:
+        """Close what belongs to the query."""
+        self._open.close()
+
+    def _start(self) -> None:
+        self._attempts += 1
+        self._since = time.monotonic()
+        self.query = self._begin(self._open, self._count_failure)
+
+    def _count_failure(self, *_: object) -> None:
+        self._failed_batches += 1
 
 
 def on_misfit(settings: ServiceSettings) -> OnMisfit:
@@ -159,10 +213,12 @@ def run(settings: ServiceSettings) -> int:
         _say("warming up", waits_for="the subscriptions to be published")
         position = open_position(settings, stack)
         warm_up.watch(spark)
-        query = start(settings, spark, stack, position)
+        running = RestartedQuery(lambda *given: start(settings, spark, given[0], position, on_failure=given[1]))
+        stack.callback(running.close)
         is_warm, waits_for = False, ""
-        while not stop.is_set() and query.isActive:
+        while not stop.is_set() and running.is_active():
             stop.wait(_LOOK_SECONDS if is_warm else _WARM_UP_SECONDS)
+            query = running.query
             position.look(query)
             if not is_warm and warm_up.is_done(query):
                 warm_up.close()
@@ -171,6 +227,7 @@ def run(settings: ServiceSettings) -> int:
             elif not is_warm and warm_up.waits_for != waits_for:
                 waits_for = warm_up.waits_for
                 _say("warming up", waits_for=waits_for)
+        query = running.query
         failure = query.exception()
         if failure is not None:
             _say("failed", reason=failure_reason(failure))

@@ -17,7 +17,7 @@ from tamis.events.batch import EventBatch
 from tamis.events.event_type import EventType
 from tamis.events.reading import read_json_lines
 from tamis.explain import Explanation, explain
-from tamis.language.condition import Condition, compile_condition
+from tamis.language.condition import compile_condition
 from tamis.language.dialects import COMPOSITE, SQL
 from tamis.language.lint import SeenAttributes, lint
 from tamis.limits import Limits
@@ -37,11 +37,13 @@ class MatchCount:
         events: How many were tried.
         matched: How many of them satisfy it.
         ids: Of the first of these.
+        unknown: For how many it is NULL, which is an error in some dialects.
     """
 
     events: int
     matched: int
     ids: list[str]
+    unknown: int = 0
 
 
 def problems_of(text: str, problems: Sequence[Problem]) -> list[dict[str, Any]]:
@@ -108,14 +110,17 @@ def count_matches(
         names = [str(match.events[-1][_ID]) for match in trial.matches]
         return MatchCount(len(events), len(names), names[:_SHOWN])
     condition = compile_condition(text, event_type, limits, dialect)
-    ids, tried = [], 0
+    ids: list[int] = []
+    tried = unknown = 0
     block = b"\n".join(value for _, value in events)
     if block:
         for batch in read_json_lines(block, event_type):
             tried += batch.rows
-            ids += _matching(condition, batch)
-    names = [events[row][0] for row in ids]
-    return MatchCount(tried, len(names), names[:_SHOWN])
+            verdicts = reference.evaluate(condition, batch)
+            unknown += verdicts.count(None)
+            ids += [int(line) for line, verdict in zip(batch.ids.to_pylist(), verdicts, strict=True) if verdict]
+    names = [events[line][0] for line in ids]
+    return MatchCount(tried, len(names), names[:_SHOWN], unknown)
 
 
 def try_events(
@@ -142,12 +147,6 @@ def _timed(id: str, value: bytes) -> dict[str, Any]:
     except ValueError:
         is_time = False
     return {**event, _ID: id, _TIME: time if is_time else 0}
-
-
-def _matching(condition: Condition, batch: EventBatch) -> list[int]:
-    """The lines, counted from 0, of the events that satisfy it."""
-    numbers = batch.ids.to_pylist()
-    return [int(numbers[row]) for row in reference.matches(condition, batch)]
 
 
 def explain_event(

@@ -15,6 +15,7 @@ import itertools
 import json
 import shutil
 import threading
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ from tamis.service.feed import FeedReader
 from tamis.service.inbox import Arrival, Inbox
 from tamis.service.names import qualified_name
 from tamis.service.settings import ServiceSettings
-from tamis.service.stream import STREAM, start
+from tamis.service.stream import STREAM, RestartedQuery, start
 from tamis.spark.checkpoint_lock import LOCK
 from tamis.spark.pipeline_run import failure_reason
 from tamis.spark.session import is_local
@@ -109,7 +110,7 @@ class WarmUp:
         self._open = ExitStack()
         self._triggers = _Triggers()
         self._spark: SparkSession | None = None
-        self._rehearsal: StreamingQuery | None = None
+        self._rehearsal: RestartedQuery | None = None
         self._store: Store | None = None
         self._inbox: Inbox | None = None
         self._feed: FeedReader | None = None
@@ -138,8 +139,8 @@ class WarmUp:
                 self._rehearsal = self._rehearse()
             return False
         assert self._feed is not None, "opened for the rehearsal"
-        if not self._rehearsal.isActive:
-            msg = f"an event of the stream's own did not pass: {failure_reason(self._rehearsal.exception())}"
+        if not self._rehearsal.is_active():
+            msg = f"an event of the stream's own did not pass: {failure_reason(self._rehearsal.query.exception())}"
             raise WarmUpFailed(msg)
         end = self._feed.end()
         if self._rounds < _ROUNDS and end > self._notified:  # a batch is committed whole
@@ -153,7 +154,7 @@ class WarmUp:
         """Stop the rehearsal, and delete everything that it has written."""
         self._open.close()
 
-    def _rehearse(self) -> StreamingQuery:
+    def _rehearse(self) -> RestartedQuery:
         """Start the rehearsal; a killed one may have left its folder."""
         assert self._spark is not None, "known by `watch`"
         self._remove_folder()
@@ -174,10 +175,17 @@ class WarmUp:
         else:
             events = _generated_events(self._spark, self._events, tasks)
         settings = replace(self._settings, batch_events=self._events)
-        query = start(settings, self._spark, self._open, events=events, name="tamis warm-up")
-        self._open.callback(self._wait_for_publisher)
-        self._open.callback(query.stop)
-        return query
+        spark = self._spark
+
+        def begin(stack: ExitStack, on_failure: Callable[..., None]) -> StreamingQuery:
+            query = start(settings, spark, stack, events=events, name="tamis warm-up", on_failure=on_failure)
+            stack.callback(self._wait_for_publisher)
+            stack.callback(query.stop)
+            return query
+
+        rehearsal = RestartedQuery(begin)
+        self._open.callback(rehearsal.close)
+        return rehearsal
 
     def _subscribe(self, count: int) -> None:
         """Add so many subscriptions to each type."""

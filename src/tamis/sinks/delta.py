@@ -148,7 +148,8 @@ class DeltaTables:
         self._opened: dict[str, DeltaTable] = {}
 
     def last(self, query: str) -> int | None:
-        return self._last(NOTIFICATION_FILES, query)
+        table = self._open(NOTIFICATION_FILES)
+        return None if table is None else table.transaction_version(query)
 
     def prepare(self) -> None:
         table = self._open(NOTIFICATION_FILES) or self._create(NOTIFICATION_FILES)
@@ -163,15 +164,17 @@ class DeltaTables:
             some = [file for file in files if file.kind == kind]
             # A table that has no row of the batch has no entry for it, but for the one that says that it is done.
             if some or (kind == NOTIFICATION_FILES and files):
-                last = self._last(kind, batch.query)
+                # `prepare` has just read the log of this one; whoever wrote since is found by the transaction.
+                prepared = self._opened.get(kind) if kind == NOTIFICATION_FILES else None
+                table = prepared or self._open(kind) or self._create(kind)
+                last = table.transaction_version(batch.query)
                 if last is None or last < batch.batch:
-                    self._add(kind, batch, some)
+                    self._add(table, kind, batch, some)
 
-    def _add(self, kind: str, batch: BatchKey, files: Sequence[PartFile]) -> None:
+    def _add(self, table: DeltaTable, kind: str, batch: BatchKey, files: Sequence[PartFile]) -> None:
         deltalake = _deltalake()
         from deltalake.transaction import AddAction
 
-        table = self._open(kind) or self._create(kind)
         now = time.time_ns() // 1_000_000
         actions: list[Any] = [
             AddAction(file.path.removeprefix(f"{kind}/"), file.bytes, file.partition, now, True, file.stats)
@@ -188,10 +191,6 @@ class DeltaTables:
             ),
         )
         self._sync(kind, table.version())
-
-    def _last(self, kind: str, query: str) -> int | None:
-        table = self._open(kind)
-        return None if table is None else table.transaction_version(query)
 
     def _open(self, kind: str) -> DeltaTable | None:
         """The newest version of a table; None if there is none."""

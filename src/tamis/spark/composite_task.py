@@ -27,7 +27,7 @@ from tamis.arrays import I64
 from tamis.composite.event_store import EventStore
 from tamis.composite.explain import CompositeExplanation, explain_state
 from tamis.composite.key_numbers import KeyNumbers
-from tamis.composite.key_steps import KEPT
+from tamis.composite.key_steps import BEGUN, PARTS, WAITS
 from tamis.composite.matcher import group_of
 from tamis.composite.open_matches import KEY_BITS, Completions, OpenMatches, Rows
 from tamis.composite.parts import CompiledComposite
@@ -56,8 +56,9 @@ from tamis.spark.stream_task import (
 )
 from tamis.spark.write_task import attempt_of, make_notifications, part_rows
 
-_EARLY, _SEEN = -2, -3
-"""In the column `match` of a state: the watermark has not reached the event; it is only known again."""
+_KEPT, _EARLY, _SEEN = -1, -2, -3
+"""In the column `match` of a state, which has the first events of matches in wait: the event is in none; the
+watermark has not reached it; it is only known again."""
 _SHARD = 1 << 33
 """The first number of a shard that is neither one of the subscriptions' nor of a quota's."""
 _KEY = (1 << KEY_BITS) - 1
@@ -261,10 +262,8 @@ class PartitionState:
             table[name].to_numpy() for name in ("time_us", "number", "parts", "match")
         )
         begun = table["begun"].to_numpy(zero_copy_only=False)
-        within = self._open.rules.within_us[code >> KEY_BITS] if len(code) else code
-        first = dict(zip(number.tolist(), time_us.tolist(), strict=True))
-        since = np.array([first[each] for each in np.where(match >= 0, match, number).tolist()], np.int64)
-        rows = Rows(code, time_us, number, parts, since + within, match, begun)
+        bits = parts | np.where(begun, BEGUN, 0) | np.where(match >= 0, WAITS, 0)
+        rows = Rows(code, time_us, number, bits.astype(np.int32))
         self._open.early = rows.take(match == _EARLY)
         held = rows.take(match != _EARLY)
         self._open.held = held.take(np.argsort(held.code, kind="stable"))
@@ -296,16 +295,17 @@ class PartitionState:
         self._seen |= numbers
         if not kept:
             return Rows.of([])
-        rows, own, parts = (np.array(each, np.int64) for each in zip(*kept.values(), strict=True))
+        rows, own, parts = np.array([*kept.values()], np.int64).T
         distinct = np.unique(own)
         # Of an event that several subscriptions need, each row has its own attributes: all are kept as one.
         self._events.add(distinct, _joined(taken, rows, own, distinct), np.arange(len(distinct)))
-        return Rows.arrived(code[rows], taken["time_us"].to_numpy()[rows], own, parts)
+        return Rows(code[rows], taken["time_us"].to_numpy()[rows], own, parts.astype(np.int32))
 
     def _table(self) -> pa.Table:
         opened = self._open
         rows = Rows.join([opened.held, opened.early])
-        match = np.concatenate([opened.held.match, np.full(len(opened.early), _EARLY)])
+        match = np.where(opened.held.is_waiting, opened.held.number[opened.first_rows()], _KEPT)
+        match = np.concatenate([match, np.full(len(opened.early), _EARLY)])
         slots = (rows.code >> KEY_BITS).tolist()
         texts = self._keys.texts()
         types = {slot: name for (name, _, _), slot in self._slots.items() if slot is not None}
@@ -320,9 +320,9 @@ class PartitionState:
             "key": [texts[key] for key in (rows.code & _KEY).tolist()] + none,
             "time_us": rows.time_us.tolist() + [time_us for time_us, _ in seen],
             "number": [*rows.number.tolist(), *seen.values()],
-            "parts": rows.parts.tolist() + nothing,
+            "parts": (rows.parts & PARTS).tolist() + nothing,
             "match": match.tolist() + [_SEEN] * len(seen),
-            "begun": rows.begun.tolist() + [False] * len(seen),
+            "begun": (rows.parts & BEGUN != 0).tolist() + [False] * len(seen),
             "event_id": [events[number]["event_id"] for number in rows.number.tolist()] + [id for _, id in seen],
             "attributes": [events[number]["attributes"] for number in rows.number.tolist()] + none,
         }
@@ -419,7 +419,7 @@ def explain_open(
         own = pc.and_(
             pc.equal(table["subscription_id"].cast(pa.string()), id), pc.equal(table["revision"], revision)
         )
-        rows = table.filter(pc.and_(own, pc.greater_equal(table["match"], KEPT))).to_pylist()
+        rows = table.filter(pc.and_(own, pc.greater_equal(table["match"], _KEPT))).to_pylist()
         by_key: dict[str, list[dict[str, Any]]] = {}
         for row in rows:
             by_key.setdefault(row["key"], []).append(row)
@@ -438,5 +438,5 @@ def _explain_rows(composite: CompiledComposite, rows: list[dict[str, Any]]) -> C
     waiting: dict[int, list[KeptEvent]] = {}
     for row in sorted(rows, key=lambda row: (row["time_us"], row["number"])):
         event = KeptEvent(row["time_us"], row["number"], row["parts"], row["begun"])
-        (kept if row["match"] == KEPT else waiting.setdefault(row["match"], [])).append(event)
+        (kept if row["match"] == _KEPT else waiting.setdefault(row["match"], [])).append(event)
     return explain_state(composite, kept, waiting.values(), (), _EXPLAINED_TRIES, events.__getitem__)

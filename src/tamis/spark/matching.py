@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +16,7 @@ from tamis.events.misfits import OnMisfit, check_on_misfit
 from tamis.operators.discovery import OperatorSettings
 from tamis.routing.shards import Routing
 from tamis.schedule.scheduler import Schedule, check_schedule
+from tamis.segments.pairs import check_apart
 from tamis.segments.published import PART_MARK, PARTS
 from tamis.snapshot import Snapshots
 from tamis.spark.misfit_tasks import FitTask, MisfitsTask
@@ -48,6 +49,7 @@ def match(
     engine: str = AUTO,
     output: Literal["pairs", "grouped"] = "pairs",
     by: Literal["owner"] | None = None,
+    apart: Collection[str] = (),
     keep: Sequence[str] | None = None,
     event_type: str | None = None,
     snapshot: str | os.PathLike[str] | None = None,
@@ -70,6 +72,7 @@ def match(
         by: "owner": one row an event and owner, with the column `owner` and an array of the ids of its
             subscriptions, sorted; `owner` is NULL for a subscription that has none, which stands alone. In
             place of `output`.
+        apart: By owner: ids of subscriptions that stand alone all the same, with their owner.
         keep: Columns of `events` to carry along.
         event_type: The name of the event type, where a snapshot or a store has several.
         snapshot: Where to publish subscriptions that are not a snapshot yet, as driver and workers reach it.
@@ -109,6 +112,7 @@ def match(
     if by not in (None, "owner") or (by is not None and output != "pairs"):
         msg = f"expected by='owner' without an output, or None, found {by!r} and output {output!r}"
         raise ValueError(msg)
+    check_apart(by, apart)
     spark = events.sparkSession
     zone = spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC"
     ready = prepare(
@@ -137,12 +141,13 @@ def match(
     name, is_grouped = matcher.event_type.name, output == "grouped"
     route = None if plan.routes is None else RouteTask(plan.routes, event_type=name, keeps_all=is_grouped)
     schema = _schema(events, event_id, kept, output, by)
-    task = PairsTask(plan.shards, name, event_id, kept, is_grouped, schedule, route is not None, by == "owner")
+    owners = by == "owner", frozenset(apart)
+    task = PairsTask(plan.shards, name, event_id, kept, is_grouped, schedule, route is not None, *owners)
     if (is_grouped or by is not None) and len(plan.shards) > 1:
         copies = send_to_shards(_with_row_numbers(read), len(plan.shards), event_id, route)
         numbered = replace(task, keep=(*kept, _ROW))
         found = map_in_workers(copies, numbered, schema.add(_ROW, "long"))
-        found = _merge_shards(found, kept) if by is None else _merge_owners(found, kept)
+        found = _merge_shards(found, kept) if by is None else _merge_owners(found, kept, apart)
     else:
         sent = send_to_shards(read, len(plan.shards), event_id, route)
         found = map_in_workers(sent, task, schema)
@@ -240,12 +245,12 @@ def _merge_shards(found: DataFrame, keep: Sequence[str]) -> DataFrame:
     return found.groupBy(quote_name(_ROW)).agg(same[0], merged, *same[1:]).drop(_ROW)
 
 
-def _merge_owners(found: DataFrame, keep: Sequence[str]) -> DataFrame:
-    """One row an event and owner again, of those that each shard gave; what has no owner stays as it is."""
+def _merge_owners(found: DataFrame, keep: Sequence[str], apart: Collection[str]) -> DataFrame:
+    """One row an event and owner again, of those that each shard gave; what stands alone stays as it is."""
     from pyspark.sql import functions as F
 
     ids = F.col("subscription_id")
-    alone = F.when(F.col("owner").isNull(), ids[0]).alias("alone")
+    alone = F.when(F.col("owner").isNull() | ids[0].isin([*apart]), ids[0]).alias("alone")
     same = [F.first(quote_name(name)).alias(name) for name in ("event_id", *keep)]
     merged = F.array_sort(F.flatten(F.collect_list(ids))).alias("subscription_id")
     grouped = found.groupBy(quote_name(_ROW), "owner", alone).agg(same[0], merged, *same[1:])

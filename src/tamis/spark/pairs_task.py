@@ -34,6 +34,7 @@ class PairsTask:
         schedule: The order in which the events of a batch are matched.
         is_routed: Do events come from a `RouteTask`?
         by_owner: One row an event and owner, with the ids of its subscriptions as an array.
+        apart: By owner: ids of subscriptions that stand alone.
     """
 
     shards: tuple[SnapshotRef, ...]
@@ -44,6 +45,7 @@ class PairsTask:
     schedule: Schedule = "arrival"
     is_routed: bool = False
     by_owner: bool = False
+    apart: frozenset[str] = frozenset()
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """What Spark calls for a partition."""
@@ -64,7 +66,7 @@ class PairsTask:
     def _columns(self, part: Part) -> tuple[RowIndices, dict[str, pa.Array]]:
         """The rows of a part that have pairs, one for each row of the result, and what is found in them."""
         if self.by_owner:
-            rows, owners, lists = part.pairs.by_owner()
+            rows, owners, lists = part.pairs.by_owner(self.apart)
             return part.rows[rows], {"owner": owners, "subscription_id": _sorted_lists(lists)}
         rows, ids, _ = part.pairs.columns()
         if self.grouped:

@@ -336,16 +336,18 @@ def _routing(top: TomlTable) -> Routing | None:
     table = top.table("routing")
     if table is None:
         return None
-    if top.content.get("shards", 1) == 1:
+    if top.content.get("shards", 1) == 1 and "shard_limit" not in table.content:
         table.problems.add(table.path, "has no meaning without shards")
     usual = Routing()
     budget, sample = table.number("budget", usual.budget, least=0), table.number("sample", usual.sample, least=0)
     measure = table.text("measure", usual.measure, choices=known_measures()) or usual.measure
-    by_tenant, adapts = table.flag("by_tenant"), table.flag("adapts")
+    flags = {name: table.flag(name) for name in ("by_tenant", "adapts", "merging")}
+    limit = table.number("shard_limit", usual.shard_limit, least=1)
     table.end()
-    if min(budget or 0, sample or 0) < 0 or measure not in known_measures():  # noted when they were read
+    # What is out of bounds was noted when it was read.
+    if min(budget or 0, sample or 0) < 0 or (limit is not None and limit < 1) or measure not in known_measures():
         return None
-    return Routing(budget or 0, measure, sample=sample or 0, by_tenant=by_tenant, adapts=adapts)
+    return Routing(budget or 0, measure, sample=sample or 0, shard_limit=limit, **flags)
 
 
 def _state(top: TomlTable, subscriptions: SubscriptionSource) -> PipelineState:

@@ -43,7 +43,7 @@ class Sharding:
     """Assigns versions of a snapshot to shards.
 
     Attributes:
-        shards: The number of shards.
+        shards: The number of shards, to begin with.
         routing: How subscriptions are assigned, if events are routed.
     """
 
@@ -75,7 +75,7 @@ class Sharding:
         The cost of an event is the time to match it, and as much again for each visit in vain: that takes a place
         on another machine, which times of a machine with time to spare do not show.
         """
-        if self.routing is None or not self.routing.adapts or self.shards <= 1 or not report.events:
+        if self.routing is None or not self.routing.adapts or report.shards <= 1 or not report.events:
             return
         before = self._search.step
         vain = (report.visits - report.useful_visits) / report.events
@@ -91,7 +91,7 @@ class Sharding:
             ref: The version.
             sample: Gives so many events, by which similarity is estimated; called before the first assignment.
         """
-        if self.routing is None or self.shards <= 1:
+        if self.routing is None or (self.shards <= 1 and self._fits_in_one(ref, self.routing.shard_limit)):
             return ShardPlan(shard_refs(ref, self.shards))
         assignments = self._assignments.setdefault(ref.url, ShardAssignments(ref.url, self.shards, self.routing))
         if assignments.wants_sample:
@@ -103,6 +103,11 @@ class Sharding:
         part = replace(ref, url=found.url, version=found.version)
         shards = tuple(replace(part, segments=names) for names in found.shards)
         return ShardPlan(shards, replace(part, segments=found.routes), found.entry_bytes)
+
+    def _fits_in_one(self, ref: SnapshotRef, limit: int | None) -> bool:
+        if limit is None or ref.url in self._assignments:
+            return limit is None
+        return sum(entry.slots for entry in Snapshots(ref.url).manifest(ref.version).entries) <= limit
 
 
 def shard_refs(ref: SnapshotRef, shards: int) -> tuple[SnapshotRef, ...]:

@@ -51,11 +51,14 @@ from tamis.spark.snapshot_ref import SnapshotRef
 from tamis.spark.stream_task import (
     CALLED,
     COUNTED,
+    ERRORS,
     EVENTS,
+    FILTER_NS,
     LATE,
     LEARNED,
     MISFITS,
     OLDEST,
+    SAMPLED,
     USEFUL,
     VISITS,
     StreamTask,
@@ -358,6 +361,9 @@ class MicroBatches:
             late=found.total(LATE),
             composite=_named_counts(found.of(COUNTED)),
             entry_bytes=plan.entry_bytes,
+            filter_seconds=found.total(FILTER_NS) / 1e9,
+            sampled=found.total(SAMPLED),
+            sampled_errors=found.total(ERRORS),
             entry_budget=0 if plan.routes is None else self.sharding.entry_budget,
         )
         if self.ledger is not None:

@@ -11,9 +11,11 @@ writes them itself.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
@@ -48,11 +50,12 @@ matches of a subscription with a quota it wrote, the subscriptions with most mat
 record for Spark to send (topic in `kind`, key in `event_id`, value in `reason`, headers in `headers`), that it
 could not write (the kind of problem in `kind`, path and detail as JSON in `reason`), and, in every task, when the
 first of its events was accepted, in microseconds (in `count`)."""
-TAKEN, REACHED, STATE, COUNTED, LATE = range(17, 22)
+TAKEN, REACHED, STATE, COUNTED, LATE, FILTER_NS, SAMPLED, ERRORS = range(17, 25)
 """Kinds of rows for composite subscriptions: an event and a subscription that it may concern (its key in `kind`,
 its parts in `count`, the partition of the state in `priority`), the greatest time of a task's events (in `count`,
 in microseconds, for the partition in `priority`), the state of a partition (JSON in `reason`), what is reported of
-it (by name in `kind`), and how many events came too late."""
+it (by name in `kind`), and how many events came too late. And nanoseconds of the processor that filtering took;
+how many pairs of events and conditions in dialects with errors were tried, and how many had one."""
 _MOST_LEARNED = 256
 """The most attributes with calls whose statistics a task sends, for each event type."""
 
@@ -110,6 +113,9 @@ class TaskCounts:
     visits: int = 0
     useful: int = 0
     misfits: int = 0
+    filter_ns: int = 0
+    sampled: int = 0
+    errors: int = 0
     oldest: int | None = None
     late: int = 0
     reached_us: int | None = None
@@ -119,10 +125,12 @@ class TaskCounts:
     def rows(self) -> Iterator[pa.RecordBatch]:
         """The rows of the result."""
         numbers = {EVENTS: self.events, VISITS: self.visits, USEFUL: self.useful, MISFITS: self.misfits}
+        numbers[FILTER_NS] = self.filter_ns
         for kind, count in numbers.items():
             yield from result_rows(kind, pa.table({"count": [count]}))
-        if self.late:
-            yield from result_rows(LATE, pa.table({"count": [self.late]}))
+        for kind, count in {LATE: self.late, SAMPLED: self.sampled, ERRORS: self.errors}.items():
+            if count:
+                yield from result_rows(kind, pa.table({"count": [count]}))
         if self.oldest is not None:
             yield from result_rows(OLDEST, pa.table({"count": [self.oldest]}))
         yield from result_rows(CALLED, _report_columns(self.tally.reports()))
@@ -187,9 +195,8 @@ class StreamTask:
                 table = event_rows(given) if self.is_routed else given
                 # Without routing every shard has all events: count them once.
                 is_counted = self.is_routed or ref is self.shards[0]
-                found = self._match(
-                    self._with_prior_statistics(ref.matchers(), counts.before), table, counts, is_counted
-                )
+                matchers = self._with_prior_statistics(ref.matchers(), counts.before)
+                found = self._match(matchers, table, counts, is_counted)
                 counts.visits += table.num_rows
                 accepted = pc.min(self.reading.acceptance(table)).as_py() if self.reading.accepted_at else None
                 if accepted is not None:
@@ -218,10 +225,15 @@ class StreamTask:
         original = self.reading.originals(table)
         accepted = self.reading.acceptance(table) if self.expired or self.composite is not None else None
         taken: list[pa.Table] = []
+        own = counts if is_counted else TaskCounts()
         found = [
-            self._pairs(each, original, accepted, dead, counts if is_counted else TaskCounts(), taken)
+            self._pairs(each, original, accepted, dead, own, taken)
             for each in self.reading.read(matchers, table, dead)
         ]
+        if not is_counted:
+            counts.filter_ns += own.filter_ns
+            counts.sampled += own.sampled
+            counts.errors += own.errors
         pairs = pa.concat_tables([_NO_PAIRS, *(pairs for pairs, *_ in found)])
         events = pa.concat_arrays([pa.array([], pa.string()), *(events for _, events, _ in found)])
         joined = pa.concat_tables(taken) if taken else pa.table({})
@@ -239,8 +251,14 @@ class StreamTask:
         """The pairs of some events, the ids of those that have one, and how many events do not fit their type."""
         matcher, batch = read.matcher, read.batch
         names, good, misfits = self.reading.check_events(read, original, dead)
+        began = time.process_time_ns()
         found = matcher.match_pairs(batch)
         at, ids, revisions = found.columns()
+        counts.filter_ns += time.process_time_ns() - began
+        seed = crc32((names[0].as_py() or "").encode()) if len(names) else 0
+        sampled, errors = matcher.sample_errors(batch, seed)
+        counts.sampled += sampled
+        counts.errors += errors
         owners, labels = found.owners_and_labels()
         priorities = found.priorities()
         kept = good[at]

@@ -68,6 +68,14 @@ _VALUE_OPERATORS = {
 _PREDICATES = (Kind.IN, Kind.LIKE, Kind.ILIKE, Kind.RLIKE, Kind.REGEXP, Kind.BETWEEN, Kind.IS, Kind.NOT)
 _SHIFTS = {"shiftleft": 2, "shiftright": 2, "shiftrightunsigned": 3}
 _SIGNS = {Kind.MINUS: "negative", Kind.PLUS: "positive", Kind.TILDE: "~"}
+_NAMEABLE = {kind for kind in Kind if kind >= Kind.XOR} - {Kind.NOT, Kind.NULL, Kind.TRUE, Kind.FALSE, Kind.CASE}
+"""Keywords that are names where an operand stands and an operator or the end follows, as in `end > 5`."""
+_AFTER_NAME = frozenset(
+    {Kind.END, Kind.RIGHT_PAREN, Kind.RIGHT_BRACKET, Kind.LEFT_BRACKET, Kind.COMMA, Kind.DOT, Kind.CAST_COLONS}
+    | {Kind(kind) for kind in (*range(Kind.PLUS, Kind.ARROW), *range(Kind.CONCAT, Kind.TILDE))}
+    | _NAMEABLE
+    | {Kind.AND, Kind.OR, Kind.NOT}
+)
 _NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.EXPONENT, Kind.SUFFIXED)
 _SYNC = (Kind.AND, Kind.OR, Kind.XOR, Kind.RIGHT_PAREN, Kind.END)
 _TIME_TYPES = {
@@ -381,6 +389,12 @@ class ConditionParser(Cursor):
             elif kind == Kind.CAST_COLONS:
                 self.at += 1
                 expression = Cast(expression, self.type_name(), self.span_from(start))
+            elif kind == Kind.NAME and self.accept_word("collate"):
+                name = self.part_of_name()
+                while self.accept(Kind.DOT):  # SYSTEM.BUILTIN.UTF8_LCASE
+                    name = self.part_of_name()
+                collation = Literal(STRING, name, self.span_from(self.at - 1))
+                expression = FunctionCall("collate", (expression, collation), self.span_from(start))
             else:
                 return expression
         raise self.failure(f"nested more than {self.limits.depth} deep", start)
@@ -407,6 +421,8 @@ class ConditionParser(Cursor):
             return self.case()
         if kind in FUNCTION_KEYWORDS and self.kinds[start + 1] == Kind.LEFT_PAREN:
             return self.name_or_call()
+        if kind in _NAMEABLE and self.kinds[start + 1] in _AFTER_NAME:
+            return Name((self.part_of_name(),), self.span_from(start))
         raise self.operand_failure()
 
     def parentheses(self) -> Expression:

@@ -82,6 +82,18 @@ def _substring(parser: ConditionParser, start: int, word: str) -> Expression:
     return FunctionCall(word, tuple(arguments), parser.span_from(start))
 
 
+def _overlay(parser: ConditionParser, start: int, word: str) -> Expression:
+    arguments = [parser.condition(0)]
+    if not parser.accept_word("placing"):
+        return ordinary_call(parser, start, word, arguments[0])
+    arguments.append(parser.condition(0))
+    for between in ("from", "for"):
+        if parser.accept_word(between):
+            arguments.append(parser.condition(0))
+    parser.expect(Kind.RIGHT_PAREN, ")")
+    return FunctionCall(word, tuple(arguments), parser.span_from(start))
+
+
 def _trim(parser: ConditionParser, start: int, word: str) -> Expression:
     side = parser.tokens.lower_words[parser.at]
     following = parser.kinds[parser.at + 1]
@@ -118,6 +130,7 @@ SPECIAL_FORMS: dict[str, Callable[[ConditionParser, int, str], Expression]] = {
     "substring": _substring,
     "substr": _substring,
     "trim": _trim,
+    "overlay": _overlay,
     "position": _position,
     **dict.fromkeys(("timestampadd", "dateadd", "date_add"), _with_unit("timestampadd")),
     **dict.fromkeys(("timestampdiff", "datediff", "date_diff"), _with_unit("timestampdiff")),

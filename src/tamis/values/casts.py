@@ -119,11 +119,11 @@ def _can_cast_atom(source: Type, target: Type) -> bool:
 
 
 def _can_cast_interval(source: Type, target: Type) -> bool:
-    """Intervals of one kind, text, and whole numbers of the only field of an interval."""
+    """Intervals of one kind, text, and numbers of the last field of an interval: seconds of day to second."""
     if is_interval(source) and is_interval(target):
         return is_year_month(source) == is_year_month(target)
-    kind, other = (source, target) if is_interval(source) else (target, source)
-    return other == STRING or (is_integral(other) and kind.precision == kind.scale)
+    other = target if is_interval(source) else source
+    return other == STRING or is_integral(other) or is_decimal(target)
 
 
 def _is_number(type_: Type) -> bool:
@@ -196,9 +196,12 @@ def caster(source: Type, target: Type, zone: str) -> Caster:
         )
     if is_interval(target):
         return _to_interval(source, target)
-    if is_interval(source) and target != STRING:
+    if is_interval(source) and is_integral(target):
         unit, (least, greatest) = interval_unit(source.scale), integer_bounds(target)
         return lambda value: _within(truncated(value, unit) // unit, least, greatest)
+    if is_interval(source) and is_decimal(target):
+        unit, scaling, most = interval_unit(source.scale), 10**target.scale, 10**target.precision - 1
+        return lambda value: _within(round_half_up(value * scaling, unit), -most, most)
     if target == STRING:
         return _to_string(source, zone)
     if is_integral(target):

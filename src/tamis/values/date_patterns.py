@@ -280,7 +280,8 @@ def _wall(fields: dict[str, int]) -> int | None:
         return None
     if "D" in fields:
         days = calendar.days_from_civil(year, 1, 1) + fields["D"] - 1
-        if calendar.civil_from_days(days)[0] != year or {"M", "L", "d"} & set(fields):
+        found = calendar.civil_from_days(days)
+        if found != (year, fields.get("M", fields.get("L", found[1])), fields.get("d", found[2])):
             return None
     else:
         day = fields.get("d", 1)

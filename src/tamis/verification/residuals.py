@@ -50,18 +50,9 @@ def _relax(formula: Formula) -> Formula:
 
 def split_forest(forest: Forest) -> tuple[Forest, tuple[I64, Forest] | None]:
     """The relaxed formulas of all slots; and the slots and residuals of those that call, None if none does."""
-    axes = [bool(calls_in(axis.attribute)) for axis in forest.axes]
-    attributes = [bool(calls_in(attribute)) for attribute in forest.tests.attributes]
-    others = [bool(calls_of(predicate)) for predicate in forest.tests.others]
-    if not any([*axes, *attributes, *others]):
+    slots = calling_slots(forest)
+    if not len(slots):
         return forest, None
-    leaves = forest.leaves
-    is_test = leaves.kinds == TEST
-    tests = np.concatenate([np.array([*attributes, False])[forest.tests.patterns.attributes], [*others, False]])
-    calls = np.zeros(len(leaves.kinds), np.bool_)
-    calls[~is_test] = np.array([*axes, False])[leaves.axes[~is_test]]
-    calls[is_test] = tests.astype(np.bool_)[leaves.lows[is_test]]
-    slots = np.flatnonzero(_slots_reaching(forest, calls))
     halves = [split_formula(forest[int(slot)]) for slot in slots]
     residuals = forest_of([half.residual for half in halves if half.residual is not None])
     plain = np.setdiff1d(np.arange(len(forest)), slots)
@@ -72,6 +63,22 @@ def split_forest(forest: Forest) -> tuple[Forest, tuple[I64, Forest] | None]:
     return join_forests([(joined, places)]), (slots, residuals)
 
 
+def calling_slots(forest: Forest) -> I64:
+    """The slots whose formulas call an operator."""
+    axes = [bool(calls_in(axis.attribute)) for axis in forest.axes]
+    attributes = [bool(calls_in(attribute)) for attribute in forest.tests.attributes]
+    others = [bool(calls_of(predicate)) for predicate in forest.tests.others]
+    if not any([*axes, *attributes, *others]):
+        return np.empty(0, np.int64)
+    leaves = forest.leaves
+    is_test = leaves.kinds == TEST
+    tests = np.concatenate([np.array([*attributes, False])[forest.tests.patterns.attributes], [*others, False]])
+    calls = np.zeros(len(leaves.kinds), np.bool_)
+    calls[~is_test] = np.array([*axes, False])[leaves.axes[~is_test]]
+    calls[is_test] = tests.astype(np.bool_)[leaves.lows[is_test]]
+    return np.flatnonzero(slots_reaching(forest, calls))
+
+
 def called_operators(forest: Forest) -> set[str]:
     """The names of the operators that formulas call."""
     calls = [call for axis in forest.axes for call in calls_in(axis.attribute)]
@@ -79,10 +86,12 @@ def called_operators(forest: Forest) -> set[str]:
     return {call.operator for call in calls}
 
 
-def _slots_reaching(forest: Forest, leaves: Bools) -> Bools:
-    """For every slot, whether its formula uses one of these leaves."""
+def slots_reaching(forest: Forest, leaves: Bools, inner: Bools | None = None) -> Bools:
+    """For every slot, whether its formula uses one of these leaves or inner nodes."""
     nodes = forest.nodes
     found = np.zeros(len(nodes.least) + 1, np.bool_)
+    if inner is not None:
+        found[:-1] = inner
     reached = np.where(nodes.children < 0, np.append(leaves, False)[~np.minimum(nodes.children, -1)], False)
     owners = np.repeat(np.arange(len(nodes.least)), np.diff(nodes.firsts))
     np.logical_or.at(found, owners, reached)

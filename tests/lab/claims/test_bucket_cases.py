@@ -8,7 +8,13 @@ from tamis.lab.claims.bucket_cases import EVERYBODY, IT, RBPST, begen, engine_of
 def test_contestants_are_told_by_name() -> None:
     assert (IT, RBPST) == ("buckets, 5000, it-node", "buckets, 5000, rbpst-hull")
     assert pubsub("it-range", 50, "as they come") == "buckets, 50, it-range, as they come"
-    for name in (*EVERYBODY, "bitslice", pubsub("auto", 50), pubsub("rbpst-range", 1, "frequent first")):
+    for name in (
+        *EVERYBODY,
+        "bitslice",
+        pubsub("auto", 50),
+        pubsub("rbpst-range", 1, "frequent first"),
+        f"{IT}, suffix",
+    ):
         engine = engine_of(name)
         assert engine is not None and engine.name == name.split(",", maxsplit=1)[0]
     assert engine_of("nobody") is None

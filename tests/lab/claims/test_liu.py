@@ -8,16 +8,10 @@ from tamis.lab.claims.bench import Bench
 from tamis.lab.claims.liu import LIU
 
 
-@pytest.mark.parametrize("id_", ["L1", "L2", "L3", "L14", "L15"])
+@pytest.mark.parametrize("id_", ["L1", "L2", "L3"])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_theorems_and_properties_hold(id_: str, seed: int) -> None:
     assert LIU.rows[id_].measure(Bench("smallest", seed)).direction == "holds"
-
-
-def test_the_printed_gain_is_wrong_and_the_corrected_one_exact() -> None:
-    found = {each.what: each.ours[0] for each in LIU.rows["L13"].measure(Bench("smallest")).figures}
-    assert found["costs of 1: greatest error, corrected"] < 1e-9
-    assert found["costs from 1 to 100: share wrong as printed, one link"] > 0
 
 
 def test_the_bound_lies_below_every_strategy() -> None:

@@ -23,3 +23,11 @@ def test_rows_that_share_points_measure_them_once() -> None:
 def test_the_sizes_of_the_paper_decide_whether_figures_are_judged() -> None:
     outcome = MISHRA_SAHNI.rows["P4"].measure(Bench("smallest"))
     assert outcome.agreement == "not at this size"
+
+
+@pytest.mark.slow
+def test_the_suffix_structure_is_compared_with_the_automaton() -> None:
+    figures = {each.what: each.ours for each in MISHRA_SAHNI.rows["P19"].measure(Bench("smallest")).figures}
+    assert figures["steps of an event"][0] > 0
+    assert figures["nodes a pattern"][0] > 1
+    assert all(value > 0 for values in figures.values() for value in values)

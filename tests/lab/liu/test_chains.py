@@ -18,6 +18,7 @@ from tamis.lab.liu.chains import (
     node_order,
     pair_gain,
     pair_gains,
+    placed_order,
     score_order,
 )
 from tests.lab.liu.small_chains import chains_from
@@ -153,6 +154,15 @@ def test_a_new_chain_goes_to_its_best_place(draws: np.random.Generator) -> None:
         order = draws.permutation(7)
         every = [total_gain(gains, np.insert(order, place, 7)) for place in range(8)]
         assert every[best_position(chains, order, 7)] == pytest.approx(max(every), abs=1e-12)
+
+
+def test_chains_that_come_one_by_one_are_placed_one_by_one(draws: np.random.Generator) -> None:
+    for _ in range(10):
+        chains = some_chains(draws, 8, 9, (2, 4), exponent=1.0)
+        order = np.zeros(0, np.int64)
+        for new in range(8):
+            order = np.insert(order, best_position(chains, order, new), new)
+        assert placed_order(chains).tolist() == order.tolist()
 
 
 def test_a_chain_that_shares_nothing_goes_last() -> None:

@@ -16,3 +16,7 @@ def test_numbers_are_written_without_exponents(value: float, text: str) -> None:
 
 def test_a_spread_begins_with_the_median() -> None:
     assert spread([3.0, 1.0, 2.0]) == "2 (1-3)"
+
+
+def test_a_spread_below_zero_has_no_dash_that_reads_as_a_sign() -> None:
+    assert spread([-3.0, -1.0, -2.0]) == "-2 (-3 to -1)"

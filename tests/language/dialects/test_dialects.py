@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,6 +16,7 @@ from tamis.language.bulk import compile_conditions, compile_many, refusals
 from tamis.language.condition import compile_condition
 from tamis.language.dialects import DIALECTS, SQL, dialect_of, parse_dialect
 from tamis.limits import DEFAULT_LIMITS, Limits
+from tamis.matcher import Matcher
 from tamis.syntax.tree import Missing, walk
 
 
@@ -148,3 +151,18 @@ def test_sql_alone_stays_in_columns() -> None:
     column = compile_conditions(["a < 3", "a < 4"], dialect=[SQL, None])
     assert [chunk.apart for chunk in column.chunks] == [{}]
     assert all(isinstance(each, Formula) for each in column)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dialect", ["cel", "jsonlogic", "percolator"])
+def test_the_corpus_is_decided_as_by_the_public_engine(dialect: str) -> None:
+    """`scripts/dialect_verdicts.py` made the corpus; its first line names the engine and has the events."""
+    lines = (Path(__file__).parent / f"{dialect}_corpus.jsonl").read_text("utf-8").splitlines()
+    head, *cases = map(json.loads, lines)
+    matcher = Matcher()
+    refused = matcher.add_many(((case["condition"], case["condition"]) for case in cases), dialect=dialect)
+    assert {each.id for each in refused} == {case["condition"] for case in cases if case["matches"] is None}
+    found = [set(each) for each in map(matcher.match, head["events"])]
+    for case in cases:
+        places = [place for place, ids in enumerate(found) if case["condition"] in ids]
+        assert places == (case["matches"] or []), case["condition"]

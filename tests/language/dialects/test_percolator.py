@@ -97,7 +97,8 @@ def verdicts(query: Any, *documents: dict[str, Any]) -> list[bool | None]:
         ({"match": {"a": {"query": "a b", "minimum_should_match": 3}}}, [], [{"a": "a b"}]),
         ({"match": {"a": {"query": "a b", "minimum_should_match": -5}}}, [{"a": "b"}], [{"a": "c"}]),
         ({"match": {"a": "!?"}}, [], [{"a": "!?"}]),
-        ({"match": {"a": 5}}, [{"a": 5}], [{"a": "5"}]),
+        ({"match": {"a": 5}}, [{"a": 5}, {"a": "5"}, {"a": "no 5"}], [{"a": "55"}, {"a": 6}]),
+        ({"match": {"a": "5"}}, [{"a": 5}, {"a": "no 5"}], [{"a": "55"}, {"a": 6}]),
         ({"match": {"a": "straße Ünal"}}, [{"a": "STRAßE"}, {"a": "ünal"}], [{"a": "unal"}]),
         ({"constant_score": {"filter": {"term": {"a": 1}}, "boost": 3}}, [{"a": 1}], [{"a": 2}]),
         ({"dis_max": {"queries": [{"term": {"a": 1}}, {"term": {"a": 2}}]}}, [{"a": 2}], [{"a": 3}]),
@@ -119,7 +120,11 @@ def verdicts(query: Any, *documents: dict[str, Any]) -> list[bool | None]:
             [{"a": 1}],
             [{}],
         ),
-        ({"bool": {"minimum_should_match": 1}}, [], [{}]),
+        ({"bool": {"minimum_should_match": 1}}, [{}], []),
+        ({"bool": {"minimum_should_match": 1, "filter": {"match_all": {}}}}, [], [{}]),
+        ({"term": {"a": "5"}}, [{"a": "5"}, {"a": 5}, {"a": [1, 5.0]}], [{"a": "5.0"}, {"a": True}]),
+        ({"terms": {"a": ["true", "x"]}}, [{"a": "true"}, {"a": True}, {"a": "x"}], [{"a": False}, {"a": 1}]),
+        ({"range": {"a": {"gt": "5"}}}, [{"a": 6}, {"a": "6"}], [{"a": 5}, {"a": True}]),
     ],
 )
 def test_what_a_query_means(query: Any, matching: list[dict[str, Any]], others: list[dict[str, Any]]) -> None:
@@ -281,7 +286,7 @@ def _naive(query: dict[str, Any], document: dict[str, Any]) -> bool:
     ((name, body),) = query.items()
     if name == "bool":
         should = [_naive(each, document) for each in body["should"]]
-        least = body.get("minimum_should_match", 0)
+        least = body.get("minimum_should_match", 0) if should or body["must"] else 0
         if should and not body["must"]:
             least = max(least, 1)
         return (

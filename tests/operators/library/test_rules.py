@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tamis import Matcher
+from tamis import ConditionError, Matcher
 from tamis.operators import OPERATORS, Operator, OperatorError, uninstall
 from tamis.operators.library import load
 from tamis.operators.library.rules import operators
@@ -205,6 +205,90 @@ def test_what_is_wrong_with_rules_and_relations_is_named(facts: Path, settings: 
         operators(facts=facts, **settings)
 
 
+@pytest.fixture
+def implied(facts: Path, tmp_path: Path) -> Iterator[Matcher]:
+    """The same, with the attribute of the facts as a setting."""
+    (tmp_path / "zoo.rules").write_text(RULES, encoding="utf-8")
+    before = {*OPERATORS}
+    load("rules", facts=facts, rules=tmp_path / "zoo.rules", relations=RELATIONS, attribute="facts")
+    yield Matcher({"attributes": {"facts": "string", "limit": "double", "name": "string"}})
+    uninstall(*({*OPERATORS} - before))
+
+
+BELLO = "is_a(bello, hound); weight(bello, 31)"
+
+
+BELOW_THIRTY = "is_a(?x, 'dog') AND weight(?x) > 20 AND weight(?x) < 30"
+SPELLINGS = [
+    ("is_a(?x, 'dog') AND weight(?x) > 20", BELLO, True),
+    ("is_a(?x, 'dog') AND weight(?x) > 20", "is_a(bello, hound); weight(bello, 12)", False),
+    ("is_a(?x, 'dog') AND weight(?x) > 20", "is_a(tom, cat); weight(tom, 31)", False),
+    ("is_a(?x, 'dog') AND weight(?x) > 20", "is_a(a, poodle); weight(b, 31)", False),
+    ("is_a(?x, 'dog') AND weight(?x) > 20", "weight(':rex', 31)", True),
+    ("is_a(?x, 'dog') AND weight(?x) > 20", None, False),
+    ("is_a(?X, 'dog') AND weight(?x) > limit", BELLO, True),
+    ("weight(?x, ?w) AND is_a(?x) = 'dog' AND ?w > 20", BELLO, True),
+    ("weight(facts, ?x, ?w) AND ?w > 20", BELLO, True),
+    ("is_a(?x, 'dog') AND NOT weight(?x) > 20", BELLO, False),
+    ("is_a(?x, 'dog') AND NOT weight(?x) > 40", BELLO, True),
+    ("is_a(?x, 'dog') AND NOT weight(?x) > 40", "is_a(bello, hound)", False),
+    ("is_a(?x, 'cat') AND weight(?x) > 1 OR is_a(?y, 'hound') AND weight(?y) > 1", BELLO, True),
+    ("is_a(?x, 'hound') AND 2 * weight(?x) BETWEEN 60 AND 64", BELLO, True),
+    (BELOW_THIRTY, "is_a(b, dog); weight(b, 9); weight(b, 40)", False),
+    (BELOW_THIRTY, "is_a(b, dog); weight(b, 25)", True),
+    ("is_a('bello', 'dog')", BELLO, True),
+    ("is_a(name, 'dog')", BELLO, True),
+    ("is_a('tom', 'dog')", BELLO, False),
+    ("size(weight()) = 1", BELLO, True),
+    ("at_least(1, weight(?x) > 100, weight(?y) > 20)", BELLO, True),
+    ("weight(?x) > 20 AND heavy(?x, ?weight_1)", BELLO, True),
+]
+
+
+def test_relations_without_the_attribute_and_as_functions(implied: Matcher) -> None:
+    conditions = sorted({condition for condition, _, _ in SPELLINGS})
+    assert implied.add_many((text, text) for text in conditions) == []
+    assert implied.add_many((f"and {text}", f"({text}) AND limit > 1") for text in conditions) == []
+    for condition, said, expected in SPELLINGS:
+        event = {"facts": said, "limit": 20.0, "name": "bello"}
+        found = implied.match(event)
+        assert (condition in found, f"and {condition}" in found) == (expected, expected), (condition, said)
+        assert implied.explain(condition, event).matched is expected, (condition, said)
+
+
+@pytest.mark.parametrize(
+    ("condition", "message", "marked"),
+    [
+        (
+            "weight(?x, 1, 2, 3)",
+            "weight takes (thing string, kilos double), found 4 arguments",
+            "weight(?x, 1, 2, 3)",
+        ),
+        (
+            "limit > 1 AND weight('rex') > 20",
+            "weight takes (thing string, kilos double), found 1",
+            "weight('rex')",
+        ),
+        ("is_a(?x, 'dog') AND weight(?y) > ?z", "no call binds ?z", "?z"),
+        ("is_a(?x, 'dog') AND weight(?x) > 'heavy'", "'heavy' is not a double", "'heavy'"),
+        ("is_a(?x, 'dog') AND weight(?x)", "expected", "weight(?x)"),
+    ],
+)
+def test_what_is_wrong_with_such_a_call_has_its_place(
+    implied: Matcher, condition: str, message: str, marked: str
+) -> None:
+    with pytest.raises(ConditionError, match=re.escape(message)) as refused:
+        implied.add("wrong", condition)
+    assert condition[refused.value.problems[0].start : refused.value.problems[0].end] == marked
+
+
+def test_events_without_the_attribute_are_told_of(implied: Matcher) -> None:
+    del implied
+    with pytest.raises(ConditionError, match="the event type has no attribute 'facts'") as refused:
+        Matcher({"attributes": {"limit": "double"}}).add("wrong", "limit > 1 AND weight(?x) > 20")
+    assert refused.value.problems[0].start == len("limit > 1 AND ")
+
+
 CITY = """
 @prefix : <http://example.org/city#> .
 :zoo :partOf :bronx . :bronx :partOf :new-york . :pier :partOf :harbour .
@@ -229,15 +313,22 @@ CITY_SUBSCRIPTIONS = {
 }
 
 
-def test_the_subscriptions_of_liu_et_al_over_facts_and_rules(tmp_path: Path) -> None:
-    """People who watch a city: what cameras recognise are the facts of an event, the map is a file."""
+@pytest.mark.parametrize("attribute", ["", "seen"], ids=["explicit", "implied"])
+def test_the_subscriptions_of_liu_et_al_over_facts_and_rules(tmp_path: Path, attribute: str) -> None:
+    """People who watch a city: what cameras recognise are the facts of an event, the map is a file.
+
+    The paper writes out "crowd in the Bronx" and "tourists unwatched"; the other three are ours.
+    """
     (tmp_path / "city.ttl").write_text(CITY, encoding="utf-8")
     (tmp_path / "city.rules").write_text(CITY_RULES, encoding="utf-8")
     before = {*OPERATORS}
-    load("rules", facts=tmp_path / "city.ttl", rules=tmp_path / "city.rules", relations=CITY_RELATIONS)
+    files = {"facts": tmp_path / "city.ttl", "rules": tmp_path / "city.rules"}
+    load("rules", **files, relations=CITY_RELATIONS, attribute=attribute)
     try:
         city = Matcher({"attributes": {"seen": "string"}})
-        assert city.add_many(CITY_SUBSCRIPTIONS.items()) == []
+        for name, condition in CITY_SUBSCRIPTIONS.items():
+            short = condition.replace("seen, ", "").replace("(seen)", "()")
+            city.add(name, short if attribute else condition)
         seen = {
             "at(e, zoo); mob(60)": ["crowd in the Bronx"],
             "at(e, zoo); mob(120)": ["crowd anywhere", "crowd in the Bronx"],

@@ -40,7 +40,7 @@ def test_a_service_without_a_name_links_with_nobody(serving: Callable[..., Runni
     operator = alone.client(alone.token("admin"))
     problem(operator.put("/v1/peers/south", json={"url": URL}), 422, "invalid")
     assert operator.get("/v1/peers").json() == {"site": "", "items": []}
-    assert "no name among sites" in operator.get("/peers").text
+    assert "This service is not linked to others" in operator.get("/peers").text
     problem(
         alone.client("anything", **{"Tamis-Site": "south"}).post("/v1/link/hello", json={}), 401, "unauthorized"
     )

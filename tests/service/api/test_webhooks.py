@@ -121,16 +121,16 @@ def test_the_notifications_of_a_refused_webhook_say_so(calling: Running, receive
 def test_failed_deliveries_are_replayed_by_subscription_and_by_time(calling: Running, receiver: Receiver) -> None:
     tenant, path = calling.tenant(), "/v1/deliveries/failed"
     receiver.always["/"] = after_handshake(answering(500))
-    for name in ("a", "b"):
-        subscribe(tenant.subscribe, id=name, delivery={"kind": "webhook", "url": receiver.url("/")})
-        until(partial(is_confirmed, tenant, name))
-        calling.match(tenant.name, name, "e")
 
     def failed(**params: str) -> list[dict[str, Any]]:
         items: list[dict[str, Any]] = tenant.subscribe.get(path, params=params).json()["items"]
         return items
 
-    until(lambda: len(failed()) == 2, "both are parked")
+    for name in ("a", "b"):
+        subscribe(tenant.subscribe, id=name, delivery={"kind": "webhook", "url": receiver.url("/")})
+        until(partial(is_confirmed, tenant, name))
+        calling.match(tenant.name, name, "e")
+        until(lambda name=name: failed(subscription=name), "it is parked")  # type: ignore[misc]
     [of_a], [of_b] = failed(subscription="a"), failed(subscription="b")
     assert failed(since=of_b["at"]) == [of_b] and failed(until=of_b["at"]) == [of_a]
     del receiver.always["/"]

@@ -152,7 +152,7 @@ def test_from_the_first_sign_in_to_the_last_goodbye(service: Running, browser: o
     _publish(service, [{"id": "lamp-3", "price": 1, "brand": "Lumen"}])
     expect(page.locator("#live")).to_have_text("Paused; 1 waiting.")
     expect(page.locator("#matches tbody tr")).to_have_count(1)
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Resume").click()
     expect(page.locator("#matches tbody tr")).to_have_count(2)
 
     # Explain it, and why the other event did not match.
@@ -189,7 +189,7 @@ def test_from_the_first_sign_in_to_the_last_goodbye(service: Running, browser: o
     picture("10-cancel")
     page.get_by_role("dialog").get_by_role("button", name="Cancel subscription").press("Enter")
     expect(page).to_have_url(f"{service.url}/subscriptions")
-    expect(page.get_by_text("No subscription fits.")).to_be_visible()
+    expect(page.get_by_text(re.compile("No subscription"))).to_be_visible()
     page.goto(f"{service.url}/subscriptions/bargains")
     expect(page.get_by_text("This subscription has ended")).to_be_visible()
     picture("11-ended")

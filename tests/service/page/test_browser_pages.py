@@ -9,6 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit
 
@@ -289,7 +290,7 @@ def test_an_event_type_is_checked_and_declared(visitor: Callable[..., Visitor]) 
     me.served.service.subscriptions.unsubscribe(me.tenant, "cheap")
     page.reload()
     page.get_by_role("button", name="Drop camera").click()
-    page.get_by_role("button", name="Leave it").click()
+    page.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Drop camera").click()
     press(page.get_by_role("button", name="Drop event type"))
     expect(page.get_by_role("link", name="camera", exact=True)).to_have_count(0)
@@ -311,7 +312,7 @@ def test_a_token_is_made_and_revoked(visitor: Callable[..., Visitor]) -> None:
     page.get_by_role("link", name="Done").click()
     row = page.locator("tr", has_text="the shop")
     press(row.get_by_role("button", name="Revoke"))
-    expect(page.get_by_role("dialog").get_by_role("button", name="Leave it")).to_be_focused()
+    expect(page.get_by_role("dialog").get_by_role("button", name="Cancel")).to_be_focused()
     page.keyboard.press("Enter")
     expect(row).to_have_count(1)
     row.get_by_role("button", name="Revoke").click()
@@ -328,7 +329,7 @@ def test_a_tenant_is_made_and_changed(visitor: Callable[..., Visitor]) -> None:
     page.get_by_label("Name").fill("made-here")
     page.get_by_label("Events a second").fill("2.5")
     page.get_by_label("Operators").fill("none")
-    press(page.get_by_role("button", name="Make a tenant"))
+    press(page.get_by_role("button", name="Create tenant"))
     row = page.locator("tr", has_text="made-here")
     expect(row).to_have_count(1)
     rights = accounts.rights("made-here")
@@ -340,7 +341,7 @@ def test_a_tenant_is_made_and_changed(visitor: Callable[..., Visitor]) -> None:
     expect(page.get_by_label("Operators")).to_have_value("none")
     page.get_by_label("Subscriptions").fill("")
     save.click()
-    expect(page.get_by_role("heading", name="Make one")).to_be_visible()
+    expect(page.get_by_role("heading", name="New tenant")).to_be_visible()
     changed = accounts.rights("made-here")
     assert changed is not None and (changed.subscriptions, changed.operators) == (None, ())
 
@@ -396,11 +397,12 @@ def test_pages_are_accessible_and_fit_a_phone(visitor: Callable[..., Visitor], s
     empty, me = visitor("admin"), visitor("admin")
     me.declare(name="camera", attributes={"price": "int", "brand": "string"})
     me.subscribe("cheap", "price < 300", label="bargains")
+    me.subscribe("a-long-name-without-any-space-for-a-subscription", "price < 300 AND price > -1", label="long")
     me.publish({"id": "e1", "price": 1}, {"id": "e2", "price": 900})
     me.publish({"id": "c1", "price": "a lot"}, type="camera")
     me.served.match()
     ids = {"/subscriptions/{id}": "cheap", "/events/{id:path}": "e1", "/event-types/{id}": "camera"}
-    (found,) = me.served.service.feed.before(me.tenant, None, limit=1)
+    found, *_ = me.served.service.feed.before(me.tenant, None, limit=1)
     ids["/notifications/{id}"] = found.id
     places = [each.path for each in PAGES if "{" not in each.path and each.audience != "operator"]
     places += [re.sub(r"\{.*\}", id, path) for path, id in ids.items()]
@@ -412,6 +414,44 @@ def test_pages_are_accessible_and_fit_a_phone(visitor: Callable[..., Visitor], s
             page = who.go(path if path != "/subscriptions/edit" else "/subscriptions/edit?id=cheap")
             troubles += troubles_of(page, path)
     assert not troubles, "\n".join(troubles)
+
+
+def test_a_page_without_data_says_what_to_do(visitor: Callable[..., Visitor]) -> None:
+    me = visitor("admin")
+    for path in ("/", "/subscriptions", "/feed", "/events", "/event-types", "/bad-events", "/failed-deliveries"):
+        empty = me.go(path).locator(".empty:visible")
+        expect(empty).not_to_have_count(0)
+        for each in empty.all():
+            assert each.locator("a, code").count(), f"{path}: {each.inner_text()}"
+
+
+def test_times_are_in_the_zone_of_the_reader(served: Served, browser: Any) -> None:
+    tenant = served.new_tenant()
+    context = browser.new_context(timezone_id="Asia/Tokyo")  # nine hours ahead, all year
+    context.add_cookies([{"name": COOKIE, "value": served.token(tenant), "url": served.url, "sameSite": "Strict"}])
+    page = context.new_page()
+
+    def check() -> None:
+        shown = page.locator("time").first
+        expect(shown).to_have_attribute("title", re.compile("UTC$"))
+        at = datetime.fromisoformat(shown.get_attribute("datetime")) + timedelta(hours=9)
+        expect(shown).to_have_text(f"{at:%Y-%m-%d %H:%M:%S}")
+
+    with Client(served.url, token=served.token(tenant)) as client:
+        client.subscribe("price < 300", id="cheap")
+        page.goto(f"{served.url}/feed")
+        expect(page.locator("#live")).to_contain_text("Live")
+        client.publish({"id": "e1", "price": 1})
+    served.match()
+    check()  # a row that came by the stream
+    page.goto(f"{served.url}/events/e1")
+    check()
+    expect(page.locator("#zone")).to_have_text("Times are in Asia/Tokyo")
+    page.goto(f"{served.url}/")
+    label = page.locator("#activity text[data-at]").first
+    at = datetime.fromisoformat(label.get_attribute("data-at")) + timedelta(hours=9)
+    expect(label).to_have_text(f"{at:%H:%M:%S}")
+    context.close()
 
 
 class TestHostileText:

@@ -19,6 +19,7 @@ def test_dead_letters_are_shown_with_their_text(ask: Callable[..., PageRequest])
 def test_failed_deliveries_are_shown_in_the_names_of_the_tenant(ask: Callable[..., PageRequest]) -> None:
     [item] = failures.failed_deliveries(ask())["items"]
     assert (item["subscription_id"], item["attempts"], item["error"]) == ("called", 12, "answered 503")
+    assert item["condition"] == "price < 1000 OR brand IS NULL"
     assert failures.failed_deliveries(ask(after=str(item["seq"])))["items"] == []
 
 

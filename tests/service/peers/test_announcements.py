@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,7 +18,10 @@ from tamis.service.accounts import TenantRights
 from tamis.service.peers.announcements import ANYTHING, AnnouncedFilter, any_of_tenant
 from tamis.service.peers.entries import EVERYTHING, Entry
 from tests.service.living import until
-from tests.service.peers.chains import LinkedSite, are_linked, in_step, sites_in
+from tests.service.peers.chains import LinkedSite, are_linked, in_step, settled, sites_in
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 TYPES = {"t/event": EventType("t/event"), "u/event": EventType("u/event")}
 
@@ -115,6 +119,36 @@ def test_an_ended_advertisement_is_announced_until_its_events_are_through(
         assert held(a, b) == {"price < 9"}
         a.service.inbox.finish_upto(a.service.inbox.end())
         until(lambda: held(a, b) == set())
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_events_reach_who_wants_them_with_entries_for_advertised_events_only(
+    spark: SparkSession, tmp_path: Path, conform: Callable[[LinkedSite], None]
+) -> None:
+    with sites_in(tmp_path, "a", "b", "c", spark=spark, link_advertisements=True) as (a, b, c):
+        for site in (a, b, c):
+            conform(site)
+        a.link_to(b)
+        b.link_to(c)
+        are_linked(a, b, c)
+        advertise(a, "cheap", "price < 100")
+        b.subscribe("near", "price < 10")
+        c.subscribe("far", "price < 50")
+        c.subscribe("dear", "price > 200")
+        until(lambda: held(a, b) == {"price < 50"} and held(b, c) == {"price < 50"})  # covers that of site b
+        a.publish({"id": "e1", "price": 5}, {"id": "e2", "price": 30}, {"id": "e3", "price": 70})
+        assert a.client.post("/v1/events", json=[{"id": "e4", "price": 300}]).status_code == 422
+        settled(a, b, c)
+        assert (b.notified(), sorted(c.notified())) == ([("near", "e1")], [("far", "e1"), ("far", "e2")])
+        assert (a.peer("b")["forwarded"], b.peer("c")["forwarded"]) == (2, 2)
+        advertise(a, "dear", "price > 250")
+        until(lambda: held(a, b) == held(b, c) == {"price < 50", "price > 200"})
+        a.publish({"id": "e5", "price": 300})
+        a.client.delete("/v1/advertisements/dear").raise_for_status()  # its event is still under way
+        settled(a, b, c)
+        assert c.notified("dear") == [("dear", "e5")]
+        until(lambda: held(a, b) == held(b, c) == {"price < 50"})
 
 
 @pytest.mark.slow

@@ -4,34 +4,56 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tamis import reference
+from tamis.events import EventBatch
+from tamis.language.condition import compile_condition
 from tamis.service.peers.cutoff import LinkCutOff, Load
 from tests.service.living import until
-from tests.service.peers.chains import are_linked, sites_in
+from tests.service.peers.chains import LinkedSite, are_linked, in_step, settled, sites_in
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
-def run(cutoff: LinkCutOff, cost: Callable[[int], tuple[float, float]], handshakes: int = 60) -> int:
-    """Let a neighbour say what 1,000 events cost, seconds and share in vain by the step; gives the last step."""
-    said = Load()
+def run(
+    cutoff: LinkCutOff, cost: Callable[[int], tuple[float, float]], handshakes: int = 60, late: int = 0
+) -> int:
+    """Let a neighbour say what 1,000 events cost, seconds and share in vain by the step; gives the last step.
+
+    Args:
+        cutoff: To be told.
+        cost: By the step: the seconds of an event, and the share of events that go in vain; one in ten is useful.
+        handshakes: How often it is told.
+        late: How many handshakes pass until the events of one are answered.
+    """
+    said, waiting = Load(), list[tuple[int, int]]()
     for _ in range(handshakes):
         seconds, vain = cost(cutoff.step)
+        in_vain = round(1_000 * vain)
+        waiting.append((in_vain + 100, in_vain))
+        answered, of_them_in_vain = waiting.pop(0) if len(waiting) > late else (0, 0)
         said = Load(
             events=said.events + 1_000,
             seconds=said.seconds + 1_000 * seconds,
-            in_vain=said.in_vain + round(1_000 * vain),
+            forwarded=said.forwarded + in_vain + 100,
+            answered=said.answered + answered,
+            in_vain=said.in_vain + of_them_in_vain,
         )
         cutoff.observe(said, seconds_here=0.001)
     return cutoff.step
 
 
+@pytest.mark.parametrize("late", [0, 1, 5])
 @pytest.mark.parametrize("best", [0, 3, 7])
-def test_it_finds_the_least_cost(best: int) -> None:
+def test_it_finds_the_least_cost(best: int, late: int) -> None:
     def cost(step: int) -> tuple[float, float]:
         return 0.001 + 0.001 * max(0, best - step), 0.4 * max(0, step - best)
 
-    assert run(LinkCutOff(), cost) == best
+    assert run(LinkCutOff(), cost, 200, late) == best
 
 
 def test_it_follows_events_that_change() -> None:
@@ -67,3 +89,64 @@ def test_handshakes_tell_how_far_entries_go(tmp_path: Path) -> None:
         assert b.peer("a")["halvings"] == 1
         entries = b.site.wanted_entries("a", set())[1]
         assert entries.bytes <= exact / 2 and not entries.is_over_budget
+
+
+KINDS, PATTERNS = 20, 30
+
+
+def _event(number: int) -> dict[str, Any]:
+    """One that satisfies a condition, and not by its kind alone."""
+    kind, pattern = number % KINDS, number % PATTERNS
+    return {"id": f"e{number}", "kind": f"k{kind}", "title": f"a title of {number} b{kind * PATTERNS + pattern}"}
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.parametrize("is_worth_it", [True, False])
+def test_a_running_service_generalises_entries_as_far_as_measurements_say(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_worth_it: bool
+) -> None:
+    """Patterns take time, and `kind` alone sends the same events, or thirty times as many."""
+    monkeypatch.setattr("tamis.service.peers.sender._HELLO_SECONDS", 2.0)
+    numbers = [*range(KINDS * PATTERNS)] if is_worth_it else [*range(KINDS)]
+    conditions = {
+        f"s{n}": f"kind = 'k{n // PATTERNS if is_worth_it else n}' AND title RLIKE '^.*[{n % 10}a].*b[0-9]*{n}$'"
+        for n in numbers
+    }
+    with sites_in(tmp_path, "a", "b", spark=spark, link_cutoff=True, link_merging=False) as (a, b):
+        rows = [
+            {"id": f"default/{id}", "condition": each, "owner": "default", "event_type": "default/event"}
+            for id, each in conditions.items()
+        ]
+        assert not b.service.store.add_many(rows).refusals
+        a.link_to(b)
+        are_linked(a, b)
+        in_step(a, b)
+        search = b.site._cutoffs["a"]._search
+        published: list[dict[str, Any]] = []
+        while not search.settled and search.step < 2 and len(published) < 100_000:
+            events = [_event(len(published) + n) for n in range(200)]
+            a.publish(*events)
+            published += events
+            settled(a)
+        costs = dict(search._known)
+        assert search.settled or search.step == 2, costs
+        if is_worth_it:
+            assert costs[1] < costs[0], costs
+            until(lambda: a.peer("b")["entries_in"] < len(conditions))
+        else:
+            assert (search.step, costs[1] > costs[0]) == (0, True), costs
+            until(lambda: a.peer("b")["entries_in"] == len(conditions))
+        settled(a, b)
+        _check_notifications(b, conditions, published)
+
+
+def _check_notifications(site: LinkedSite, conditions: dict[str, str], events: list[dict[str, Any]]) -> None:
+    """Of twenty of the subscriptions: the reference takes its time."""
+    batch, some = EventBatch.of(events), dict([*conditions.items()][:: len(conditions) // 20])
+    expected = [
+        (id, events[row]["id"])
+        for id, condition in some.items()
+        for row in reference.matches(compile_condition(condition), batch)
+    ]
+    assert sorted(pair for pair in site.notified() if pair[0] in some) == sorted(expected) != []

@@ -219,11 +219,13 @@ class Tested:
         events: How many it was tried on.
         matched: How many satisfy it.
         ids: Of the first of them.
+        unknown: For how many it is NULL, which is an error in some dialects.
     """
 
     events: int
     matched: int
     ids: tuple[str, ...] = ()
+    unknown: int = 0
 
 
 @dataclass(frozen=True, slots=True)

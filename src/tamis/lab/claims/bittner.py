@@ -44,7 +44,7 @@ BITTNER = Paper(
 _CLASSES = (1, 2, 3)
 _PAIR = ("hits", "hits, thesis", "counting")
 _TENTHS = tuple(each / 10 for each in range(2, 11))
-_ARTIFICIAL = "`artificial`: conditions of wished numbers of predicates, operators and conjunctions"
+_ARTIFICIAL = "`artificial`: conditions with given numbers of predicates, operators and conjunctions"
 _THEIR_SIZE = 500_000
 _BESIDE = frozenset({"slots", "predicates", "predicate index"})
 """Structures that the framework leaves out: the same for all, or needed for handles of our own."""
@@ -80,9 +80,9 @@ def _weighed(bench: Bench, case: Case, *names: str, count: int = 0) -> tuple[Adv
 @BITTNER.row(
     "B2",
     "5.5.3",
-    "From so many conjunctions on a Boolean subscription needs less memory; the classes have 2, 4 and 6.",
+    "Turning point: the number of conjunctions above which the Boolean form is smaller. Classes have 2, 4 and 6.",
     "2, 3.19, 3.12",
-    "turning points by the model; bytes of `hits` by counting",
+    "turning points of the model; bytes of `hits` / counting",
 )
 def _turning_points(bench: Bench) -> Outcome:
     figures: list[Figure] = []
@@ -94,10 +94,10 @@ def _turning_points(bench: Bench) -> Outcome:
         ratio = bytes_["hits"] / bytes_["counting"]
         figures += [
             figure(f"class {each}: turning point", advice.turning_points["counting"], theirs),
-            figure(f"class {each}: bytes of hits by counting", ratio),
+            figure(f"class {each}: bytes of hits / counting", ratio),
         ]
         directions.append(below(ratio, 1) if each > 1 else below(ratio, 1.05))
-    return Outcome(all_of(*directions), figures, "class 1 is a tie by the model")
+    return Outcome(all_of(*directions), figures, "class 1 is a tie in the model")
 
 
 def _theory(predicates: int, operators: float, conjunctions: float, share: float) -> Advice:
@@ -116,7 +116,7 @@ def _theory(predicates: int, operators: float, conjunctions: float, share: float
 @BITTNER.row(
     "B3",
     "5.5.2, 5.8, 9.1",
-    "A single disjunction already favours the Boolean form.",
+    "A single disjunction is enough to make the Boolean form smaller.",
     "fewer than 2 conjunctions at 10 predicates, op .8, s^prop .7",
     "share of a grid of the model where it holds",
     workload="the model: 5 to 50 predicates, op .2 to 1, s^prop .2 to 1",
@@ -141,9 +141,9 @@ def _one_disjunction(_: Bench) -> Outcome:
 @BITTNER.row(
     "B4",
     "5.5.2",
-    "Counting always needs fewer bytes than clustering, most of all with few predicates.",
+    "Counting always needs less memory than clustering, above all with few predicates.",
     "trend",
-    "bytes of cluster by counting: by the model, and measured",
+    "bytes of cluster / counting, in the model and measured",
     workload=f"the model's grid; {BITTNER.workload}",
 )
 def _cluster_bytes(bench: Bench) -> Outcome:
@@ -183,9 +183,9 @@ def _ratios(bench: Bench, cells: dict[str, dict[str, float]]) -> dict[str, tuple
 @BITTNER.row(
     "B5",
     "5.5.2",
-    "More operators favour conjunctions; predicates in more conjunctions favour the Boolean form.",
+    "More operators favour conjunctions; predicates that occur in more conjunctions favour the Boolean form.",
     "trend",
-    "bytes of hits by counting: by the model, and measured",
+    "bytes of hits / counting, in the model and measured",
     workload=f"{_ARTIFICIAL}: 10 predicates, 4 conjunctions",
 )
 def _partial(bench: Bench) -> Outcome:
@@ -238,9 +238,9 @@ def _measured_turning_points(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B7",
     "5.6.3",
-    "Memory falls with commonality, equally for both forms.",
+    "Memory falls as subscriptions share more predicates, equally for both forms.",
     "trend",
-    "bytes of hits by counting over p_c 0, .25 and .5",
+    "bytes of hits and counting for p_c 0, .25 and .5",
     workload=f"{_ARTIFICIAL}: 2 and 5 conjunctions",
 )
 def _commonality(bench: Bench) -> Outcome:
@@ -257,7 +257,7 @@ def _commonality(bench: Bench) -> Outcome:
             continue
         first, last = held[min(held)], held[max(held)]
         falls = {name: last[name] / first[name] for name in ("hits", "counting")}
-        figures += [figure(f"{conjunctions} conjunctions, {name}: last by first", n) for name, n in falls.items()]
+        figures += [figure(f"{conjunctions} conjunctions, {name}: last / first", n) for name, n in falls.items()]
         directions += [below(each, 1) for each in falls.values()]
         directions.append(near(falls["hits"] / falls["counting"], 1, 0.25))
     return Outcome(
@@ -268,9 +268,9 @@ def _commonality(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B8",
     "5.2-5.4",
-    "Memory is linear in the number of subscriptions, through the origin.",
+    "Memory is proportional to the number of subscriptions.",
     "linear",
-    "intercept of a straight line by the greatest value",
+    "intercept of a straight line / largest value",
     workload=_ARTIFICIAL,
 )
 def _through_the_origin(bench: Bench) -> Outcome:
@@ -284,7 +284,7 @@ def _through_the_origin(bench: Bench) -> Outcome:
             values.append(weighed[1][name])
     for name, values in found.items():
         _, intercept = np.polyfit(sizes[: len(values)], values, 1)
-        figures.append(figure(f"{name}: intercept by the greatest", float(intercept) / max(values)))
+        figures.append(figure(f"{name}: intercept / greatest", float(intercept) / max(values)))
     return Outcome(all_of(*(near(each.ours, 0, 0.05) for each in figures)), figures)
 
 
@@ -314,13 +314,13 @@ def _saving(bench: Bench, only: int | None, theirs: float) -> Outcome:
 
 def _work(points: Points) -> list[Figure]:
     names = [name for name in _PAIR[:2] if name in points and "candidates" in points[name].work]
-    return [figure(f"{name}: candidates an event", points[name].work["candidates"]) for name in names]
+    return [figure(f"{name}: candidates per event", points[name].work["candidates"]) for name in names]
 
 
 @BITTNER.row(
     "B9",
     "5.7.2",
-    "On all classes together Boolean filtering is faster than counting.",
+    "On all classes together, Boolean filtering is faster than counting.",
     "27% at 500,000",
     "candidates; share of counting's time that is saved",
 )
@@ -338,7 +338,7 @@ def _combined(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B1",
     "1.3, 5.8",
-    "Hypothesis 1: filtering Boolean conditions directly needs less memory and time than conjunctions.",
+    "Hypothesis 1: filtering Boolean conditions needs less memory and time than converting to conjunctions.",
     "no figure of its own",
     "B2 and B9 together",
 )
@@ -354,9 +354,9 @@ def _hypothesis(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B10",
     "5.7.2",
-    "Beyond 400,000 the gap between the two is constant.",
-    "75, 64, 68, 72, 76 ms of five distributions",
-    "slope of the gap over the last third, by the slope of counting",
+    "Beyond 400,000 subscriptions, the difference between the two is constant.",
+    "75, 64, 68, 72, 76 ms for five distributions",
+    "slope of the difference over the last third / slope of counting",
 )
 def _gap(bench: Bench) -> Outcome:
     curve = _curve(bench)
@@ -370,7 +370,7 @@ def _gap(bench: Bench) -> Outcome:
         slopes.append(float(np.polyfit(sizes, theirs - ours, 1)[0] / (rise if rise else 1.0)))
     return Outcome(
         near(slopes, 0, 0.1),
-        [figure("slope of the gap by counting's", slopes)],
+        [figure("slope of the gap / counting's", slopes)],
         f"sizes {sizes[0]} to {sizes[-1]}; milliseconds of 2008 are not compared",
     )
 
@@ -378,9 +378,9 @@ def _gap(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B11",
     "5.7.2",
-    "How operands are distributed hardly matters.",
+    "The distribution of operands hardly matters.",
     "trend",
-    "greatest by least time over distributions, and over classes",
+    "longest / shortest time over distributions, and over classes",
 )
 def _distributions(bench: Bench) -> Outcome:
     most = max(_sizes(bench))
@@ -393,7 +393,7 @@ def _distributions(bench: Bench) -> Outcome:
         for what, several in (("distributions", by_operands), ("classes", by_class)):
             medians = [points[name].median for points in several]
             spans.append(max(medians) / min(medians))
-            figures.append(figure(f"{name}: greatest by least over {what}", spans[-1]))
+            figures.append(figure(f"{name}: greatest / least over {what}", spans[-1]))
         directions.append(is_true(spans[0] < spans[1]))
     return Outcome(all_of(*directions), figures)
 
@@ -417,16 +417,16 @@ def _bends(bench: Bench, only: int | None) -> dict[str, float]:
 @BITTNER.row(
     "B12",
     "5.7.2",
-    "Both curves bend where hits leave the cache, that of conjunctions four times earlier.",
-    "50,000 against 200,000",
-    "best two lines through times, beside where hits fill each cache",
+    "Both curves of time bend where hit counters outgrow the cache; with conjunctions four times earlier.",
+    "at 50,000 and 200,000",
+    "best two lines through the times; sizes at which hits fill each cache",
 )
 def _bent(bench: Bench) -> Outcome:
     at = _bends(bench, None)
     largest = max(_sizes(bench))
     figures = [figure(f"bend of {name}", each) for name, each in at.items()]
     if len(at) == 2:
-        figures.append(figure("hits by counting", at["hits"] / at["counting"], 4.0, (largest, _THEIR_SIZE)))
+        figures.append(figure("hits / counting", at["hits"] / at["counting"], 4.0, (largest, _THEIR_SIZE)))
         return Outcome(above(at["hits"] / at["counting"], 1), figures)
     return Outcome("fails" if largest >= _THEIR_SIZE else "unclear", figures, "no bend stands out in both curves")
 
@@ -434,7 +434,7 @@ def _bent(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B16",
     "5.7.2",
-    "The bends of the two lie 2, 4 and 6 times apart, as conjunctions of the classes.",
+    "The bends of the two curves are 2, 4 and 6 times apart, like the conjunctions of the classes.",
     "2, 4, 6",
     "best two lines through times",
 )
@@ -466,9 +466,9 @@ def _class_row(id_: str, only: int, theirs: float, words: str) -> None:
         return _saving(bench, only, theirs)
 
 
-_class_row("B13", 1, 0.27, "Boolean filtering is faster, by a constant gap from 300,000 on.")
-_class_row("B14", 2, 0.20, "counting is slightly better up to 80,000, then Boolean filtering is.")
-_class_row("B15", 3, 0.61, "Boolean filtering is faster, and the curves still diverge.")
+_class_row("B13", 1, 0.27, "Boolean filtering is faster, by a constant difference from 300,000 on.")
+_class_row("B14", 2, 0.20, "counting is slightly faster up to 80,000, Boolean filtering beyond.")
+_class_row("B15", 3, 0.61, "Boolean filtering is faster, and the difference keeps growing.")
 
 
 def conjunctions_as_conditions(forest: Forest) -> Forest:
@@ -488,9 +488,9 @@ def conjunctions_as_conditions(forest: Forest) -> Forest:
 @BITTNER.row(
     "B17",
     "4.5.1",
-    "Where subscriptions are conjunctions, Boolean filtering costs next to nothing more than counting.",
-    "less than 1 ms an event more at 300,000",
-    "candidates by matches; time by counting",
+    "If all subscriptions are conjunctions, Boolean filtering costs hardly more than counting.",
+    "less than 1 ms more per event at 300,000",
+    "candidates / matches; time / counting",
     workload="`auction`: the conjunctions of all classes as subscriptions",
 )
 def _conjunctions(bench: Bench) -> Outcome:
@@ -500,13 +500,13 @@ def _conjunctions(bench: Bench) -> Outcome:
     figures = []
     for name in _PAIR[:2]:
         work = points[name].work
-        figures.append(figure(f"{name}: candidates by matches", work["candidates"] / max(work["matches"], 1e-9)))
+        figures.append(figure(f"{name}: candidates / matches", work["candidates"] / max(work["matches"], 1e-9)))
     ratios = [times(points, name, "counting") for name in _PAIR[:2]]
     extra = [
         (one - other) / 1e3
         for one, other in zip(points["hits, thesis"].microseconds, points["counting"].microseconds, strict=True)
     ]
-    figures += [figure(f"{name}: time by counting", each) for name, each in zip(_PAIR, ratios, strict=False)]
+    figures += [figure(f"{name}: time / counting", each) for name, each in zip(_PAIR, ratios, strict=False)]
     figures.append(figure("hits, thesis: ms more than counting", extra, (-inf, 1.0), (len(data.forest), 300_000)))
     return Outcome(below(ratios[1], 1.1), figures, f"{len(data.forest)} conjunctions")
 
@@ -514,9 +514,9 @@ def _conjunctions(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B18",
     "4.2.2, 4.5.2",
-    "An encoding that keeps the widths of sub-trees is as fast and takes more bytes.",
-    "38, 80, 47 bytes of a tree without widths",
-    "bytes of trees; time by the plain encoding",
+    "An encoding that stores the widths of subtrees is as fast and needs more bytes.",
+    "38, 80, 47 bytes for a tree without widths",
+    "bytes of trees; time / plain encoding",
 )
 def _encodings(bench: Bench) -> Outcome:
     figures: list[Figure] = []
@@ -529,8 +529,8 @@ def _encodings(bench: Bench) -> Outcome:
         ratio = times(points, "hits, widths", "hits")
         figures += [
             figure(f"class {each}: bytes of a tree", len(Hits().build(forest).tree(0)), theirs),
-            figure(f"class {each}: tree bytes by plain", wide / plain),
-            figure(f"class {each}: time by plain", ratio, 1.0),
+            figure(f"class {each}: tree bytes / plain", wide / plain),
+            figure(f"class {each}: time / plain", ratio, 1.0),
         ]
         directions += [above(wide / plain, 1), near(ratio, 1, 0.1)]
     return Outcome(all_of(*directions), figures)
@@ -539,9 +539,9 @@ def _encodings(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B19",
     "4.5.5, 4.6",
-    "Class 2 is the bad case; short-circuiting saves it; a semantic least number of hits would help.",
+    "Class 2 is the worst case; short circuits make it acceptable; a semantic minimum of hits would help.",
     "5 hits, 6 semantic",
-    "hits that are needed, candidates, time by counting",
+    "needed hits, candidates, time / counting",
     workload="`auction`: class 2, uniform operands",
 )
 def _short_circuits(bench: Bench) -> Outcome:
@@ -556,9 +556,9 @@ def _short_circuits(bench: Bench) -> Outcome:
         [
             figure("needed hits", needed[0], 5),
             figure("needed hits, semantic", needed[1], 6),
-            *(figure(f"{name}: candidates an event", each) for name, each in candidates.items()),
-            figure("time without by with short-circuits", saves),
-            figure("hits, thesis: time by counting", times(points, thesis, "counting")),
+            *(figure(f"{name}: candidates per event", each) for name, each in candidates.items()),
+            figure("time without / with short-circuits", saves),
+            figure("hits, thesis: time / counting", times(points, thesis, "counting")),
         ],
     )
 
@@ -566,7 +566,7 @@ def _short_circuits(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B20",
     "3.3.2",
-    "Conversion multiplies subscriptions: conjunctions and predicates of a subscription, by class.",
+    "Conversion multiplies subscriptions: conjunctions and predicates per subscription, by class.",
     "2/8, 4/20, 6/18; mean 4",
     "conjunctions and their predicates",
 )
@@ -586,7 +586,7 @@ def _conversion(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B21",
     "3.2",
-    "The data set: which books are auctioned, at which prices.",
+    "The data set: categories and prices of the auctioned books.",
     "Romance 19.2% of items; Fantasy above $10 22.2%",
     "shares of generated events",
 )
@@ -604,9 +604,9 @@ def _data_set(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B22",
     "4.4, 4.6",
-    "Registration and deregistration cost no more than counting's.",
+    "Adding and removing subscriptions costs no more than with counting.",
     "trend",
-    "insertions and deletions a second by counting's; random tenths",
+    "insertions and deletions per second / counting's; random tenths",
 )
 def _churn(bench: Bench) -> Outcome:
     figures: list[Figure] = []

@@ -38,7 +38,7 @@ __all__ = ("BITTNER",)
 
 # --- 8.5: overlap ------------------------------------------------------------------------------------------------
 
-_ADVERTISED = "subscriptions of `auction` asked of `advertisements`, eight classes"
+_ADVERTISED = "`auction` subscriptions, overlaps with `advertisements` of eight classes"
 
 
 def _overlap(bench: Bench) -> dict[int, dict[str, tuple[float, ...]]]:
@@ -88,9 +88,9 @@ def _by(bench: Bench, one: str, other: str) -> tuple[int, tuple[float, ...]]:
 @BITTNER.row(
     "B44",
     "8.5.1",
-    "Whether there is an overlap takes a fifth of finding all, at every size; both are linear.",
+    "Deciding whether any overlap exists takes a fifth of the time of finding all; both are linear.",
     ".2",
-    "time of decision by function; exponents over advertisements",
+    "time of decision / function; exponents over advertisements",
     workload=_ADVERTISED,
 )
 def _decision(bench: Bench) -> Outcome:
@@ -103,7 +103,7 @@ def _decision(bench: Bench) -> Outcome:
     return Outcome(
         below(ratio, 1),
         [
-            figure(f"decision by function at {count}", ratio, 0.2),
+            figure(f"decision / function at {count}", ratio, 0.2),
             *(figure(f"{name}: exponent", each, 1.0) for name, each in slopes.items()),
         ],
     )
@@ -112,16 +112,16 @@ def _decision(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B45",
     "8.5.2",
-    "With conjunctions a decision saves little.",
-    "80% to 92% of function",
-    "time of decision by function",
+    "With conjunctions, deciding saves little over finding all.",
+    "80% to 92% of the time",
+    "time of decision / function",
     workload=_ADVERTISED,
 )
 def _conjunctive_decision(bench: Bench) -> Outcome:
     count, ratio = _by(bench, "conjunctive, decision", "conjunctive, function")
     return Outcome(
         above(ratio, 0.5),
-        [figure(f"decision by function at {count}", ratio, (0.80, 0.92))],
+        [figure(f"decision / function at {count}", ratio, (0.80, 0.92))],
         "both indexes end here with the first overlap that they see",
     )
 
@@ -129,9 +129,9 @@ def _conjunctive_decision(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B46",
     "8.5.2",
-    "Boolean decisions take a fraction of conjunctive ones.",
+    "Deciding takes a fraction of the time with Boolean expressions instead of conjunctions.",
     "28% at 500,000",
-    "time of decision, Boolean by conjunctive",
+    "time of decision, Boolean / conjunctive",
     workload=_ADVERTISED,
 )
 def _decisions(bench: Bench) -> Outcome:
@@ -142,7 +142,7 @@ def _decisions(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B47",
     "8.5.2-3",
-    "With conjunctions finding all overlaps is faster.",
+    "Finding all overlaps is faster with conjunctions.",
     "12% (or 13%) at 500,000",
     "share of the Boolean time that is saved",
     workload=_ADVERTISED,
@@ -157,7 +157,7 @@ def _functions(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B48",
     "8.5.1-2",
-    "Curves bend at 200,000 and 80,000 advertisements.",
+    "The curves of time bend at 200,000 and 80,000 advertisements.",
     "2.5 times apart",
     "best two lines through times",
     workload=_ADVERTISED,
@@ -173,15 +173,15 @@ def _overlap_bends(bench: Bench) -> Outcome:
         large = max(found) >= 500_000
         return Outcome("fails" if large else "unclear", (), "no bend stands out in both curves")
     ratio = at["Boolean"] / at["conjunctive"]
-    return Outcome(above(ratio, 1), [figure("Boolean by conjunctive", ratio, 2.5, (max(found), 500_000))])
+    return Outcome(above(ratio, 1), [figure("Boolean / conjunctive", ratio, 2.5, (max(found), 500_000))])
 
 
 @BITTNER.row(
     "B49",
     "8.5.2",
-    "Overlap with conjunctions needs more memory.",
+    "Finding overlaps needs more memory with conjunctions.",
     "no figure",
-    "bytes by the model, class by class",
+    "bytes in the model, class by class",
     workload="`advertisements`, eight classes",
     contradicts="its own model, which says so of one class of eight",
 )
@@ -194,7 +194,7 @@ def _bytes_by_class(bench: Bench) -> Outcome:
         )
         engines = memory(MemoryParameters.of(compile_conditions(drawn.conditions, drawn.event_type))).engines
         ratio = engines["counting"].bytes_per_subscription / engines["hits"].bytes_per_subscription
-        figures.append(figure(f"A{place + 1}: conjunctive by Boolean", ratio))
+        figures.append(figure(f"A{place + 1}: conjunctive / Boolean", ratio))
         more += [f"A{place + 1}"] if ratio > 1 else []
     return Outcome(
         is_true(len(more) == len(CLASSES)),
@@ -226,7 +226,7 @@ def _advertised(bench: Bench) -> Any:
 @BITTNER.row(
     "B50",
     "8.6.1",
-    "Pruned to the end, advertisements lose most of their associations.",
+    "After all possible prunings, advertisements have lost most of their associations.",
     "M^adv .72",
     "M^adv",
     workload=_ADVERTISED,
@@ -243,11 +243,11 @@ def _advertisements(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B51",
     "8.6.1",
-    "Pruned advertisements make overlap cheaper.",
-    "E^fct 105 to 85; E^dec 9 to 5 ms",
-    "time in the end, of that before",
+    "Finding overlaps is cheaper with pruned advertisements.",
+    "finding all 105 to 85 ms; deciding 9 to 5 ms",
+    "time in the end relative to before",
     workload=_ADVERTISED,
-    contradicts="the text, which calls the saved 44% the time that is left",
+    contradicts="the text, which calls the 44% saved the time that remains",
 )
 def _cheaper(bench: Bench) -> Outcome:
     first, last = _advertised(bench)[0].answers, _advertised(bench)[-1].answers
@@ -262,8 +262,8 @@ def _cheaper(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B52",
     "8.6.1",
-    "Hypothesis 2b: pruning advertisements makes little more overlap.",
-    "ovl .46 to .63",
+    "Hypothesis 2b: pruning advertisements adds few overlaps.",
+    "overlap .46 to .63",
     "share of pairs that overlap, before and in the end",
     workload=_ADVERTISED,
 )
@@ -280,7 +280,7 @@ def _little_more(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B53",
     "8.6.1",
-    "The time of function is flat until M^adv .4, then falls; candidates fall below the start after .6.",
+    "Finding all takes constant time until M^adv .4, then less; beyond .6 there are fewer candidates.",
     "trend",
     "candidates, then time over M^adv",
     workload=_ADVERTISED,
@@ -289,7 +289,7 @@ def _flat_function(bench: Bench) -> Outcome:
     steps, at = _advertised(bench), pruned_advertisements.at
     early, late = (at(steps, each, "function_ms") / at(steps, 0.0, "function_ms") for each in (0.4, 1.0))
     fewer = [step.removed for step in steps if step.answers.candidates < steps[0].answers.candidates]
-    figures = [figure("function at .4, of that before", early, 1.0), figure("function in the end", late)]
+    figures = [figure("function at .4 relative to before", early, 1.0), figure("function in the end", late)]
     if fewer:
         figures.insert(0, figure("candidates are fewer from M^adv", min(fewer), 0.6))
     return Outcome(all_of(near(early, 1, 0.25), below(late, early)), figures)
@@ -320,9 +320,9 @@ def _both(bench: Bench) -> tuple[Any, dict[float, Any]]:
 @BITTNER.row(
     "B54",
     "8.6.2",
-    "Pruning subscriptions speeds overlap up; pruning advertisements then adds less.",
-    "E^dec 8.7 to 1.8; extra 45% to 11%; E^fct 108-86 to 38-34 ms",
-    "time of both problems after both prunings",
+    "Pruning subscriptions speeds up finding overlaps; pruning advertisements as well then adds less.",
+    "deciding 8.7 to 1.8 ms, extra 45% to 11%; finding all 108-86 to 38-34 ms",
+    "time of decision and function after both prunings",
     workload=_ADVERTISED,
 )
 def _one_after_the_other(bench: Bench) -> Outcome:
@@ -332,8 +332,8 @@ def _one_after_the_other(bench: Bench) -> Outcome:
     return Outcome(
         all_of(below(last.decision_ms / first.decision_ms, 1), below(extra[-1], extra[0])),
         [
-            figure("decision, subscriptions pruned by not", last.decision_ms / first.decision_ms, 1.8 / 8.7),
-            figure("function, subscriptions pruned by not", last.function_ms / first.function_ms, 38 / 108),
+            figure("decision, subscriptions pruned / not", last.decision_ms / first.decision_ms, 1.8 / 8.7),
+            figure("function, subscriptions pruned / not", last.function_ms / first.function_ms, 38 / 108),
             figure("decision saved by advertisements, subscriptions not pruned", extra[0], 0.45),
             figure("decision saved by advertisements, subscriptions pruned", extra[-1], 0.11),
         ],
@@ -343,8 +343,8 @@ def _one_after_the_other(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B55",
     "8.6.2",
-    "Pruning advertisements keeps overlap, pruning subscriptions does not.",
-    "at 28%: .48 against .75; at ovl .65: M^adv .72 against M .19",
+    "Pruning advertisements hardly increases overlap; pruning subscriptions does.",
+    "at M .28: overlap .48 and .75; at overlap .65: M .72 and .19",
     "share of pairs that overlap over both M",
     workload=_ADVERTISED,
 )
@@ -369,8 +369,8 @@ def _keeps(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B56",
     "8.6.3",
-    "So advertisements should be pruned and not subscriptions, where there are advertisements.",
-    "never run in the thesis",
+    "Where there are advertisements, they should be pruned instead of subscriptions.",
+    "not measured in the thesis",
     "bytes of all tables, and messages, of four policies",
     workload=f"{LINE}, with advertisements",
 )
@@ -390,7 +390,7 @@ def _policies(bench: Bench) -> Outcome:
         sent = {name: float(sum(run.report.messages.values())) for name, run in runs.items()}
         for kind, found in (("bytes", sizes), ("messages", sent)):
             figures += [
-                figure(f"{publishers} a broker: {name}, {kind}", each / found["nothing pruned"])
+                figure(f"{publishers} per broker: {name}, {kind}", each / found["nothing pruned"])
                 for name, each in found.items()
                 if name != "nothing pruned"
             ]

@@ -59,7 +59,7 @@ def _savings(bench: Bench, what: str) -> dict[float, float]:
 @BITTNER.row(
     "B38",
     "8.4.1",
-    "Hypothesis 2a, memory: what pruning saves is flat in the share of covered entries.",
+    "Hypothesis 2a, memory: what pruning saves does not depend on the share of covered entries.",
     "44% to 59% of the bytes",
     "bytes of an entry at the cut-off, over cover",
     workload=f"{LINE}, with few to many auctions of a book",
@@ -73,7 +73,7 @@ def _flat_bytes(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B39",
     "8.4.1",
-    "Hypothesis 2a, time: pruning saves time at any cover.",
+    "Hypothesis 2a, time: pruning saves time for any share of covered entries.",
     "39% to 55%",
     "work, then time at the cut-off, over cover",
     workload=f"{LINE}, with few to many auctions of a book",
@@ -123,7 +123,7 @@ def _crossings(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B41",
     "8.4.1",
-    "Less cover is faster, because fewer events match.",
+    "Filtering is faster with less cover, because fewer events match.",
     "trend",
     "matches and work of an event over cover",
     workload=f"{LINE}, with few to many auctions of a book",
@@ -133,15 +133,18 @@ def _less_cover(bench: Bench) -> Outcome:
     matches = [each["before"].per_event(each["before"].report.deliveries) for each in found.values()]
     works = [each["before"].work for each in found.values()]
     if len(found) < 2:
-        return Outcome("unclear", [figure("matches an event", matches[0])], "one cover only")
+        return Outcome("unclear", [figure("matches per event", matches[0])], "one cover only")
     return Outcome(
         all_of(above(matches[-1], matches[0]), above(works[-1], works[0])),
         [
             *(
-                figure(f"cover {cover:.2f}: matches an event", each)
+                figure(f"cover {cover:.2f}: matches per event", each)
                 for cover, each in zip(found, matches, strict=True)
             ),
-            *(figure(f"cover {cover:.2f}: work an event", each) for cover, each in zip(found, works, strict=True)),
+            *(
+                figure(f"cover {cover:.2f}: work per event", each)
+                for cover, each in zip(found, works, strict=True)
+            ),
         ],
     )
 
@@ -149,7 +152,7 @@ def _less_cover(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B42",
     "8.4.2",
-    "Pruning still gains after covering, most at low cover.",
+    "Pruning still helps after covering, most where few entries are covered.",
     "4% to 68% of the time",
     "work, time and M at the cut-off after covering",
     workload=f"{LINE}, conjunctions, with few to many auctions of a book",
@@ -171,7 +174,7 @@ def _after_covering(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B43",
     "2.5, 6.6.3, 7.3.5",
-    "Ending a subscription is no more expensive with pruning, and expensive with covering.",
+    "Removing a subscription costs no more with pruning, and is expensive with covering.",
     "trend",
     "messages and changes of indexes for each subscription that is ended",
     workload=f"{LINE}; half of the subscriptions end, at random",

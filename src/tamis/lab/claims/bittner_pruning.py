@@ -41,7 +41,7 @@ __all__ = ("BITTNER",)
 @BITTNER.row(
     "B23",
     "8.2.1",
-    "In a network without optimisation Boolean filtering is faster, by less than centrally.",
+    "In a network without pruning, Boolean filtering is faster, but by less than at a single broker.",
     "14% to 17% at 500,000",
     "candidates; share of the time that is saved",
     workload=LINE,
@@ -54,7 +54,7 @@ def _plain(bench: Bench) -> Outcome:
     return Outcome(
         above(share, 0),
         [
-            figure("candidates an event at all brokers, Boolean", met[0]),
+            figure("candidates per event at all brokers, Boolean", met[0]),
             figure("time saved", share, (0.14, 0.17), (count, 500_000)),
         ],
         f"{count} subscriptions; one ratio of the fastest rounds",
@@ -64,7 +64,7 @@ def _plain(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B24",
     "8.2.2",
-    "Not filtering further for a neighbour once it is known to want the event gains more with more subscriptions.",
+    "Skipping a neighbour's entries once it is known to want the event gains more with more subscriptions.",
     "5 ms at 250,000, 10 ms at 500,000",
     "entries found true an event, with and without",
     workload=LINE,
@@ -76,7 +76,7 @@ def _shortcut(bench: Bench) -> Outcome:
         met = [point.per_event(point.report.work["matches"]) for point in (long, short)]
         gains.append(met[0] - met[1])
         figures += [
-            figure(f"{count}: entries found true that are saved an event", gains[-1]),
+            figure(f"{count}: entries found true that are saved per event", gains[-1]),
             figure(f"{count}: microseconds saved", long.microseconds - short.microseconds),
         ]
     return Outcome(rising(gains), figures, "milliseconds of 2008 are not compared")
@@ -88,8 +88,8 @@ def _shortcut(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B25",
     "8.3.1",
-    "Pruning by accuracy halves the time until a cut-off; after it every broker gets every event.",
-    "E 15 to 7 ms; M .66 at .75 of prunings; then N to 1",
+    "Pruning by accuracy halves the time up to a cut-off; beyond it, every broker receives every event.",
+    "time 15 to 7 ms; M .66 after .75 of prunings; then N rises to 1",
     "N, M and work over prunings; cut-off where N begins to rise",
     workload=LINE,
 )
@@ -98,7 +98,7 @@ def _accuracy(bench: Bench) -> Outcome:
     saves = path.saved(path.cut_off, work=True)
     figures = [
         *cut_off_figures(path, (0.66, 0.75)),
-        figure("best time, of that before", 1 - path.saved(path.fastest), 7 / 15, (size_of(bench), THEIRS)),
+        figure("best time relative to before", 1 - path.saved(path.fastest), 7 / 15, (size_of(bench), THEIRS)),
         figure("N in the end", path.loads[-1], 1.0),
     ]
     return Outcome(
@@ -110,7 +110,7 @@ def _accuracy(bench: Bench) -> Outcome:
     "B26",
     "8.3.1",
     "Pruning by efficiency gains fastest at first, then suffers from false positives.",
-    "E 15 to 10 ms; M .34 at .5 of prunings; leads until .3",
+    "time 15 to 10 ms; M .34 after .5 of prunings; fastest until .3",
     "N, M and work over prunings",
     workload=LINE,
 )
@@ -120,7 +120,7 @@ def _efficiency(bench: Bench) -> Outcome:
     first = min(early, key=lambda name: early[name])
     figures = [
         *cut_off_figures(path, (0.34, 0.5)),
-        figure("best time, of that before", 1 - path.saved(path.fastest), 10 / 15, (size_of(bench), THEIRS)),
+        figure("best time relative to before", 1 - path.saved(path.fastest), 10 / 15, (size_of(bench), THEIRS)),
     ]
     return Outcome(
         is_true(first == "efficiency"), figures, f"{sizes_text(bench)}; least work at .3 of prunings: {first}"
@@ -141,8 +141,8 @@ def _at(path: Any, share: float, what: str) -> float:
 @BITTNER.row(
     "B27",
     "8.3.1",
-    "Pruning by memory drops bytes fastest and reaches its cut-off first.",
-    "M .07 at .05 of prunings; N 1 at M .2; leads in M until .7",
+    "Pruning by memory frees bytes fastest and reaches its cut-off first.",
+    "M .07 after .05 of prunings; N 1 at M .2; highest M until .7",
     "N and M over prunings",
     workload=LINE,
 )
@@ -161,8 +161,8 @@ def _memory(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B28",
     "8.3.1",
-    "Accuracy with occurrence has a minor cut-off only: the load stays low to the end.",
-    "E 15 to 7 to 9 ms; M .75 at .85 of prunings; N .08 to .17",
+    "Accuracy with occurrence has only a small cut-off: the load stays low to the end.",
+    "time 15 to 7 to 9 ms; M .75 after .85 of prunings; N .08 to .17",
     "N, M and work over prunings",
     workload=LINE,
 )
@@ -174,7 +174,7 @@ def _occurrence(bench: Bench) -> Outcome:
             *cut_off_figures(path, (0.75, 0.85)),
             figure("N before", path.loads[0], 0.08),
             figure("N in the end", path.loads[-1], 0.17),
-            figure("time in the end, of that before", 1 - path.saved(-1), 9 / 15, (size_of(bench), THEIRS)),
+            figure("time in the end relative to before", 1 - path.saved(-1), 9 / 15, (size_of(bench), THEIRS)),
         ],
         sizes_text(bench),
     )
@@ -183,7 +183,7 @@ def _occurrence(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B29",
     "8.3.1",
-    "Pruned to the end, all measures leave the same table.",
+    "After all possible prunings, every measure leaves the same table.",
     "M .84",
     "M in the end",
     workload=LINE,
@@ -201,7 +201,7 @@ def _full(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B30",
     "8.3.1",
-    "Both kinds of accuracy are best overall.",
+    "Both accuracy measures are best overall.",
     "47% of the time; 67 to 143 events/s",
     "least work, then least time over all prunings",
     workload=LINE,
@@ -217,10 +217,10 @@ def _best(bench: Bench) -> Outcome:
     return Outcome(
         is_true(max(good) < min(others)),
         [
-            *(figure(f"{name}: least work, of that before", each) for name, each in least.items()),
+            *(figure(f"{name}: least work relative to before", each) for name, each in least.items()),
             *(
                 figure(
-                    f"{name}: least time, of that before",
+                    f"{name}: least time relative to before",
                     each,
                     0.47 if name in ("accuracy", "occurrence") else None,
                 )
@@ -234,7 +234,7 @@ def _best(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B31",
     "8.3.1-8.3.4",
-    "Each measure reaches its own target best, whatever the distribution of operands.",
+    "Each measure is best at what it optimises, for any distribution of operands.",
     "ranks",
     "N, work and M at a third of prunings, by measure",
     workload=LINE,
@@ -254,8 +254,8 @@ def _targets(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B32",
     "8.3.2",
-    "What pruning gains does not depend on the number of subscriptions, or grows slightly.",
-    "best 52% and 46%, full 40% and 36% at 200,000 and 100,000",
+    "The gain from pruning does not depend on the number of subscriptions, or grows slightly with it.",
+    "at best 52% and 46%, after all prunings 40% and 36%, with 200,000 and 100,000",
     "work and time saved at two sizes, by occurrence",
     workload=LINE,
 )
@@ -284,8 +284,8 @@ def _builds(bench: Bench) -> tuple[Any, Any]:
 @BITTNER.row(
     "B33",
     "8.3.2",
-    "Entries that are conjunctions gain as well, and both end alike.",
-    "E 7.0 and 9.0 to 3.8 ms; M .85 and .75; cut-off .75 and .55 to .60",
+    "Pruning helps conjunctive entries as well, and both forms end equally fast.",
+    "time 7.0 and 9.0 to 3.8 ms; M .85 and .75; cut-off .75 and .55 to .60",
     "M, work and time of both forms",
     workload=LINE,
 )
@@ -300,15 +300,15 @@ def _forms(bench: Bench) -> Outcome:
             figure("conjunctive: M in the end", both[1].points[-1].report.removed_share, 0.75),
             figure("Boolean: M at the cut-off", cuts[0], 0.75),
             figure("conjunctive: M at the cut-off", cuts[1], (0.55, 0.60)),
-            figure("work in the end, conjunctive by Boolean", ends[1] / ends[0], 1.0),
+            figure("work in the end, conjunctive / Boolean", ends[1] / ends[0], 1.0),
             figure(
-                "Boolean: least time, of that before",
+                "Boolean: least time relative to before",
                 1 - both[0].saved(both[0].fastest),
                 3.8 / 7.0,
                 (size_of(bench), 100_000),
             ),
             figure(
-                "conjunctive: least time, of that before",
+                "conjunctive: least time relative to before",
                 1 - both[1].saved(both[1].fastest),
                 3.8 / 9.0,
                 (size_of(bench), 100_000),
@@ -320,8 +320,8 @@ def _forms(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B34",
     "8.3.2",
-    "Boolean entries are always smaller, and the gap narrows.",
-    "95 against 132 bytes at the start",
+    "Boolean entries are always smaller than conjunctive ones, and pruning narrows the gap.",
+    "95 and 132 bytes at the start",
     "bytes of an entry over prunings",
     workload=LINE,
 )
@@ -339,7 +339,7 @@ def _entry_bytes(bench: Bench) -> Outcome:
         [
             figure("Boolean: bytes before", boolean.points[0].report.bytes_per_entry, 95),
             figure("conjunctive: bytes before", terms.points[0].report.bytes_per_entry, 132),
-            figure("gap in the end by before", gaps[-1] / gaps[0]),
+            figure("gap in the end / before", gaps[-1] / gaps[0]),
         ],
     )
 
@@ -356,8 +356,8 @@ def _topologies(bench: Bench) -> dict[str, dict[int, Any]]:
 @BITTNER.row(
     "B35",
     "8.3.3",
-    "Topology and number of brokers do not matter to pruning.",
-    "cut-off M .65, N + .1, work .45 to .6 of that before",
+    "Topology and number of brokers do not affect pruning.",
+    "cut-off at M .65 and N + .1, with .45 to .6 of the work before pruning",
     "M, N and counted work at the cut-off",
     workload="`auction` in lines and stars of 5 to 100 brokers",
 )
@@ -370,7 +370,7 @@ def _scale(bench: Bench) -> Outcome:
             figures += [
                 figure(f"{name} of {brokers}: M at the cut-off", removed[-1], 0.65),
                 figure(
-                    f"{name} of {brokers}: work, of that before", 1 - path.saved(place, work=True), (0.45, 0.6)
+                    f"{name} of {brokers}: work relative to before", 1 - path.saved(place, work=True), (0.45, 0.6)
                 ),
                 figure(f"{name} of {brokers}: rise of N", path.loads[place] - path.loads[0], (-inf, 0.1)),
             ]
@@ -380,7 +380,7 @@ def _scale(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B36",
     "8.3.3",
-    "In a line N does not depend on the number of brokers; in a star it falls, and the centre suffers most.",
+    "In a line N does not depend on the number of brokers; in a star it falls, and the centre works most.",
     ".06",
     "N before pruning; share of the work at the centre",
     workload="`auction` in lines and stars of 5 to 100 brokers",
@@ -406,7 +406,7 @@ def _load(bench: Bench) -> Outcome:
 @BITTNER.row(
     "B37",
     "8.3.4",
-    "At its worst pruning still gains time and associations, for little load.",
+    "Even in the worst case, pruning saves time and associations for little extra load.",
     "40% of time, 65% of associations, 10% of load",
     "least and greatest over the paths of B25 to B36",
     workload=LINE,
@@ -427,7 +427,7 @@ def _worst(bench: Bench) -> Outcome:
             figure("least time saved", clock, (0.40, inf), (size_of(bench), THEIRS)),
             figure("least M", removed, (0.65, inf)),
             figure("greatest rise of N", max(rises), (-inf, 0.1)),
-            figure("greatest rise of N by N before", max(shares)),
+            figure("greatest rise of N / N before", max(shares)),
         ],
         "as a difference of N the sentence can hold; as a share of the load it is the last figure",
     )

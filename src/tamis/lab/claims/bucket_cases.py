@@ -2,7 +2,7 @@
 
 What the paper leaves open is fixed here, or is a default of `begen`: 1,000 values an attribute, ranges of 4% to
 20% of them, a Zipf exponent of 1. Contestants are told by name: "buckets, 5000, it-node" has a capacity and a
-structure, and may have an order of attributes, too; other names are engines.
+structure, and may have an order of attributes or "suffix", too; other names are engines.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ def engine_of(name: str) -> Engine | None:
     """The engine of a contestant; None if there is none of that name."""
     kind, *options = name.split(", ")
     if kind == "buckets" and options:
-        capacity, structure, *orders = options
-        chosen: Any = {"structure": structure, "order": orders[0] if orders else ORDERS[0]}
+        capacity, structure, *more = options
+        chosen: Any = {"structure": structure, "order": next((each for each in more if each in ORDERS), ORDERS[0])}
+        chosen["strings"] = "suffix" if "suffix" in more else "automaton"
         return Shaped(Buckets(int(capacity), **chosen))
     return _BASELINES.get(name) or ENGINES.get(name)
 

@@ -19,7 +19,11 @@ _STYLE = (
     "small,.soft{color:var(--soft)}ul{margin:0;padding-left:1.1em}.holds,.agrees{color:var(--c2)}"
     ".fails,.differs{color:var(--c1)}"
 )
-_HEADS = ("", "claim", "direction", "figure", "ours beside theirs")
+_READING = (
+    "In the last column a / b is a ratio of measured values; numbers in parentheses are the minimum and "
+    "maximum of the rounds."
+)
+_HEADS = ("", "claim", "direction", "figure", "measured here, and the paper's")
 
 
 def html_page(results: Mapping[str, Sequence[Record]]) -> str:
@@ -82,13 +86,14 @@ def markdown_table(paper: Paper, results: Mapping[str, Sequence[Record]]) -> str
         return "No results yet.\n"
     command = f"tamis lab claims --paper {paper.name} --size {_values(known, 'size')}"
     lines = [
-        f"`{command}`: seed {_values(known, 'seed')}, revision {_values(known, 'revision')}.",
+        f"`{command}`: seed {_values(known, 'seed')}, revision {_values(known, 'revision')}. {_READING}",
         "",
-        "| | claim | theirs | direction | figure | ours |",
+        "| | claim of the paper | its figure | direction | figure | measured here |",
         "|---|---|---|---|---|---|",
     ]
     for row in rows:
-        cells = (row.id, row.claim, row.theirs, *verdicts(results[row.id]), _ours(results[row.id]))
+        counted = f"*{row.counted}*: " if results[row.id][0]["figures"] else ""
+        cells = (row.id, row.claim, row.theirs, *verdicts(results[row.id]), counted + _ours(results[row.id]))
         lines.append(f"| {' | '.join(each.replace('|', '/') for each in cells)} |")
     return "\n".join(lines) + "\n"
 

@@ -10,6 +10,8 @@ from tamis.lab.claims import (  # noqa: F401 - for their rows
     bittner_covering,
     bittner_pruning,
     jewel_filters,
+    jewel_pipelines,
+    liu_chains,
 )
 from tamis.lab.claims.bittner import BITTNER
 from tamis.lab.claims.jewel import JEWEL
@@ -37,9 +39,9 @@ def select_rows(papers: Sequence[str] = (), ids: Sequence[str] = ()) -> list[Row
     for kind, given, known in (("paper", papers, PAPERS), ("claim", ids, ROWS)):
         unknown = [name for name in given if name not in known]
         if unknown:
-            shown = (
-                ", ".join(known) if kind == "paper" else "J1 to J35, B1 to B56, L1 to L17, W1 to W13, P1 to P18"
-            )
+            letters = {next(iter(paper.rows))[0]: len(paper.rows) for paper in PAPERS.values()}
+            ends = [f"{letter}1 to {letter}{count}" for letter, count in letters.items()]
+            shown = ", ".join(known if kind == "paper" else ends)
             msg = f"there is no {kind} {', '.join(unknown)}; known are {shown}"
             raise UnknownClaimError(msg)
     wanted = {id_ for name in papers for id_ in PAPERS[name].rows} | set(ids)

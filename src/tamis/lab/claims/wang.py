@@ -103,9 +103,9 @@ def _gain(means: F64) -> float:
 @WANG.row(
     "W1",
     "abstract, 5.2",
-    "The mean response improves by nearly half.",
+    "The mean response time improves by nearly half.",
     "50%",
-    "tests until an event is done, against arrival order; the bound of any order beside it",
+    "tests until an event is done, relative to arrival order; the bound for any order",
     contradicts="its own data: for uniform work no order can gain more than a third",
 )
 def _half(bench: Bench) -> Outcome:
@@ -123,7 +123,7 @@ def _half(bench: Bench) -> Outcome:
     return Outcome(above(gains, 0), figures, f"{_MOST} events, {_one(bench)} boxes; work is far from uniform")
 
 
-@WANG.row("W2", "5.2", "The more events an array has, the more is gained.", "trend", "gain by events of an array")
+@WANG.row("W2", "5.2", "The more events a batch has, the larger the gain.", "trend", "gain by events per batch")
 def _more_events(bench: Bench) -> Outcome:
     figures, directions = [], []
     for workload in SKEWS:
@@ -153,7 +153,7 @@ def _persists(bench: Bench) -> Outcome:
 @WANG.row(
     "W4",
     "5.2",
-    "What the estimate takes is negligible.",
+    "The cost of the estimate is negligible.",
     "trend",
     "share of tests in the estimate at the best level; visits with empty nodes, as printed",
 )
@@ -169,7 +169,7 @@ def _estimate(bench: Bench) -> Outcome:
             full += estimate(tree, given.points[array], level, pruned=False).visits
         figures += [
             figure(f"{workload}, level {level}: share of tests", shares[-1]),
-            figure(f"{workload}, level {level}: visits as printed by ours", full / max(plain, 1)),
+            figure(f"{workload}, level {level}: visits as printed / ours", full / max(plain, 1)),
         ]
     return Outcome(
         below(shares, 0.1),
@@ -181,7 +181,7 @@ def _estimate(bench: Bench) -> Outcome:
 @WANG.row(
     "W5",
     "4.1",
-    "Over levels the mean response falls, then rises: one level is best.",
+    "Going down the levels, the mean response time falls, then rises: one level is best.",
     "Fig. 5 at 1,500,000",
     "curves over levels that never fall after they rose",
     contradicts="the word concave, which would mean the opposite shape",
@@ -204,9 +204,9 @@ def _one_best(bench: Bench) -> Outcome:
 @WANG.row(
     "W6",
     "5.2",
-    "The best level moves slowly with size, so a level may serve 100,000 inserts.",
+    "The best level changes slowly with the size of the index: one level can serve for 100,000 insertions.",
     "trend",
-    "best level by boxes; what a level loses that outlives inserts",
+    "best level by boxes; loss of a level that is kept during insertions",
 )
 def _slow_level(bench: Bench) -> Outcome:
     figures, spans = [], []
@@ -222,7 +222,7 @@ def _slow_level(bench: Bench) -> Outcome:
     return Outcome(all_of(below(spans, 2.5), below(losses, 0.1)), figures)
 
 
-@WANG.row("W7", "5.2", "With fewer events the best level is nearer to the root.", "trend", "best level by events")
+@WANG.row("W7", "5.2", "With fewer events, the best level is closer to the root.", "trend", "best level by events")
 def _nearer(bench: Bench) -> Outcome:
     figures, directions = [], []
     for workload in SKEWS:
@@ -254,7 +254,7 @@ def settled_levels(knob: Controller, means: F64, draws: np.random.Generator) -> 
 @WANG.row(
     "W8",
     "4.2",
-    "Loops of 4 or 16 arrays mislead the search for the level, 64 follow the curve.",
+    "Averages over 4 or 16 batches mislead the search for the level; 64 batches suffice.",
     "64",
     "mean response where the search ends, above the best",
 )
@@ -343,7 +343,7 @@ def _growing(bench: Bench) -> dict[tuple[str, int], dict[str, list[float]]]:
 @WANG.row(
     "W9",
     "abstract, 5.2",
-    "The level that adapts is almost as good as the best possible.",
+    "The adaptive level is almost as good as the best possible one.",
     "indistinguishable",
     "mean response above that of the best fixed level, settled and while probing",
 )
@@ -361,9 +361,9 @@ def _adaptive(bench: Bench) -> Outcome:
 @WANG.row(
     "W10",
     "5.2",
-    "Even while the level is unstable, the response is far better than without any order.",
+    "Even while the level is unstable, the response time is far better than in arrival order.",
     "trend",
-    "mean response while probing, of arrival order",
+    "mean response while probing, relative to arrival order",
 )
 def _unstable(bench: Bench) -> Outcome:
     found = {key: run["ratio"] for key, run in _growing(bench).items()}
@@ -386,7 +386,7 @@ def _height(bench: Bench) -> Outcome:
     "1, 2",
     "An R-tree and a UB-tree beat counting.",
     "trend",
-    "time of counting by `rtree`",
+    "time of counting / `rtree`",
     workload="`boxes`, and `sparse` conditions over many attributes",
 )
 def _engines(bench: Bench) -> Outcome:
@@ -396,8 +396,8 @@ def _engines(bench: Bench) -> Outcome:
     for case in (*cases, Case("sparse", "sparse")):
         points = bench.lab.points(case, count, ("rtree", "counting"))
         for what, done in points["rtree"].work.items():
-            figures.append(figure(f"{case.label}: {what} of rtree an event", done))
-        figures.append(figure(f"{case.label}: time of counting by rtree", times(points, "counting", "rtree")))
+            figures.append(figure(f"{case.label}: {what} of rtree per event", done))
+        figures.append(figure(f"{case.label}: time of counting / rtree", times(points, "counting", "rtree")))
     boxed = [each for each in figures if each.what.startswith("boxes") and "time" in each.what]
     return Outcome(
         all_of(*(above(each.ours, 1) for each in boxed)), figures, "a UB-tree is not built here, and not tested"
@@ -407,9 +407,9 @@ def _engines(bench: Bench) -> Outcome:
 @WANG.row(
     "W13",
     "5.1",
-    "Dimensions and capacities do not change the gain.",
+    "The number of dimensions and the node capacity do not change the gain.",
     "trend",
-    "gain by dimensions and entries of a node, 128 events; the bound beside it",
+    "gain by dimensions and node capacity, 128 events; the bound for any order",
 )
 def _shapes(bench: Bench) -> Outcome:
     boxes = bench.pick(200, 20_000, 300_000)

@@ -14,11 +14,12 @@ its number stays taken until half of all tests are removed; then all groups are 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from tamis.arrays import I64
+from tamis.arrays import I32, I64
 from tamis.engines.bitslice import Bitslice
 from tamis.engines.encoding.non_interval_index import NonIntervalIndex
 from tamis.engines.forest.tests import tests_of
@@ -65,13 +66,21 @@ class PatternGroups:
                 self._tests.append(None)
             self._numbers[test] = number
             self._tests[number] = test
-            self._waiting.append(number)
+            self._enter(number, test)
         return number
+
+    def _enter(self, number: int, test: Predicate) -> None:
+        """Make a new test findable by the next event."""
+        self._waiting.append(number)
+
+    def _leave(self, test: Predicate) -> None:
+        """Forget a test; one of a group stays there until the groups are built again."""
 
     def remove(self, number: int) -> None:
         test = self._tests[number]
         assert test is not None, "it has a number"
         del self._numbers[test]
+        self._leave(test)
         self._tests[number] = None
         self._removed += 1
         if self._removed > 64 and 2 * self._removed > len(self._tests) - len(self._free):
@@ -80,8 +89,10 @@ class PatternGroups:
     def _rebuild(self) -> None:
         """Drop all groups and let the tests in use wait for a new one; this frees the numbers of removed tests."""
         self._free = [number for number, test in enumerate(self._tests) if test is None]
-        self._waiting = [number for number, test in enumerate(self._tests) if test is not None]
-        self._groups, self._removed = [], 0
+        self._waiting, self._groups, self._removed = [], [], 0
+        for number, test in enumerate(self._tests):
+            if test is not None:
+                self._enter(number, test)
 
     def index_waiting(self) -> None:
         """Make a group of the tests that have none yet, together with the groups that are not much larger."""
@@ -98,12 +109,14 @@ class PatternGroups:
 
     def satisfied_tests(self, frame: Frame) -> RowTests:
         """The tests that each row satisfies; removed ones may be among them, as may be free numbers."""
-        rows, tests = [_NONE], [_NONE]
-        for group in self._groups:
-            found, firsts, hits = group.patterns.hits(frame)
-            rows.append(hits)
-            tests.append(np.repeat(group.numbers[found], np.diff(firsts)).astype(np.int32))
-        every, which = np.concatenate(rows), np.concatenate(tests)
+        pairs = [(_NONE, _NONE), *self._hits(frame)]
+        every, which = (np.concatenate(each) for each in zip(*pairs, strict=True))
         firsts = np.zeros(frame.rows + 1, np.int64)
         np.cumsum(np.bincount(every, minlength=frame.rows), out=firsts[1:])
         return RowTests(firsts, which[np.argsort(every, kind="stable")])
+
+    def _hits(self, frame: Frame) -> Iterator[tuple[I32, I32]]:
+        """Rows and tests that they satisfy, each pair once."""
+        for group in self._groups:
+            found, firsts, hits = group.patterns.hits(frame)
+            yield hits, np.repeat(group.numbers[found], np.diff(firsts)).astype(np.int32)

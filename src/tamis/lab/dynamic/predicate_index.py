@@ -67,12 +67,13 @@ class PredicateIndex:
         predicates: The arrays that kernels read and change.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, patterns: PatternGroups | None = None) -> None:
+        """No predicates; `patterns`, which is empty, finds those that are no intervals."""
         self.predicates = empty_predicates()
         self._numbers: dict[Typed, int] = {}
         self._axes: list[Axis] = []
         self._labels: list[OrderLabels | None] = []
-        self._patterns = PatternGroups()
+        self._patterns = PatternGroups() if patterns is None else patterns
         self._encoder = Encoder((), tests_of(())[0])
 
     def __len__(self) -> int:
@@ -124,7 +125,8 @@ class PredicateIndex:
         own, by_value, by_null = predicate_bytes(self.predicates)
         return {"predicates": own, "predicate index": by_value + by_null}
 
-    def _axis(self, attribute: Typed) -> int:
+    def axis(self, attribute: Typed) -> int:
+        """The axis of an attribute, made if it is missing."""
         number = self._numbers.get(attribute)
         if number is None:
             number = self._numbers[attribute] = len(self._axes)
@@ -138,7 +140,7 @@ class PredicateIndex:
         """The leaves of a forest in the axes, coordinates and test numbers of this index."""
         given, pieces = forest.leaves, forest.pieces
         relabelled: list[tuple[int, I64, I64]] = []
-        axes = np.array([self._axis(axis.attribute) for axis in forest.axes], np.int32)
+        axes = np.array([self.axis(axis.attribute) for axis in forest.axes], np.int32)
         labels = [
             self._cut_labels(axis, number, relabelled)
             for axis, number in zip(forest.axes, axes.tolist(), strict=True)

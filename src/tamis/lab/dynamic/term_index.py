@@ -53,10 +53,10 @@ class TermStore(ABC):
 class TermIndex(MutableIndex):
     """Subscriptions as terms in the `TermStore` of an engine."""
 
-    def __init__(self, store: TermStore) -> None:
+    def __init__(self, store: TermStore, predicates: PredicateIndex | None = None) -> None:
         super().__init__()
         self._store = store
-        self._predicates = PredicateIndex()
+        self._predicates = PredicateIndex() if predicates is None else predicates
         self._unsure = FallbackFormulas()
         self._count = 0
 

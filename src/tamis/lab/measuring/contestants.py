@@ -77,6 +77,7 @@ VARIANTS: dict[str, Callable[[], Engine]] = {
     "hits, thesis, ordered": partial(_thesis, ordered=True),
     **{name: partial(_dag, filter=name.removeprefix("dag, ")) for name in FILTERS},
     "dag, parent lists": partial(Dag, find="parents"),
+    "dag, expanded": partial(Dag, filter="general", xor="expanded"),
 }
 """Engines with options, by the names that contestants have."""
 

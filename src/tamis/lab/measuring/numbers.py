@@ -17,4 +17,6 @@ def number(value: float) -> str:
 
 def spread(values: Sequence[float]) -> str:
     """Median, least and greatest."""
-    return f"{number(statistics.median(values))} ({number(min(values))}-{number(max(values))})"
+    least, greatest = min(values), max(values)
+    to = "-" if least >= 0 else " to "  # a dash would read as a sign
+    return f"{number(statistics.median(values))} ({number(least)}{to}{number(greatest)})"

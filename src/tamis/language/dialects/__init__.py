@@ -23,6 +23,9 @@ SQL = "sql"
 COMPOSITE = "composite"
 """The dialect of composite subscriptions; one alone, as a condition on a single event, is never true."""
 
+WITH_ERRORS = ("cesql", "cel")
+"""The dialects in which a condition that is NULL had an error."""
+
 DIALECTS: dict[str, str] = {
     SQL: "tamis.syntax.parser",
     "cesql": "tamis.language.dialects.cesql",

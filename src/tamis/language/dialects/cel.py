@@ -160,6 +160,11 @@ class _Parser(TokenCursor):
         for one, other in ((left, right), (right, left)):
             if other.kind == NOTHING:
                 return FunctionCall("is_null", (one.tree,), span)
+        kinds = {left.kind, right.kind}
+        is_single = max(len(left.readings), len(right.readings)) < 2
+        is_literal = isinstance(left.tree, Literal) or isinstance(right.tree, Literal)
+        if is_single and not is_literal and (ANY_KIND in kinds or kinds == {LIST}):
+            return FunctionCall("same_value", (left.tree, right.tree), span)
         test = by_kinds("=", left, right, self.shared(left, right, span), span)
         # A value of another kind is not equal; of what is computed we know the kind.
         return otherwise(test, (left, right), False, span) if is_plain(left) and is_plain(right) else test
@@ -169,9 +174,11 @@ class _Parser(TokenCursor):
             if right.kind not in (ANY_KIND, LIST):
                 fail(f"expected a list behind in, found a {right.kind}", right.tree.span)
             element = Operand(Name((self.element,), span), ANY_KIND)
-            return FunctionCall(
-                "exists", (right.tree, Lambda(self.element, self.equality(element, left, span), span)), span
-            )
+            each = Lambda(self.element, self.equality(element, left, span), span)
+            listed = FunctionCall("exists", (right.tree, each), span)
+            if right.kind == LIST:
+                return listed
+            return FunctionCall("coalesce", (listed, FunctionCall("has_key", (right.tree, left.tree), span)), span)
         tests: list[Expression] = []
         for kind in left.kinds():
             items = [item.tree for item in right.items if item.kind == kind]
@@ -331,7 +338,12 @@ class _Parser(TokenCursor):
         field = arguments[0].tree
         if not (isinstance(field, FieldAccess) or (isinstance(field, Name) and len(field.parts) > 1)):
             fail("has asks for a field: has(a.b)", field.span)
-        return self.call("is_not_null", TRUTH, start, field)
+        # It is an error to ask for a field of what is missing.
+        span = self.span(start)
+        owner = field.operand if isinstance(field, FieldAccess) else Name(field.parts[:-1], field.span)
+        known = FunctionCall("is_not_null", (owner,), span)
+        there = FunctionCall("is_not_null", (field,), span)
+        return self.call("if", TRUTH, start, known, there, Literal(NULL, None, span))
 
     def numeral(self, token: Token, *, negated: bool = False) -> Operand:
         span = token.start - negated, token.end

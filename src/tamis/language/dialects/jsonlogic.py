@@ -83,8 +83,7 @@ class _Reader:
             fail(f"expected {wanted} arguments, found {len(arguments)}", node.span)
 
     def joined(self, name: str, arguments: list[Json], node: Json) -> Expression:
-        self.exactly(arguments, node, 1, len(arguments))
-        tests = [self.condition(each) for each in arguments]
+        tests = [self.condition(each) for each in arguments] or [Literal(BOOLEAN, False, node.span)]
         return tests[0] if len(tests) == 1 else connected(name, tests, node.span)
 
     def negation(self, name: str, arguments: list[Json], node: Json) -> Expression:
@@ -294,7 +293,7 @@ class _Reader:
         tree = sides[0]
         for side in sides[1:]:
             tree = _call("quotient" if name == "/" else name, node.span, tree, side)
-        return Operand(_call("js_float", node.span, tree) if name == "/" else tree, NUMBER)  # NaN is NULL
+        return Operand(_call("js_float", node.span, tree), NUMBER)  # NaN is NULL
 
     def text_of(self, operand: Operand, null: str) -> Expression:
         """The text of a value; `null` is that of null, and what is computed and no number is NaN."""

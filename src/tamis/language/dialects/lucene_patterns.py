@@ -95,6 +95,9 @@ def regexp_to_java(pattern: str) -> str:
                 f"{sign} is {_REFUSED[sign]} in Lucene, which is not supported; write \\{sign} for the character"
             )
             raise PatternError(message, at)
+        if (sign in "|)" and _is_empty(out)) and not (sign == ")" and out[-1:] == ["("]):
+            message = "expected something before this sign; write () for the empty text"
+            raise PatternError(message, at)
         if sign in "?*+{":
             at = _quantifier(pattern, at, out)
         elif sign == "[":
@@ -108,7 +111,15 @@ def regexp_to_java(pattern: str) -> str:
         else:
             out.append(sign if sign in ".|()" else _escape(sign))
             at += 1
+    if out and _is_empty(out):
+        message = "expected something at the end; write () for the empty text"
+        raise PatternError(message, len(pattern))
     return "".join(out)
+
+
+def _is_empty(out: list[str]) -> bool:
+    """Does nothing stand before this place in its alternative?"""
+    return not out or out[-1] in "(|"
 
 
 def _quantifier(pattern: str, at: int, out: list[str]) -> int:
@@ -117,7 +128,7 @@ def _quantifier(pattern: str, at: int, out: list[str]) -> int:
     if text == "{":
         message = "expected numbers between the braces: {2}, {2,} or {2,5}"
         raise PatternError(message, at)
-    if not out or out[-1] in "(|":
+    if _is_empty(out):
         message = f"{text} repeats nothing"
         raise PatternError(message, at)
     following = pattern[at + len(text) : at + len(text) + 1]

@@ -38,6 +38,7 @@ _DATE = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
     r"(?:[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)(Z|[-+][0-9]{2}:[0-9]{2})?)?"
 )
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _DATE_MATH = re.compile(r"now\b|.*\|\|")
 _COUNT = re.compile(r"(-?)([0-9]{1,6})(%?)")
 _DISTANCE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)")
@@ -216,7 +217,8 @@ class _Reader:
             self.report("only true is supported here", pure.span)
         least = 0
         if "minimum_should_match" in options:
-            least = self.number_of(options["minimum_should_match"], len(should))
+            asked = self.number_of(options["minimum_should_match"], len(should))
+            least = asked if should or must or filter_ else 0
         if should and not must and not filter_:
             least = max(least, 1)
         # Not the span of the query: an explanation would take the two for one test.
@@ -234,9 +236,8 @@ class _Reader:
         return self.report("expected 'filter' in this object", node.span) if found is None else self.query(found)
 
     def dis_max(self, node: Json) -> Expression:
-        return _junction(
-            "or", self.clauses(self.options(node, ("queries", "tie_breaker")).get("queries")), node.span
-        )
+        queries = self.clauses(self.options(node, ("queries", "tie_breaker")).get("queries"))
+        return _junction("or", queries, node.span) if queries else self.report("expected 'queries'", node.span)
 
     def match_all(self, node: Json) -> Expression:
         self.options(node, ())
@@ -263,7 +264,7 @@ class _Reader:
         if self.flag(options, "case_insensitive") and isinstance(literal.value, str):
             pattern = anchored(regex_literal(literal.value), ignore_case=True)
             return FunctionCall("rlike", (element, Literal(STRING, pattern, literal.span)), literal.span)
-        return FunctionCall("=", (element, literal), literal.span)
+        return _compared("=", element, literal)
 
     def terms(self, node: Json) -> Expression:
         found = self.one_field(node)
@@ -275,15 +276,22 @@ class _Reader:
                 f"expected an array of values, found {body.kind}", body.span, "look-ups are not supported"
             )
         kinds: dict[type, list[Literal]] = {}
+        read: dict[str, list[Literal]] = {}
         for item in body.value:
             literal = self.literal(item)
             if literal is not None:
                 # Values of several kinds have no common type, and each value of an event is of one.
                 kind = type(item.value) if isinstance(item.value, bool | str) else float
                 kinds.setdefault(kind, []).append(literal)
+                if (other := _as_other_kind(literal)) is not None:
+                    read.setdefault(other[0], []).append(other[1])
 
         def test(element: Expression) -> Expression:
             tests = [FunctionCall("in", (element, *group), body.span) for group in kinds.values()]
+            for function, group in read.items():
+                tests.append(
+                    FunctionCall("in", (FunctionCall(function, (element,), body.span), *group), body.span)
+                )
             return _junction("or", [_is_true(each) for each in tests] if len(tests) > 1 else tests, body.span)
 
         return self.some_value(name, place, test) if body.value else Literal(BOOLEAN, False, body.span)
@@ -334,7 +342,7 @@ class _Reader:
             return None
         when = _DATE.fullmatch(node.value)
         if when is None:
-            return FunctionCall(comparison, (element, Literal(STRING, node.value, node.span)), node.span)
+            return _compared(comparison, element, Literal(STRING, node.value, node.span))
         day, time, zone = when.groups()
         if time is None:
             # A day is all of it: `lte` ends, and `gt` begins, with the next one.
@@ -397,16 +405,20 @@ class _Reader:
             return Missing(node.span)
         name, body, place = found
         query, options = self.details(body, "query", ("operator", "minimum_should_match", "lenient"))
+        field = self.field("field_words", name, place)
         if query is None or not isinstance(query.value, str):
             literal = None if query is None else self.literal(query)
-            if literal is None:
+            if query is None or literal is None:
                 return Missing(body.span)
-            return self.some_value(name, place, lambda element: FunctionCall("=", (element, literal), body.span))
+            equal = self.some_value(name, place, lambda element: FunctionCall("=", (element, literal), body.span))
+            if literal.type == BOOLEAN:
+                return equal
+            named = FunctionCall("array_contains", (field, Literal(STRING, query.text, query.span)), place)
+            return FunctionCall("or", (equal, named), place)
         operator = options.get("operator")
         joint = "or" if operator is None else str(operator.value).lower()
         if operator is not None and joint not in ("and", "or"):
             return self.report("expected 'and' or 'or'", operator.span)
-        field = self.field("field_words", name, place)
         tests: list[Expression] = [
             FunctionCall("array_contains", (field, Literal(STRING, word, query.span)), place)
             for word in words(query.value)
@@ -414,7 +426,12 @@ class _Reader:
         least = len(tests) if joint == "and" else 1
         if "minimum_should_match" in options and joint == "or":
             least = self.number_of(options["minimum_should_match"], len(tests))
-        return _at_least(max(least, 1), tests, place)
+        worded = _at_least(max(least, 1), tests, place)
+        other = _as_other_kind(Literal(STRING, query.value, query.span))
+        if other is None:
+            return worded
+        equal = self.some_value(name, place, lambda element: _compared_as("=", element, other))
+        return FunctionCall("or", (worded, equal), place)
 
     # --- queries of positions --------------------------------------------------------------------------------
 
@@ -512,6 +529,34 @@ _QUERIES: dict[str, Callable[[_Reader, Json], Expression]] = {
     "terms": _Reader.terms,
     "wildcard": _Reader.wildcard,
 }
+
+
+def _as_other_kind(literal: Literal) -> tuple[str, Literal] | None:
+    """A text that is a number or a boolean: the function that reads such values, and the constant.
+
+    Mappings convert it to the type of the field; without one, the kind of each value decides.
+    """
+    if not isinstance(literal.value, str):
+        return None
+    if literal.value in ("true", "false"):
+        return "boolean_of", Literal(BOOLEAN, literal.value == "true", literal.span)
+    if _NUMBER.fullmatch(literal.value) is None:
+        return None
+    read = read_number(literal.value.lstrip("-"), negative=literal.value.startswith("-"))
+    return None if isinstance(read, str) else ("number_of", Literal(*read, literal.span))
+
+
+def _compared(sign: str, element: Expression, literal: Literal) -> Expression:
+    test = FunctionCall(sign, (element, literal), literal.span)
+    other = _as_other_kind(literal)
+    if other is None:
+        return test
+    return FunctionCall("coalesce", (test, _compared_as(sign, element, other)), literal.span)
+
+
+def _compared_as(sign: str, element: Expression, other: tuple[str, Literal]) -> Expression:
+    function, literal = other
+    return FunctionCall(sign, (FunctionCall(function, (element,), literal.span), literal), literal.span)
 
 
 def _is_true(expression: Expression) -> Expression:

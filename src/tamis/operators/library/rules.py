@@ -11,8 +11,8 @@ neither.
 
 Events may bring facts of their own, as a text: `is_a(rex, poodle); weight(rex, 31)`. What follows from these and
 the file, by rules of the user's own and because `is_a` and `part_of` are transitive, is what the operators of
-`relations` bind: `weight(facts, ?x, ?kilos)`. Every property of the file is a relation of two in rules, under its
-local name.
+`relations` bind: `weight(facts, ?x, ?kilos)`, or `weight(?x, ?kilos)` if the attribute is a setting. Every
+property of the file is a relation of two in rules, under its local name.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ def operators(
     part_of: str = "partOf",
     rules: str | Path | None = None,
     relations: Mapping[str, str] | None = None,
+    attribute: str = "",
 ) -> list[Operator]:
     """`is_a`, `part_of`, and an operator for each of the relations.
 
@@ -64,6 +65,8 @@ def operators(
         rules: A file of rules, one a line: `heavy(?x) <- is_a(?x, 'dog'), weight(?x, ?w), ?w > 20`.
         relations: What conditions may bind, by name: the fields of a relation with their types, as
             `thing string, kilos double`; types are string, bigint and double.
+        attribute: In which events bring facts. Conditions then leave it out, and `is_a` and `part_of` are
+            relations, too: `is_a(?x, 'dog') AND weight(?x) > 20`.
 
     Raises:
         OperatorError: A package is not installed, or the facts, the rules or the relations cannot be read.
@@ -80,11 +83,14 @@ def operators(
     classes = {each for pair in subclasses for each in pair} | {each for _, each in members}
     kinds = _Relation(names, subclasses | members | {(each, each) for each in classes})
     parts = _Relation(names, frozenset() if whole is None else _pairs(concluded, whole))
-    fields_of = _checked(relations)
+    given = check_table("relations", relations or {})
+    fields_of = _checked({**_OF_THE_FILE, **given} if attribute else given)
     bound: list[Operator] = []
     if fields_of or rules is not None:
         reasoner = _Reasoner(names, _static_facts(rdflib, concluded), kinds, parts, rules)
-        bound = [_relation_operator(reasoner, name, fields) for name, fields in fields_of.items()]
+        bound = [_relation_operator(reasoner, name, fields, attribute) for name, fields in fields_of.items()]
+    if attribute:
+        return bound
     return [
         Operator(
             "is_a",
@@ -182,13 +188,14 @@ _TRANSITIVE = """
 is_a(?x, ?z) <- is_a(?x, ?y), is_a(?y, ?z)
 part_of(?x, ?z) <- part_of(?x, ?y), part_of(?y, ?z)
 """
+_OF_THE_FILE = {"is_a": "thing string, class string", "part_of": "thing string, whole string"}
 _FIELD = re.compile(r"\s*([a-z_][a-z0-9_]*)\s+(string|bigint|double)\s*")
 
 
-def _checked(relations: Mapping[str, str] | None) -> dict[str, list[tuple[str, str]]]:
+def _checked(relations: Mapping[str, str]) -> dict[str, list[tuple[str, str]]]:
     """The fields of each relation: their names and types."""
     found: dict[str, list[tuple[str, str]]] = {}
-    for name, text in check_table("relations", relations or {}).items():
+    for name, text in relations.items():
         fields = [_FIELD.fullmatch(each) for each in str(text).split(",")]
         if not all(fields):
             msg = f"relations.{name}: expected fields as 'thing string, kilos double', found {text!r}"
@@ -197,7 +204,7 @@ def _checked(relations: Mapping[str, str] | None) -> dict[str, list[tuple[str, s
     return found
 
 
-def _relation_operator(reasoner: _Reasoner, name: str, fields: list[tuple[str, str]]) -> Operator:
+def _relation_operator(reasoner: _Reasoner, name: str, fields: list[tuple[str, str]], attribute: str) -> Operator:
     """An operator that gives the facts of a relation; those with values of other types are left out."""
     kinds: dict[str, Any] = {"string": str, "bigint": int, "double": int | float}
 
@@ -222,6 +229,7 @@ def _relation_operator(reasoner: _Reasoner, name: str, fields: list[tuple[str, s
         cost=1e-4,
         batch=False,
         description=f"The facts {name}({shown}) that follow from those of an event and of the file.",
+        attribute=attribute,
     )
 
 

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
-from tamis.service.api import models, serializers
+from tamis.service.api import serializers
 from tamis.service.api.auth import CurrentGatekeeper, CurrentService, Operator, in_thread
+from tamis.service.api.models.operations import RestoreAnswer
 from tamis.service.api.problems import RESPONSES
 from tamis.service.backup import BackupError
 
@@ -30,7 +31,7 @@ async def read(caller: Operator, service: CurrentService) -> StreamingResponse:
     return StreamingResponse(lines(), media_type="application/x-ndjson")
 
 
-@router.post("", response_model=models.RestoreAnswer, openapi_extra={"requestBody": {"content": _LINES}})
+@router.post("", response_model=RestoreAnswer, openapi_extra={"requestBody": {"content": _LINES}})
 async def restore(
     request: Request,
     caller: Operator,

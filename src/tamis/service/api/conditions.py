@@ -11,8 +11,20 @@ from tamis.errors import EventError
 from tamis.events.conversion import clean
 from tamis.language.dialects import COMPOSITE
 from tamis.service import testing
-from tamis.service.api import models
 from tamis.service.api.auth import CurrentService, Subscriber, in_thread
+from tamis.service.api.models.conditions import (
+    ConditionGiven,
+    EventGiven,
+    EventsMatchAnswer,
+    EventsMatchWanted,
+    ExplanationAnswer,
+    ExplanationWanted,
+    FindingsAnswer,
+    MatchesAnswer,
+    MatchesWanted,
+    TestAnswer,
+    TestWanted,
+)
 from tamis.service.api.problems import RESPONSES
 from tamis.service.core import Service
 from tamis.service.errors import NotFound
@@ -27,8 +39,8 @@ router = APIRouter(prefix="/v1/conditions", tags=["conditions"], responses=RESPO
 matching = APIRouter(prefix="/v1", tags=["conditions"], responses=RESPONSES)
 
 
-@router.post("/lint", response_model=models.FindingsAnswer)
-async def lint(given: models.ConditionGiven, caller: Subscriber, service: CurrentService) -> Any:
+@router.post("/lint", response_model=FindingsAnswer)
+async def lint(given: ConditionGiven, caller: Subscriber, service: CurrentService) -> Any:
     """Everything there is to say about a condition, with places; nothing if it is good."""
 
     def work() -> Any:
@@ -47,8 +59,8 @@ async def lint(given: models.ConditionGiven, caller: Subscriber, service: Curren
     return await in_thread(work)
 
 
-@router.post("/test", response_model=models.TestAnswer)
-async def test(given: models.TestWanted, caller: Subscriber, service: CurrentService) -> Any:
+@router.post("/test", response_model=TestAnswer)
+async def test(given: TestWanted, caller: Subscriber, service: CurrentService) -> Any:
     """How many of the last events, or of those given, would satisfy a condition."""
 
     def work() -> Any:
@@ -62,13 +74,13 @@ async def test(given: models.TestWanted, caller: Subscriber, service: CurrentSer
             ]
         limits = service.subscriptions.limits(caller.tenant)
         tried = testing.count_matches(given.condition, event_type, limits, events, given.dialect)
-        return {"events": tried.events, "matched": tried.matched, "ids": tried.ids}
+        return {"events": tried.events, "matched": tried.matched, "ids": tried.ids, "unknown": tried.unknown}
 
     return await in_thread(work)
 
 
-@router.post("/explain", response_model=models.ExplanationAnswer)
-async def explain(given: models.ExplanationWanted, caller: Subscriber, service: CurrentService) -> Any:
+@router.post("/explain", response_model=ExplanationAnswer)
+async def explain(given: ExplanationWanted, caller: Subscriber, service: CurrentService) -> Any:
     """Why an event satisfies a condition, or why not."""
 
     def work() -> Any:
@@ -96,8 +108,8 @@ async def explain(given: models.ExplanationWanted, caller: Subscriber, service: 
     return await in_thread(work)
 
 
-@router.post("/match", response_model=models.MatchesAnswer)
-async def match(given: models.MatchesWanted, caller: Subscriber, service: CurrentService) -> Any:
+@router.post("/match", response_model=MatchesAnswer)
+async def match(given: MatchesWanted, caller: Subscriber, service: CurrentService) -> Any:
     """Which active subscriptions an event satisfies, or would satisfy; nobody is notified."""
 
     def work() -> Any:
@@ -113,8 +125,8 @@ async def match(given: models.MatchesWanted, caller: Subscriber, service: Curren
     return await in_thread(work)
 
 
-@matching.post("/match", response_model=models.EventsMatchAnswer)
-async def match_events(given: models.EventsMatchWanted, caller: Subscriber, service: CurrentService) -> Any:
+@matching.post("/match", response_model=EventsMatchAnswer)
+async def match_events(given: EventsMatchWanted, caller: Subscriber, service: CurrentService) -> Any:
     """Which active subscriptions events satisfy now, event by event. Nothing is written and nobody is notified."""
 
     def work() -> Any:
@@ -129,7 +141,7 @@ async def match_events(given: models.EventsMatchWanted, caller: Subscriber, serv
     return await in_thread(work)
 
 
-def _condition(service: Service, tenant: str, given: models.ExplanationWanted) -> tuple[str, str, str | None]:
+def _condition(service: Service, tenant: str, given: ExplanationWanted) -> tuple[str, str, str | None]:
     """The condition to explain, its dialect, and the event type that goes with it."""
     if (given.condition is None) == (given.subscription is None):
         msg = "expected a condition or a subscription to explain, and not both"
@@ -140,7 +152,7 @@ def _condition(service: Service, tenant: str, given: models.ExplanationWanted) -
     return stored.condition, stored.dialect, stored.event_type
 
 
-def _event(service: Service, tenant: str, given: models.EventGiven) -> tuple[Any, str | None]:
+def _event(service: Service, tenant: str, given: EventGiven) -> tuple[Any, str | None]:
     """The event that is given, and its type, if it was published."""
     if (given.event is None) == (given.event_id is None):
         msg = "expected an event or an event_id, and not both"

@@ -8,8 +8,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from tamis.service.api import models
 from tamis.service.api.auth import CurrentService, Subscriber, in_thread
+from tamis.service.api.models.events import BadEventsAnswer
+from tamis.service.api.models.fields import Moment
+from tamis.service.api.models.webhooks import FailedPageAnswer, ReplayedAnswer, ReplayWanted
 from tamis.service.api.problems import RESPONSES
 from tamis.service.core import Service
 from tamis.service.errors import NotFound
@@ -25,15 +27,15 @@ router = APIRouter(prefix="/v1", tags=["what went wrong"], responses=RESPONSES)
 
 @router.get(
     "/deliveries/failed",
-    response_model=models.FailedPageAnswer,
+    response_model=FailedPageAnswer,
     operation_id="failed_v1_deliveries_failed_get",  # generated clients know it by this name
 )
 async def failed_deliveries(
     caller: Subscriber,
     service: CurrentService,
     subscription: Annotated[str | None, Query(description="Those of this subscription only.")] = None,
-    since: Annotated[models.Moment | None, Query(description="Given up at this time or later.")] = None,
-    until: Annotated[models.Moment | None, Query(description="Given up before this time.")] = None,
+    since: Annotated[Moment | None, Query(description="Given up at this time or later.")] = None,
+    until: Annotated[Moment | None, Query(description="Given up before this time.")] = None,
     after: Annotated[int, Query(ge=0, le=2**62, description="The `next` of the page before.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
 ) -> Any:
@@ -44,12 +46,10 @@ async def failed_deliveries(
     return {"items": items, "next": items[-1]["seq"] if len(items) == limit else None}
 
 
-@router.post("/deliveries/replay", status_code=202, response_model=models.ReplayedAnswer)
-async def replay_many(
-    caller: Subscriber, service: CurrentService, wanted: models.ReplayWanted | None = None
-) -> Any:
+@router.post("/deliveries/replay", status_code=202, response_model=ReplayedAnswer)
+async def replay_many(caller: Subscriber, service: CurrentService, wanted: ReplayWanted | None = None) -> Any:
     """Deliver all failed deliveries once more, or those of a subscription or of a span of time."""
-    given = wanted or models.ReplayWanted()
+    given = wanted or ReplayWanted()
     which = failed_filter(caller.tenant, given.subscription, given.since, given.until)
     result = await in_thread(service.webhooks.replay_many, which)
     service.deliverer.wake(result.subscription_ids)
@@ -64,7 +64,7 @@ async def replay(id: str, caller: Subscriber, service: CurrentService) -> Respon
     return Response(status_code=202)
 
 
-@router.get("/dead-letters", response_model=models.BadEventsAnswer)
+@router.get("/dead-letters", response_model=BadEventsAnswer)
 async def bad_events(
     caller: Subscriber,
     service: CurrentService,

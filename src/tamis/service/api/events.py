@@ -14,7 +14,7 @@ from tamis.events.event_type import EventType
 from tamis.language.condition import compile_condition
 from tamis.service import testing
 from tamis.service.accounts import Caller, StoredAdvertisement
-from tamis.service.api import models, serializers
+from tamis.service.api import serializers
 from tamis.service.api.auth import (
     Admin,
     CurrentGatekeeper,
@@ -23,6 +23,17 @@ from tamis.service.api.auth import (
     Publisher,
     Subscriber,
     in_thread,
+)
+from tamis.service.api.models.events import (
+    AcceptedAnswer,
+    AdvertisementAnswer,
+    AdvertisementGiven,
+    AdvertisementsAnswer,
+    ConformityAnswer,
+    DeclaredAnswer,
+    EventDetailAnswer,
+    EventsAnswer,
+    EventTypesAnswer,
 )
 from tamis.service.api.notifications import describe_notifications
 from tamis.service.api.paths import ANY_ID
@@ -72,7 +83,7 @@ Name = Annotated[str, Path(max_length=200, pattern=r"^[^/\u0000]+$")]
 @router.post(
     "/events",
     status_code=202,
-    response_model=models.AcceptedAnswer,
+    response_model=AcceptedAnswer,
     openapi_extra={"requestBody": _EVENTS},
 )
 async def publish(
@@ -141,7 +152,7 @@ async def _check_conformity(
     return shown + ([f"and {len(found) - len(shown)} more"] if len(found) > len(shown) else [])
 
 
-@router.get("/events", response_model=models.EventsAnswer)
+@router.get("/events", response_model=EventsAnswer)
 async def page(
     caller: Subscriber,
     service: CurrentService,
@@ -155,7 +166,7 @@ async def page(
     return Response(serializers.with_text(rest, "items", b"[%s]" % items), media_type=JSON)
 
 
-@router.get(f"/events/{ANY_ID}", response_model=models.EventDetailAnswer)
+@router.get(f"/events/{ANY_ID}", response_model=EventDetailAnswer)
 async def get(id: EventId, caller: Subscriber, service: CurrentService) -> Any:
     """One event, and whom it concerned."""
 
@@ -174,14 +185,14 @@ async def get(id: EventId, caller: Subscriber, service: CurrentService) -> Any:
 # --- event types -------------------------------------------------------------------------------------------------
 
 
-@router.get("/event-types", response_model=models.EventTypesAnswer)
+@router.get("/event-types", response_model=EventTypesAnswer)
 async def event_types(caller: Subscriber, service: CurrentService) -> Any:
     """All declared event types."""
     found = await in_thread(service.subscriptions.event_types, caller.tenant)
     return {"items": [each.to_dict() for each in found.values()]}
 
 
-@router.get("/event-types/{name}", response_model=models.DeclaredAnswer)
+@router.get("/event-types/{name}", response_model=DeclaredAnswer)
 async def event_type(name: Name, caller: Subscriber, service: CurrentService) -> Any:
     """One event type, and the subscriptions that it refuses now."""
 
@@ -196,7 +207,7 @@ async def event_type(name: Name, caller: Subscriber, service: CurrentService) ->
     return await in_thread(look)
 
 
-@router.put("/event-types/{name}", response_model=models.DeclaredAnswer)
+@router.put("/event-types/{name}", response_model=DeclaredAnswer)
 async def declare(
     name: Name,
     described: dict[str, Any],
@@ -234,14 +245,14 @@ async def drop(name: Name, caller: Admin, service: CurrentService) -> None:
 # --- advertisements ----------------------------------------------------------------------------------------------
 
 
-@router.get("/advertisements", response_model=models.AdvertisementsAnswer)
+@router.get("/advertisements", response_model=AdvertisementsAnswer)
 async def advertisements(caller: Publisher, service: CurrentService) -> Any:
     """What publishers say their events are like."""
     found = await in_thread(service.accounts.advertisements, caller.tenant)
     return {"items": [_advertisement(each) for each in found]}
 
 
-@router.get("/advertisements/{id}", response_model=models.ConformityAnswer)
+@router.get("/advertisements/{id}", response_model=ConformityAnswer)
 async def advertisement(id: Name, caller: Publisher, service: CurrentService) -> Any:
     """One advertisement, and how many of the last events of its type are as it says."""
 
@@ -261,8 +272,8 @@ async def advertisement(id: Name, caller: Publisher, service: CurrentService) ->
     return await in_thread(look)
 
 
-@router.put("/advertisements/{id}", response_model=models.AdvertisementAnswer)
-async def advertise(id: Name, given: models.AdvertisementGiven, caller: Publisher, service: CurrentService) -> Any:
+@router.put("/advertisements/{id}", response_model=AdvertisementAnswer)
+async def advertise(id: Name, given: AdvertisementGiven, caller: Publisher, service: CurrentService) -> Any:
     """Say that the events of the token's publisher satisfy this condition, or another that it advertises."""
     if given.token not in (None, caller.token) and not caller.may("admin"):
         msg = "advertising for the token of another needs a token with the role 'admin'"

@@ -13,8 +13,9 @@ from fastapi.responses import StreamingResponse
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from tamis.service.api import models, serializers
+from tamis.service.api import serializers
 from tamis.service.api.auth import CurrentService, Subscriber, in_thread
+from tamis.service.api.models.notifications import NotificationsAnswer, TraceAnswer
 from tamis.service.api.problems import RESPONSES
 from tamis.service.core import Service
 from tamis.service.errors import NotFound
@@ -58,7 +59,7 @@ By = Annotated[
 ]
 
 
-@router.get("", response_model=models.NotificationsAnswer)
+@router.get("", response_model=NotificationsAnswer)
 async def poll(
     caller: Subscriber,
     service: CurrentService,
@@ -169,7 +170,7 @@ def _deliveries(service: Service, tenant: str, found: Sequence[TenantNotificatio
     return {id: {"state": each.state, "reason": each.reason} for id, each in became.items()}
 
 
-@router.get("/{id}", response_model=models.TraceAnswer)
+@router.get("/{id}", response_model=TraceAnswer)
 async def trace(
     id: Annotated[str, Path(description="The id of a notification.")], caller: Subscriber, service: CurrentService
 ) -> Any:

@@ -9,7 +9,7 @@ from fastapi.responses import PlainTextResponse
 
 from tamis._version import __version__
 from tamis.service.api.auth import CurrentService, in_thread
-from tamis.service.api.models import ReadyAnswer
+from tamis.service.api.models.operations import ReadyAnswer
 from tamis.service.api.problems import MEDIA_TYPE, RESPONSES, ProblemAnswer, problem
 
 router = APIRouter(tags=["operations"], responses=RESPONSES)

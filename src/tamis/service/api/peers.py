@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request, Response
 
-from tamis.service.api import models
 from tamis.service.api.auth import CurrentService, Operator, Subscriber, in_thread, service_of
+from tamis.service.api.models.peers import PeerGiven, PeerMadeAnswer, PeersAnswer, RouteAnswer, RoutesAnswer
 from tamis.service.api.paths import ANY_ID
 from tamis.service.api.problems import RESPONSES
 from tamis.service.errors import NotFound, Overloaded, Unauthorized
@@ -26,14 +26,14 @@ linked = APIRouter(tags=["peers"], include_in_schema=False)
 SiteName = Annotated[str, Path(description="1 to 63 of a-z, 0-9 and -.")]
 
 
-@router.get("/peers", response_model=models.PeersAnswer)
+@router.get("/peers", response_model=PeersAnswer)
 async def peers(caller: Operator, service: CurrentService) -> Any:
     """The links of this site, and how they are doing."""
     return {"site": service.site.name, "items": await in_thread(service.site.status)}
 
 
-@router.put("/peers/{name}", response_model=models.PeerMadeAnswer)
-async def put_peer(name: SiteName, given: models.PeerGiven, caller: Operator, service: CurrentService) -> Any:
+@router.put("/peers/{name}", response_model=PeerMadeAnswer)
+async def put_peer(name: SiteName, given: PeerGiven, caller: Operator, service: CurrentService) -> Any:
     """Make a link to a neighbour, or change it; without a token it gets one, which the neighbour needs, too."""
     link = await in_thread(service.site.links.put, name, given.url, given.token)
     return {"name": link.name, "url": link.url, "token": link.token, "state": link.state}
@@ -45,7 +45,7 @@ async def remove_peer(name: SiteName, caller: Operator, service: CurrentService)
     await in_thread(service.site.remove_link, name)
 
 
-@router.get(f"/routes/{ANY_ID}", response_model=models.RouteAnswer)
+@router.get(f"/routes/{ANY_ID}", response_model=RouteAnswer)
 async def route(
     id: Annotated[str, Path(description="The id of an event.")], caller: Subscriber, service: CurrentService
 ) -> Any:
@@ -121,5 +121,5 @@ async def outcomes(
 async def onward(asked: protocol.EventNames, link: CurrentLink, service: CurrentService) -> Response:
     """Where events that a neighbour has sent went from here."""
     found = [await explain_route(service, id, came_over=link.name) for id in asked.ids]
-    answer = models.RoutesAnswer.model_validate({"items": found})
+    answer = RoutesAnswer.model_validate({"items": found})
     return Response(answer.model_dump_json(), media_type="application/json")

@@ -14,8 +14,22 @@ from pydantic_core import to_jsonable_python
 
 from tamis.errors import SubscriptionError
 from tamis.matcher import Refusal
-from tamis.service.api import models, serializers
+from tamis.service.api import serializers
 from tamis.service.api.auth import CurrentService, Subscriber, in_thread
+from tamis.service.api.models.subscriptions import (
+    DeliveryAnswer,
+    DeliveryWanted,
+    HistoryAnswer,
+    ImportAnswer,
+    ImportedSubscription,
+    NewSubscription,
+    OpenAnswer,
+    Renewal,
+    SubscribedAnswer,
+    SubscriptionAnswer,
+    SubscriptionChange,
+    SubscriptionsAnswer,
+)
 from tamis.service.api.problems import RESPONSES
 from tamis.service.core import Service
 from tamis.service.errors import Forbidden, NotFound
@@ -35,8 +49,8 @@ _LINES = {"application/x-ndjson": {"schema": {"type": "string"}}}
 _EXPORTED = 1_000
 
 
-@router.post("", status_code=201, response_model=models.SubscribedAnswer)
-async def subscribe(wanted: models.NewSubscription, caller: Subscriber, service: CurrentService) -> Any:
+@router.post("", status_code=201, response_model=SubscribedAnswer)
+async def subscribe(wanted: NewSubscription, caller: Subscriber, service: CurrentService) -> Any:
     """Make a subscription. The answer has its ticket, which changes need, when it ends, and how to renew it."""
     given = wanted.model_dump(exclude_none=True)
     mine = service.subscriptions.acting_as(caller.actor())
@@ -56,7 +70,7 @@ def _warnings(service: Service, tenant: str, made: StoredSubscription) -> list[d
     return [] if found is None else [found]
 
 
-@router.get("", response_model=models.SubscriptionsAnswer)
+@router.get("", response_model=SubscriptionsAnswer)
 async def page(
     caller: Subscriber,
     service: CurrentService,
@@ -83,7 +97,7 @@ async def page(
 
 @router.post(
     "/import",
-    response_model=models.ImportAnswer,
+    response_model=ImportAnswer,
     openapi_extra={"requestBody": {"content": _LINES}},
 )
 async def import_many(
@@ -140,7 +154,7 @@ async def export(caller: Subscriber, service: CurrentService) -> StreamingRespon
     return StreamingResponse(lines(), media_type="application/x-ndjson")
 
 
-@router.get("/{id}", response_model=models.SubscriptionAnswer)
+@router.get("/{id}", response_model=SubscriptionAnswer)
 async def get(id: Id, caller: Subscriber, service: CurrentService) -> Any:
     """One subscription."""
     return await in_thread(
@@ -148,7 +162,7 @@ async def get(id: Id, caller: Subscriber, service: CurrentService) -> Any:
     )
 
 
-@router.get("/{id}/history", response_model=models.HistoryAnswer)
+@router.get("/{id}/history", response_model=HistoryAnswer)
 async def history(id: Id, caller: Subscriber, service: CurrentService) -> Any:
     """Every change of a subscription, the oldest first; also of one that has ended, for as long as it is kept."""
     changes = await in_thread(service.subscriptions.history, caller.tenant, id)
@@ -158,7 +172,7 @@ async def history(id: Id, caller: Subscriber, service: CurrentService) -> Any:
     return {"items": [serializers.change(each) for each in changes]}
 
 
-@router.get("/{id}/open", response_model=models.OpenAnswer)
+@router.get("/{id}/open", response_model=OpenAnswer)
 async def open_matches(id: Id, caller: Subscriber, service: CurrentService) -> Any:
     """What is open of a composite subscription after the newest batch, key by key: so far, until when, and why."""
     return await in_thread(
@@ -166,9 +180,9 @@ async def open_matches(id: Id, caller: Subscriber, service: CurrentService) -> A
     )
 
 
-@router.patch("/{id}", response_model=models.SubscriptionAnswer)
+@router.patch("/{id}", response_model=SubscriptionAnswer)
 async def change(
-    id: Id, wanted: models.SubscriptionChange, caller: Subscriber, service: CurrentService, ticket: Ticket = None
+    id: Id, wanted: SubscriptionChange, caller: Subscriber, service: CurrentService, ticket: Ticket = None
 ) -> Any:
     """Change some of a subscription. Needs its ticket, or the role `admin`."""
     fields = wanted.model_dump(exclude_unset=True)
@@ -180,16 +194,16 @@ async def change(
     return await in_thread(work)
 
 
-@router.post("/{id}/renew", response_model=models.SubscriptionAnswer)
+@router.post("/{id}/renew", response_model=SubscriptionAnswer)
 async def renew(
     id: Id,
     caller: Subscriber,
     service: CurrentService,
-    wanted: models.Renewal | None = None,
+    wanted: Renewal | None = None,
     ticket: Ticket = None,
 ) -> Any:
     """Let a subscription last longer. Needs its ticket, or the role `admin`."""
-    times = (wanted or models.Renewal()).model_dump(exclude_none=True)
+    times = (wanted or Renewal()).model_dump(exclude_none=True)
 
     def work() -> Any:
         changeable = _with_right(service, caller, id, ticket)
@@ -198,13 +212,13 @@ async def renew(
     return await in_thread(work)
 
 
-@router.post("/{id}/pause", response_model=models.SubscriptionAnswer)
+@router.post("/{id}/pause", response_model=SubscriptionAnswer)
 async def pause(id: Id, caller: Subscriber, service: CurrentService, ticket: Ticket = None) -> Any:
     """Leave a subscription out of matching. Needs its ticket, or the role `admin`."""
     return await _pause(service, caller, id, ticket, paused=True)
 
 
-@router.post("/{id}/resume", response_model=models.SubscriptionAnswer)
+@router.post("/{id}/resume", response_model=SubscriptionAnswer)
 async def resume(id: Id, caller: Subscriber, service: CurrentService, ticket: Ticket = None) -> Any:
     """Match a paused subscription again. Needs its ticket, or the role `admin`."""
     return await _pause(service, caller, id, ticket, paused=False)
@@ -270,11 +284,11 @@ def _parse_lines(body: bytes) -> tuple[list[dict[str, Any]], list[Refusal], list
                     given.setdefault("event_type", given.pop("type"))
                     if not warnings:
                         warnings.append(f"line {number}: 'type' is called 'event_type' now; rename it")
-                given = _known_fields(given, models.ImportedSubscription, models.SubscriptionAnswer)
+                given = _known_fields(given, ImportedSubscription, SubscriptionAnswer)
                 if isinstance(given.get("delivery"), dict):
-                    kept = _known_fields(given["delivery"], models.DeliveryWanted, models.DeliveryAnswer)
+                    kept = _known_fields(given["delivery"], DeliveryWanted, DeliveryAnswer)
                     given["delivery"] = kept
-            records.append(models.ImportedSubscription.model_validate(given).model_dump(exclude_none=True))
+            records.append(ImportedSubscription.model_validate(given).model_dump(exclude_none=True))
         except ValidationError as error:
             said = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()[:3])
             refused.append(Refusal(name, SubscriptionError(f"line {number}: {said}")))

@@ -7,8 +7,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 
 from tamis.errors import SubscriptionError
-from tamis.service.api import models, serializers
+from tamis.service.api import serializers
 from tamis.service.api.auth import CurrentService, Subscriber, in_thread
+from tamis.service.api.models.webhooks import (
+    SubscriberWebhook,
+    SubscriberWebhookAnswer,
+    WebhookAnswer,
+    WebhooksAnswer,
+)
 from tamis.service.api.problems import RESPONSES
 from tamis.service.core import Service
 from tamis.service.errors import NotFound
@@ -20,7 +26,7 @@ router = APIRouter(prefix="/v1/webhooks", tags=["webhooks"], responses=RESPONSES
 Id = Annotated[str, Path(description="The id of the webhook's subscription, or @ and the name of a subscriber.")]
 
 
-@router.get("", response_model=models.WebhooksAnswer)
+@router.get("", response_model=WebhooksAnswer)
 async def page(
     caller: Subscriber,
     service: CurrentService,
@@ -36,14 +42,14 @@ async def page(
     return {"items": items, "next": items[-1]["subscription_id"] if len(items) == limit else None}
 
 
-@router.get("/{id}", response_model=models.WebhookAnswer)
+@router.get("/{id}", response_model=WebhookAnswer)
 async def get(id: Id, caller: Subscriber, service: CurrentService) -> Any:
     """The webhook of a subscription."""
     return await in_thread(_status, service, caller.tenant, id)
 
 
-@router.put("/{id}", status_code=201, response_model=models.SubscriberWebhookAnswer)
-async def put(id: Id, wanted: models.SubscriberWebhook, caller: Subscriber, service: CurrentService) -> Any:
+@router.put("/{id}", status_code=201, response_model=SubscriberWebhookAnswer)
+async def put(id: Id, wanted: SubscriberWebhook, caller: Subscriber, service: CurrentService) -> Any:
     """Deliver the messages of a subscriber, `@` and its name, from now on; the answer shows the secret once."""
     receiver = (wanted.url, wanted.digest_seconds)
     secret = await in_thread(service.subscriptions.deliver_to, caller.tenant, _subscriber(id), *receiver)
@@ -59,7 +65,7 @@ async def remove(id: Id, caller: Subscriber, service: CurrentService) -> None:
         raise NotFound(msg)
 
 
-@router.post("/{id}/resume", status_code=202, response_model=models.WebhookAnswer)
+@router.post("/{id}/resume", status_code=202, response_model=WebhookAnswer)
 async def resume(id: Id, caller: Subscriber, service: CurrentService) -> Any:
     """Ask a receiver once more whether it agrees, after a pause or a refusal; if so, deliver what has waited."""
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from tamis.service.api.deliveries import failed_filter, serialize_dead_letter, serialize_failure
+from tamis.service.errors import NotFound
 from tamis.service.page.links import with_query
 from tamis.service.page.page_request import PageData, PageRequest
 
@@ -27,10 +29,19 @@ def failed_deliveries(request: PageRequest) -> PageData:
     since, until = (_time(filters[name]) for name in ("since", "until"))
     which = failed_filter(request.tenant, filters["subscription"] or None, since, until)
     found = request.service.webhooks.parked_deliveries(which, after=after, limit=_SHOWN + 1)
-    items = [serialize_failure(each) for each in found[:_SHOWN]]
+    items = [_described(request, serialize_failure(each)) for each in found[:_SHOWN]]
     later = with_query("/failed-deliveries", **filters, after=items[-1]["seq"]) if len(found) > _SHOWN else None
     replay = {name: value for name, value in filters.items() if value and (name == "subscription" or _time(value))}
     return {"after": after, **filters, "replay": replay, "items": items, "next": later}
+
+
+def _described(request: PageRequest, item: dict[str, Any]) -> dict[str, Any]:
+    """A failed delivery with the label and the condition of its subscription, unless that has ended."""
+    try:
+        stored = request.service.subscriptions.get(request.tenant, item["subscription_id"])
+    except NotFound:
+        return item | {"label": None, "condition": None}
+    return item | {"label": stored.label, "condition": stored.condition}
 
 
 def _time(text: str) -> datetime | None:

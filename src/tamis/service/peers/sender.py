@@ -225,6 +225,7 @@ class Conversation:
             answer = await self._client.post(protocol.EVENTS, content=body, headers=headers)
             protocol.EventsAnswer.model_validate(_checked(answer))
             await asyncio.to_thread(self._site.outbox.acknowledge, self._name, numbers[:upto])
+            self._site.forwarded[self._name] += upto
 
     def _read(self, numbers: Sequence[int]) -> tuple[list[InboxEvent], int]:
         """The first events of these numbers, as many as go into a request, and how many numbers that are."""
@@ -249,6 +250,7 @@ class Conversation:
                 outcomes = protocol.OutcomesAnswer.model_validate(said).outcomes
                 known = {number: outcomes[id] for number, id in asked if id in outcomes}
                 if known:
+                    self._site.answered[self._name] += len(known)
                     self._site.in_vain[self._name] += [*known.values()].count(IN_VAIN)
                     await asyncio.to_thread(self._site.outbox.decide, self._name, known)
                 if len(known) == _OUTCOMES:

@@ -51,7 +51,9 @@ class Site:
         received: Counts, by link and kind, of events since the start: taken, repeated, refused, looped.
         sent_entries: What each neighbour was last sent.
         announcements: Which events may go to neighbours, and come from them.
-        in_vain: Events that were sent since the start and found nothing there, by link.
+        forwarded: Events that were sent since the start, by link.
+        answered: Of these, those of which the neighbour has said whether anybody wanted them.
+        in_vain: Of these, those that nobody wanted.
     """
 
     def __init__(self, service: Service) -> None:
@@ -66,6 +68,8 @@ class Site:
         self._lock = threading.RLock()
         self._accepted: set[str] = set()
         self.announcements = Announcements(service)
+        self.forwarded: Counter[str] = Counter()
+        self.answered: Counter[str] = Counter()
         self.in_vain: Counter[str] = Counter()
         self._cutoffs: dict[str, LinkCutOff] = {}
         self._sources = SourceTable(service.store)
@@ -104,9 +108,15 @@ class Site:
         )
 
     def load(self, link: str) -> Load:
-        """What matching costs here, and what was sent to a neighbour in vain."""
-        events, seconds = self._service.reports.matched
-        return Load(events=events, seconds=seconds, in_vain=self.in_vain[link])
+        """What filtering costs here, and what was sent to a neighbour in vain."""
+        events, seconds = self._service.reports.filtered
+        return Load(
+            events=events,
+            seconds=seconds,
+            forwarded=self.forwarded[link],
+            answered=self.answered[link],
+            in_vain=self.in_vain[link],
+        )
 
     def announced_to(self, link: str) -> frozenset[Entry]:
         """The events that may go to a neighbour."""

@@ -209,7 +209,7 @@ class Gate:
         there = parse_url(url)
         address = _literal(there.host)
         if address is not None and not self.admits(address):
-            msg = f"the address {there.host} is not public, and not in a network that is allowed"
+            msg = f"the address {there.host} is not public; the setting webhook_networks allows other networks"
             raise AddressError(msg)
         return there
 
@@ -225,7 +225,7 @@ class Gate:
             msg = f"{host} has no address"
             raise AddressError(msg)
         if not all(self.admits(address) for address in addresses):
-            msg = f"{host} has an address that is not public, and not in a network that is allowed"
+            msg = f"{host} has an address that is not public; the setting webhook_networks allows other networks"
             raise AddressError(msg)
         return addresses
 

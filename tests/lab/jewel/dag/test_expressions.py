@@ -61,7 +61,10 @@ def test_constants_among_themselves() -> None:
         (CallExpression("nand", (LeafExpression(TRUE),)), "nand: expected two operands, found 1"),
         (CallExpression("or", ()), "or: expected operands, found none"),
         (CallExpression("maybe", (LeafExpression(TRUE),)), "expected something true or false"),
-        (leaf_of("a = 1 AND b = 2"), "expected a leaf with one predicate, found a = 1 AND b = 2"),
+        (
+            leaf_of("a = 1 AND b = 2"),
+            "expected a leaf with one predicate that calls no operator, found a = 1 AND b = 2",
+        ),
     ],
 )
 def test_ill_formed_expressions_are_refused(expression: Expression, message: str) -> None:

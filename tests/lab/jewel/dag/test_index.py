@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tamis.engines.base import DynamicIndex
+from tamis import Matcher
+from tamis.engines.base import DynamicIndex, RankedIndex
 from tamis.events import EventBatch
 from tamis.lab.jewel.dag import Dag, FilterError, SlotError
 from tamis.language.condition import compile_condition
@@ -16,6 +17,7 @@ def test_it_is_a_dynamic_index() -> None:
     condition = compile_condition("a = 1 AND b = 2")
     for slot in (5, 1000, 3):
         index.insert(slot, condition.formula)
+    assert isinstance(index, RankedIndex)
     index.delete(5)
     index.insert(5, condition.formula)
     check(index, dict.fromkeys((5, 1000, 3), condition), EventBatch.of([{"a": 1, "b": 2}, {"a": 1}]))
@@ -55,3 +57,24 @@ def test_slots_that_are_taken_or_empty() -> None:
         index.insert(2, formula, priority=8)
     index.check()
     assert index.stats().counts["subscriptions"] == 1
+
+
+def test_a_matcher_hands_priorities_on() -> None:
+    """The pairs of an event come by priority; there are eight, and what is beyond counts as the last one."""
+    matcher = Matcher(engine="dag")
+    given = {"low": -5, "none": 0, "two": 2, "six": 6, "nine": 9, "twelve": 12}
+    matcher.add_many([{"id": id_, "condition": f"{id_} = 1", "priority": given[id_]} for id_ in ("two", "nine")])
+    for id_ in ("none", "low", "six", "twelve"):
+        matcher.add(id_, f"{id_} = 1", priority=given[id_])
+    event = dict.fromkeys(given, 1)
+    found = matcher.match_batch([event, event], sort=None)
+    assert found["event_id"].to_pylist() == [0] * 6 + [1] * 6
+    order = found["subscription_id"].to_pylist()[:6]
+    assert {*order[:2]} == {"nine", "twelve"}
+    assert order[2:4] == ["six", "two"]
+    assert matcher.match(event)[:3] == ["twelve", "nine", "six"], "exactly, in the answer to one event"
+    matcher.replace("two", "two = 1", priority=7)
+    matcher.remove("nine")
+    order = matcher.match_batch([event], sort="event")["subscription_id"].to_pylist()
+    assert {*order[:2]} == {"two", "twelve"}
+    assert order[2] == "six"

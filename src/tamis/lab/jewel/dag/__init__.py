@@ -3,6 +3,8 @@
 - `kernels.nodes` (3.3): nodes with level, use count and sorted parent lists; predicate and subscription tables;
 - `kernels.insertion` (3.6.2): new expressions get the brackets that reuse most nodes; `kernels.deletion` (3.6.1);
 - `kernels.level_filter`: the general filter (3.4) and zero suppression (3.5.1); `kernels.true_value_path` (3.5.2);
+- `exclusive_or`, `kernels.unknown`: the XOR of conditions as one node, NULL included; `conditions`: calls of
+  operators as nodes;
 - `expressions` and `kernels.functions`: the constraint language, k-of-n and arithmetic (4.2); priorities (4.1) are
   in all filters; `invariants` checks the theorems of 3.7.
 

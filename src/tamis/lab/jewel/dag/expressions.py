@@ -11,18 +11,16 @@ AND, OR, XOR, `min` or `max` may be bracketed in another way.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import NamedTuple, TypeAlias
 
-import numpy as np
-
 from tamis.engines.forest import Forest, forest_of
 from tamis.errors import TamisError
+from tamis.formulas.calls import calls_of
 from tamis.formulas.formula import FALSE, TRUE, Formula
 from tamis.lab.jewel.dag.kernels import functions as known
-from tamis.lab.jewel.dag.program import ExpressionProgram
+from tamis.lab.jewel.dag.program import ExpressionProgram, ProgramWriter
 
 
 class ExpressionError(TamisError):
@@ -95,27 +93,16 @@ class CompiledExpression(NamedTuple):
 
 def compile_expression(expression: Expression) -> CompiledExpression:
     """Compile an expression to arrays; raises ExpressionError if it is not well formed."""
-    writer = _ExpressionCompiler()
-    root = writer.boolean(expression, "the expression as a whole")
-    program = ExpressionProgram(
-        np.array(writer.functions, np.int32),
-        np.array(writer.firsts, np.int64),
-        np.array(writer.children, np.int32),
-        np.array(writer.constants, np.float64).view(np.int64),
-        np.array([root], np.int32),
-    )
-    return CompiledExpression(forest_of(writer.leaves), program)
+    compiler = _ExpressionCompiler()
+    root = compiler.boolean(expression, "the expression as a whole")
+    return CompiledExpression(forest_of(compiler.writer.leaves), compiler.writer.program([root]))
 
 
 class _ExpressionCompiler:
-    """Collects the terms of a program; each method returns a child as `ExpressionProgram` has it."""
+    """Writes an expression; each method returns a child as `ExpressionProgram` has it."""
 
     def __init__(self) -> None:
-        self.leaves: list[Formula] = []
-        self.functions: list[int] = []
-        self.firsts = [0]
-        self.children: list[int] = []
-        self.constants: list[float] = []
+        self.writer = ProgramWriter()
 
     def boolean(self, expression: Expression, place: str) -> int:
         """Compile an expression that is true or false."""
@@ -123,21 +110,21 @@ class _ExpressionCompiler:
             case LeafExpression(formula):
                 return self._leaf(formula)
             case AtLeast(least, operands):
-                return self._at_least(least, [self.boolean(each, "AtLeast") for each in operands])
+                return self.writer.at_least(least, [self.boolean(each, "AtLeast") for each in operands])
             case CallExpression(function, operands) if function in _SWAPPED:
                 return self.boolean(CallExpression(_SWAPPED[function], operands[::-1]), place)
             case CallExpression(function, operands) if function in _COMPARISONS:
-                return self._term(
+                return self.writer.term(
                     _BINARY[function], [self._value(each, function) for each in _two_operands(expression)]
                 )
             case CallExpression("not", (operand,)):
                 child = self.boolean(operand, "not")
-                return self._term(known.NOR, [child, child])
+                return self.writer.term(known.NOR, [child, child])
             case CallExpression("and" | "or" | "xor" as function, _):
                 operands = _flat_operands(expression)
-                return self._term(_LONG[function], [self.boolean(each, function) for each in operands])
+                return self.writer.term(_LONG[function], [self.boolean(each, function) for each in operands])
             case CallExpression("nand" | "nor" | "xnor" as function, _):
-                return self._term(
+                return self.writer.term(
                     _BINARY[function], [self.boolean(each, function) for each in _two_operands(expression)]
                 )
         message = f"{place}: expected something true or false, found {expression}"
@@ -148,15 +135,15 @@ class _ExpressionCompiler:
             case LeafExpression(formula) if formula.predicate is not None:
                 return self._leaf(formula)
             case ConstantExpression(value):
-                return self._number(value)
+                return self.writer.constant(value)
             case CallExpression("avg", operands) if operands:
                 total = reduce(lambda one, other: CallExpression("+", (one, other)), operands)
                 return self._value(CallExpression("/", (total, ConstantExpression(len(operands)))), place)
             case CallExpression("min" | "max" as function, _):
                 operands = _flat_operands(expression)
-                return self._term(_LONG[function], [self._value(each, function) for each in operands])
+                return self.writer.term(_LONG[function], [self._value(each, function) for each in operands])
             case CallExpression(function, _) if function in _VALUES:
-                return self._term(
+                return self.writer.term(
                     _BINARY[function], [self._value(each, function) for each in _two_operands(expression)]
                 )
         message = f"{place}: expected a value, found {expression}"
@@ -164,29 +151,11 @@ class _ExpressionCompiler:
 
     def _leaf(self, formula: Formula) -> int:
         if formula is TRUE or formula is FALSE:
-            return self._term(known.TRUE if formula is TRUE else known.FALSE, [])
-        if formula.predicate is None:
-            message = f"expected a leaf with one predicate, found {formula.describe()}"
+            return self.writer.term(known.TRUE if formula is TRUE else known.FALSE, [])
+        if formula.predicate is None or calls_of(formula.predicate):
+            message = f"expected a leaf with one predicate that calls no operator, found {formula.describe()}"
             raise ExpressionError(message)
-        self.leaves.append(formula)
-        return ~(len(self.leaves) - 1)
-
-    def _number(self, value: float) -> int:
-        self.constants.append(float(value))
-        return self._term(known.CONSTANT, [len(self.constants) - 1])
-
-    def _at_least(self, least: int, operands: Sequence[int]) -> int:
-        if least <= 0 or least > len(operands):
-            return self._term(known.TRUE if least <= 0 else known.FALSE, [])
-        if least == len(operands):
-            return self._term(known.AND, operands)
-        return self._term(known.OR if least == 1 else known.at_least_of(least), operands)
-
-    def _term(self, function: int, children: Sequence[int]) -> int:
-        self.children.extend(children)
-        self.firsts.append(len(self.children))
-        self.functions.append(function)
-        return len(self.functions) - 1
+        return self.writer.leaf(formula)
 
 
 def _two_operands(call: CallExpression) -> tuple[Expression, ...]:

@@ -15,6 +15,8 @@ import numpy as np
 
 from tamis.errors import TamisError
 from tamis.lab.jewel.dag.kernels.functions import (
+    AND,
+    CALLED,
     FILTERS,
     OR,
     PREDICATE,
@@ -24,7 +26,7 @@ from tamis.lab.jewel.dag.kernels.functions import (
     name_of,
 )
 from tamis.lab.jewel.dag.kernels.inspection import GraphArrays, graph_arrays, graph_counts
-from tamis.lab.jewel.dag.kernels.nodes import FREE, HAS_SLOTS, IS_OR, PRIORITY, Graph, find_node
+from tamis.lab.jewel.dag.kernels.nodes import FREE, HAS_SLOTS, IS_FREE, IS_OR, PRIORITY, Graph, find_node
 
 
 class GraphError(TamisError):
@@ -131,6 +133,9 @@ def _check_subscriptions(view: GraphArrays, living: list[int]) -> None:
         if _priority(view, node) != priorities[node]:
             _fail(node, f"priority {_priority(view, node)}, its subscriptions have {priorities[node]}")
         wanted = (IS_OR if view.functions[node] == OR else 0) | (HAS_SLOTS if node in slots else 0)
+        free = [int(view.traits[child]) & IS_FREE for child in _children(view, node)]
+        some = all(free) if view.functions[node] == AND else any(free) or view.functions[node] == CALLED
+        wanted |= IS_FREE if some else 0
         if int(view.traits[node]) & ~PRIORITY != wanted:
             _fail(node, f"traits {view.traits[node]}, expected {wanted} and the priority")
     for node, (start, end) in enumerate(pairwise(view.slot_firsts.tolist())):
@@ -155,10 +160,10 @@ def _check_counts(graph: Graph, view: GraphArrays, living: list[int]) -> None:
     functions = view.functions[living].tolist()
     inner = Counter(filter_for(function) for function in functions if is_inner(function))
     slots = int(np.count_nonzero(view.root_of >= 0))
-    wanted = [len(living), slots, *(inner[place] for place in range(len(FILTERS)))]
-    found = [counts.nodes, counts.subscriptions, *counts.by_filter.tolist()]
+    wanted = [len(living), slots, functions.count(CALLED), *(inner[place] for place in range(len(FILTERS)))]
+    found = [counts.nodes, counts.subscriptions, counts.called, *counts.by_filter.tolist()]
     if wanted != found:
-        message = f"nodes, subscriptions, nodes by filter: expected {wanted}, counted {found}"
+        message = f"nodes, subscriptions, calls, nodes by filter: expected {wanted}, counted {found}"
         raise GraphError(message)
 
 

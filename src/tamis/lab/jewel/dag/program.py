@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from tamis.arrays import I32, I64
 from tamis.engines.forest import Forest
-from tamis.lab.jewel.dag.kernels.functions import AND, FALSE, OR, TRUE, at_least_of
+from tamis.formulas.formula import Formula
+from tamis.lab.jewel.dag.kernels.functions import AND, CONSTANT, FALSE, OR, TRUE, at_least_of
 
 
 class ExpressionProgram(NamedTuple):
@@ -18,6 +20,7 @@ class ExpressionProgram(NamedTuple):
     firsts, children: the operands of term t are `children[firsts[t]:firsts[t + 1]]`: a term, or the ones'
         complement
         of a leaf. The only operand of a constant is its index in `constants`.
+        The only operand of a call is its number.
     constants: int64[...]: the bits of floating-point numbers.
     roots: int32[expressions]: a term, or the ones' complement of a leaf.
     """
@@ -41,3 +44,48 @@ def program_of(forest: Forest) -> ExpressionProgram:
         np.empty(0, np.int64),
         np.ascontiguousarray(forest.roots),
     )
+
+
+class ProgramWriter:
+    """Collects the terms of a program; its methods return a child as `ExpressionProgram` has it.
+
+    Attributes:
+        leaves: The leaves so far.
+    """
+
+    def __init__(self) -> None:
+        self.leaves: list[Formula] = []
+        self._functions: list[int] = []
+        self._firsts = [0]
+        self._children: list[int] = []
+        self._constants: list[float] = []
+
+    def leaf(self, formula: Formula) -> int:
+        self.leaves.append(formula)
+        return ~(len(self.leaves) - 1)
+
+    def constant(self, value: float) -> int:
+        self._constants.append(float(value))
+        return self.term(CONSTANT, [len(self._constants) - 1])
+
+    def at_least(self, least: int, operands: Sequence[int]) -> int:
+        if least <= 0 or least > len(operands):
+            return self.term(TRUE if least <= 0 else FALSE, [])
+        if least == len(operands):
+            return self.term(AND, operands)
+        return self.term(OR if least == 1 else at_least_of(least), operands)
+
+    def term(self, function: int, children: Sequence[int]) -> int:
+        self._children.extend(children)
+        self._firsts.append(len(self._children))
+        self._functions.append(function)
+        return len(self._functions) - 1
+
+    def program(self, roots: Sequence[int]) -> ExpressionProgram:
+        return ExpressionProgram(
+            np.array(self._functions, np.int32),
+            np.array(self._firsts, np.int64),
+            np.array(self._children, np.int32),
+            np.array(self._constants, np.float64).view(np.int64),
+            np.array(roots, np.int32),
+        )

@@ -7,6 +7,7 @@ structures of the attributes that it has, verifies the buckets that they name, a
 - `kernels.organisation` (3.1): search, insertion, deletion, from the header bucket down;
 - `kernels.structures` (3.2.3): attribute structures D, found by a `kernels.hash_table` of (bucket, attribute);
 - `kernels.interval_tree` (IT), `kernels.priority_search_tree` (RBPST): how a structure finds ranges;
+- `suffix_patterns`, `kernels.suffix_tree`: D for strings, as the paper plans it;
 - `kernels.bucket_pool` (3.2.2): small and large buckets.
 
 Corrected against the paper: the search goes on with the next attribute instead of the first; only a bucket that
@@ -46,6 +47,7 @@ from tamis.lab.mishra_sahni.buckets.kernels.organisation import (
     take_work,
 )
 from tamis.lab.mishra_sahni.buckets.kernels.structures import KINDS
+from tamis.lab.mishra_sahni.buckets.suffix_patterns import SuffixPatterns
 from tamis.statistics import Statistics
 
 Structure: TypeAlias = Literal["auto", "hash", "it-node", "it-range", "rbpst-range", "rbpst-hull"]
@@ -72,6 +74,8 @@ class Buckets:
             a bucket for each range ("rbpst-range") or for ranges that follow each other ("rbpst-hull"); or "auto".
         structures: For some attributes, by name.
         order: The order of attributes from the header down.
+        strings: How patterns are found: by the "automaton" that all patterns of tamis share, or those that ask
+            for a suffix or for a part of a string by a "suffix" structure, which needs not be built again.
     """
 
     name = "buckets"
@@ -83,15 +87,18 @@ class Buckets:
         structure: Structure = "auto",
         structures: Mapping[str, Structure] | None = None,
         order: Order = "rare first",
+        strings: Literal["automaton", "suffix"] = "automaton",
     ) -> None:
         self._options = capacity, structure, dict(structures or {}), order
+        self._strings = strings
         for each in (structure, *self._options[2].values()):
             if each != "auto" and each not in KINDS:
                 message = f"there is no structure {each!r}; known are auto, {', '.join(KINDS)}"
                 raise StructureError(message)
 
     def build(self, formulas: Sequence[Formula], statistics: Statistics | None = None) -> TermIndex:
-        return TermIndex(BucketStore(*self._options)).fill(formulas)
+        patterns = SuffixPatterns() if self._strings == "suffix" else None
+        return TermIndex(BucketStore(*self._options), PredicateIndex(patterns)).fill(formulas)
 
 
 class BucketStore(BoxStore):

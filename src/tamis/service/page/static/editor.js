@@ -63,7 +63,7 @@ async function explain(given, signal) {
 
 async function count(given, signal) {
   const found = await ask("POST", "/v1/conditions/test", { ...given, last: Number(tried) }, { signal });
-  const words = found.events ? ` of the last ${number.format(found.events)} events would match.` : "There are no events of this type to try it on.";
+  const words = found.events ? ` of the last ${number.format(found.events)} events would match.${found.unknown ? ` It is unknown for ${number.format(found.unknown)}.` : ""}` : "There are no events of this type to try it on.";
   byId("count").replaceChildren(...(found.events ? [element("b", { text: number.format(found.matched) }), words] : [words]));
 }
 

@@ -1,6 +1,7 @@
 // The feed goes on while one looks: matches come as server-sent events, and wait while it is paused.
 
 import { address, ask, byId, element, enable } from "/static/common.js";
+import { timeElement } from "/static/times.js";
 
 const MOST_ROWS = 200;
 const MOST_WAITING = 1000;
@@ -19,11 +20,6 @@ if (place) {
   let wasOpen = false;
 
   const link = (folder, id) => element("a", { class: "id", href: address(folder, id) }, element("bdi", { shown: id }));
-  function time(text) {
-    const [day, hour] = new Date(text).toISOString().slice(0, 19).split("T");
-    return element("time", { datetime: text }, element("span", { text: day }), " ", element("span", { text: hour }));
-  }
-
   const cut = (text) => element("code", { class: "cut", shown: text.length > 160 ? `${text.slice(0, 157)}...` : text });
 
   // As the macros `described` and `kept` have it.
@@ -48,7 +44,7 @@ if (place) {
     const why = element("a", { href: address("notifications", match.id), text: "why" });
     why.append(element("span", { class: "hidden", text: ` did number ${match.seq} match` }));
     const cells = [
-      ["number", number.format(match.seq)], ["", time(match.matched_at)], ["", ...named(match)], ["", ...event(match)],
+      ["number wide", number.format(match.seq)], ["", timeElement(match.matched_at)], ["", ...named(match)], ["", ...event(match)],
       ["number wide", `${match.revision}`], ["number wide", number.format(match.batch)], ["", why],
     ];
     const row = element("tr", { class: "new" });
@@ -77,7 +73,7 @@ if (place) {
   });
   button.addEventListener("click", () => {
     isPaused = !isPaused;
-    button.textContent = isPaused ? "Go on" : "Pause";
+    button.textContent = isPaused ? "Resume" : "Pause";
     button.setAttribute("aria-pressed", `${isPaused}`);
     if (!isPaused) { waiting.forEach(show); waiting = []; }
     tell();

@@ -1,5 +1,7 @@
 // Parts of a page marked `data-live` follow the service: the page is asked for again, and what differs is exchanged.
 
+import { localise } from "/static/times.js";
+
 const SECONDS = 2;
 let failures = 0;
 
@@ -8,6 +10,7 @@ async function refresh() {
   if (answer.redirected) { location.reload(); return; } // signed out
   if (!answer.ok) throw new Error(`${answer.status}`);
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  localise(fresh); // or every time would differ
   for (const part of document.querySelectorAll("[data-live]")) {
     const now = fresh.getElementById(part.id);
     const isUsed = part.contains(document.activeElement) || part.matches(":hover") && getSelection()?.toString();

@@ -27,7 +27,7 @@ if (actions) {
     byId("ask-ticket").hidden = !needsTicket;
     byId("ticket").required = needsTicket;
     byId("ticket").value = "";
-    byId("ask-yes").textContent = what === "cancel" ? "Cancel subscription" : "Go on";
+    byId("ask-yes").textContent = what === "cancel" ? "Cancel subscription" : "Continue";
     dialog.returnValue = "no";
     dialog.showModal();
     byId(needsTicket ? "ticket" : "ask-no").focus();

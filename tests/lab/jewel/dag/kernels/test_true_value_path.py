@@ -24,7 +24,7 @@ def is_and_or(formula: Formula) -> bool:
 def test_all_filters_on_and_or(name: str, find: str) -> None:
     here, random_ = world(name), random.Random(41)
     conditions = [each for each in here.accepted(random_, 150) if is_and_or(each.formula)]
-    index = Dag(find=find).build([each.formula for each in conditions])  # type: ignore[arg-type]
+    index = Dag(find=find, xor="expanded").build([each.formula for each in conditions])  # type: ignore[arg-type]
     slots = dict(enumerate(conditions))
     index.check()
     for rows in (0, 1, 30):

@@ -11,11 +11,14 @@ import math
 
 from tamis.kernels import kernel
 
-PREDICATE, TRUE, FALSE, CONSTANT = 0, 1, 2, 3
-"""Nodes without children."""
-AND, OR, XOR, NAND, NOR, XNOR = 4, 5, 6, 7, 8, 9
-PLUS, MINUS, TIMES, DIVIDED_BY, MINIMUM, MAXIMUM = 10, 11, 12, 13, 14, 15
-LESS, LESS_OR_EQUAL, EQUAL, UNEQUAL = 16, 17, 18, 19
+PREDICATE, TRUE, FALSE, CONSTANT, CALLED = 0, 1, 2, 3, 4
+"""Nodes without children; CALLED is a predicate that calls an operator, asked only where its answer matters."""
+AND, OR, XOR, NAND, NOR, XNOR = 5, 6, 7, 8, 9, 10
+PLUS, MINUS, TIMES, DIVIDED_BY, MINIMUM, MAXIMUM = 11, 12, 13, 14, 15, 16
+LESS, LESS_OR_EQUAL, EQUAL, UNEQUAL = 17, 18, 19, 20
+XOR_OF_KNOWN = 21
+"""The XOR of conditions: true if one operand is true and the other one is known to be false, not NULL. XOR itself
+is that of the thesis, where what is not true is false."""
 _SUMS = 32
 """The partial sum of "at least k" is function `_SUMS` + 2k; the topmost one is `_SUMS` + 2k + 1."""
 
@@ -24,6 +27,7 @@ NAMES = {
     TRUE: "TRUE",
     FALSE: "FALSE",
     CONSTANT: "constant",
+    CALLED: "call of an operator",
     AND: "AND",
     OR: "OR",
     XOR: "XOR",
@@ -40,6 +44,7 @@ NAMES = {
     LESS_OR_EQUAL: "<=",
     EQUAL: "=",
     UNEQUAL: "<>",
+    XOR_OF_KNOWN: "XOR",
 }
 
 TRUE_VALUE_PATH, ZERO_SUPPRESSION, GENERAL = 0, 1, 2
@@ -84,7 +89,7 @@ def sum_bound(function: int) -> int:
 
 @kernel
 def is_inner(function: int) -> bool:
-    return bool(function > CONSTANT)
+    return bool(function > CALLED)
 
 
 @kernel
@@ -113,9 +118,11 @@ def reads_values(function: int) -> bool:
 @kernel
 def filter_for(function: int) -> int:
     """The first filter that supports it."""
+    if function == CALLED:
+        return GENERAL
     if function <= OR:
         return TRUE_VALUE_PATH
-    return ZERO_SUPPRESSION if function == XOR else GENERAL
+    return ZERO_SUPPRESSION if function == XOR or function == XOR_OF_KNOWN else GENERAL
 
 
 @kernel

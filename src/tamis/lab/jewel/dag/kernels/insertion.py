@@ -22,7 +22,7 @@ from tamis.engines.array_kernels import grow
 from tamis.kernels import kernel
 from tamis.lab.dynamic.kernels.posting_lists import add_posting
 from tamis.lab.dynamic.kernels.predicates import Predicates, release_predicate
-from tamis.lab.jewel.dag.kernels.functions import CONSTANT, FALSE, PREDICATE, TRUE, partial_of
+from tamis.lab.jewel.dag.kernels.functions import CALLED, CONSTANT, FALSE, PREDICATE, TRUE, is_inner, partial_of
 from tamis.lab.jewel.dag.kernels.nodes import (
     HAS_SLOTS,
     PRIORITY,
@@ -183,6 +183,7 @@ def insert_all(
     predicates: Predicates,
     program: ExpressionProgram,
     numbers: I32,
+    pattern_axes: I32,
     slots: I32,
     priorities: U8,
     rules: BracketRules,
@@ -194,6 +195,8 @@ def insert_all(
         predicates: The interned predicates.
         program: The expressions.
         numbers: int32[leaves]: the predicate of each leaf, with a use that is released here.
+        pattern_axes: int32[leaves]: the axis whose NULLs make a pattern unknown to a XOR, -1 elsewhere; or
+            nothing.
         slots: int32[expressions].
         priorities: uint8[expressions].
         rules: How brackets are chosen.
@@ -210,7 +213,7 @@ def insert_all(
         path[0], nexts[0] = root, program.firsts[max(root, 0)]
         while depth >= 0:
             term = path[depth]
-            end = program.firsts[term + 1] if program.functions[term] > CONSTANT else nexts[depth]
+            end = program.firsts[term + 1] if is_inner(program.functions[term]) else nexts[depth]
             while nexts[depth] < end:
                 child = program.children[nexts[depth]]
                 if child >= 0 and known[child] < 0:
@@ -225,6 +228,10 @@ def insert_all(
             depth -= 1
         node = known[root] if root >= 0 else node_for(graph, predicates, PREDICATE, np.int64(numbers[~root]), -1)
         _attach_slot(graph, np.int64(node), np.int64(slots[place]), np.int64(priorities[place]))
+    for leaf in range(len(pattern_axes)):
+        node = graph.leaf_of[numbers[leaf]]
+        if node >= 0 and pattern_axes[leaf] >= 0:
+            graph.rights[node] = pattern_axes[leaf]
     for number in numbers:
         release_predicate(predicates, np.int64(number))
 
@@ -244,6 +251,8 @@ def _node_of(
     function, first = np.int64(program.functions[term]), program.firsts[term]
     if function == TRUE or function == FALSE:
         return node_for(graph, predicates, function, 0, 0)
+    if function == CALLED:
+        return node_for(graph, predicates, function, np.int64(program.children[first]), 0)
     if function == CONSTANT:
         bits = program.constants[program.children[first]]
         return node_for(

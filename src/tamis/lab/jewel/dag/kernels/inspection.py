@@ -9,6 +9,7 @@ import numpy as np
 from tamis.arrays import I32, I64, U8
 from tamis.kernels import kernel
 from tamis.lab.dynamic.kernels.posting_lists import PostingLists, posting_list_bytes, postings_in
+from tamis.lab.jewel.dag.kernels.functions import CALLED
 from tamis.lab.jewel.dag.kernels.nodes import Graph
 
 
@@ -16,7 +17,7 @@ class GraphCounts(NamedTuple):
     """Counts of a graph.
 
     made, room: node numbers ever given, and node numbers for which arrays have room.
-    sums: nodes that have values.
+    sums, called: nodes that have values, and nodes that are calls.
     by_filter: int64[filters]: inner nodes by the first filter that supports them.
     """
 
@@ -27,6 +28,7 @@ class GraphCounts(NamedTuple):
     edges: int
     highest: int
     sums: int
+    called: int
     by_filter: I64
 
 
@@ -40,6 +42,7 @@ def graph_counts(graph: Graph) -> GraphCounts:
         2 * np.sum(graph.by_filter),
         graph.highest,
         graph.sums,
+        graph.called,
         graph.by_filter,
     )
 
@@ -78,6 +81,18 @@ def roots_of(graph: Graph, slots: I32) -> I32:
     for place in range(len(slots)):
         if 0 <= slots[place] < len(graph.root_of):
             found[place] = graph.root_of[slots[place]]
+    return found
+
+
+@kernel
+def living_calls(graph: Graph) -> I32:
+    """int32[...]: the numbers of the calls that have a node; all of them are seeds."""
+    found = np.empty(graph.called, np.int32)
+    count = 0
+    for node in postings_in(graph.seeds, 0):
+        if graph.functions[node] == CALLED:
+            found[count] = graph.lefts[node]
+            count += 1
     return found
 
 

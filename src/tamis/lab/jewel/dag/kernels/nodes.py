@@ -4,7 +4,7 @@ r"""The nodes of the A-Tree: numbers, links, levels.
                   /   \                   commutative; it is in the sorted parent list of each child
     level 2   6 = A&B   7 = C&D
               /  \       /  \
-    level 1  A    B     C    D           a leaf is a predicate or a constant
+    level 1  A    B     C    D           a leaf is a predicate, a constant or a call of an operator
 
 There is one node for each expression, whoever uses it. Its level is one more than the greater level of its
 children, 1 for a leaf; no level up to the highest is empty. A node is once in a parent list, also where both
@@ -32,6 +32,8 @@ from tamis.lab.dynamic.kernels.posting_lists import (
 )
 from tamis.lab.dynamic.kernels.predicates import Predicates, release_predicate
 from tamis.lab.jewel.dag.kernels.functions import (
+    AND,
+    CALLED,
     CONSTANT,
     OR,
     PREDICATE,
@@ -47,12 +49,14 @@ from tamis.lab.jewel.dag.kernels.functions import (
 
 PRIORITIES = 8
 """Priorities are from 0 up to, but without, this."""
-PRIORITY, IS_OR, HAS_SLOTS = 7, 8, 16
-"""Bits of the traits of a node: its priority, and what filters read most."""
+PRIORITY, IS_OR, HAS_SLOTS, IS_FREE = 7, 8, 16, 32
+"""Bits of the traits of a node: its priority, and what filters read most. A free node may be true when no
+predicate
+is, by calls alone: a call, an AND of free nodes, anything else with a free child."""
 FREE = -1
 """The function of a free number."""
 _MIX = np.uint64(0x9E3779B97F4A7C15)
-_LAST_SERIAL = 2**31 - 4
+_LAST_SERIAL = 2**31 - 8
 
 
 @struct
@@ -60,9 +64,11 @@ class Graph(structref.StructRefProxy):  # type: ignore[misc]
     """Made by `empty_graph`; only compiled code reads its fields.
 
     functions, levels, uses: int32[nodes].
-    lefts, rights: int32[nodes]: the children; of a predicate its number, of a constant the halves of its bits.
-    stamps: int32[nodes]: the serial number of the last walk that came here, one more where an event made it true.
-    traits: uint8[nodes]: PRIORITY, the greatest one of the subscriptions that use it; IS_OR; HAS_SLOTS.
+    lefts, rights: int32[nodes]: the children; of a predicate its number and, if it is a pattern below a XOR, the
+        axis of its attribute; of a constant the halves of its bits; of a call its number.
+    stamps: int32[nodes]: the serial number of the last walk that came here, one more where an event made it true,
+        two more where calls that were not made yet may make it true.
+    traits: uint8[nodes]: PRIORITY, the greatest one of the subscriptions that use it; IS_OR; HAS_SLOTS; IS_FREE.
     chain: int32[nodes]: the next one in the same hash bucket; of a free number the next free one.
     made, free, count: numbers ever given, a free one or -1, nodes.
     parents, slots: posting lists by node: its parents, the slots whose formula it is.
@@ -74,12 +80,13 @@ class Graph(structref.StructRefProxy):  # type: ignore[misc]
     by_filter: int64[filters]: inner nodes by the first filter that supports them.
     by_priority: int64[PRIORITIES]: nodes by priority.
     sums: how many nodes have a value: arithmetic and sums.
+    called: how many nodes are calls.
     readers: int32[axes]: how many nodes read the value of predicates on an axis.
     seeds: one list: the nodes that may be true when no predicate is.
     table: int32[a power of two]: the first node of each hash bucket: constants, and inner nodes if `hashed`.
     tabled: how many are in the table.
     hashed: 1 if inner nodes are found by the table, 0 if by the parents of their children.
-    serial: of the last walk; an even number.
+    serial: of the last walk; a multiple of four.
     reached: int32[...]: the result of `collect_nodes`.
     """
 
@@ -105,6 +112,7 @@ class Graph(structref.StructRefProxy):  # type: ignore[misc]
     by_filter: I64
     by_priority: I64
     sums: int
+    called: int
     readers: I32
     seeds: PostingLists
     table: I32
@@ -127,7 +135,7 @@ def empty_graph(hashed: int) -> Graph:
         np.zeros(8, np.int64),
         0,
         *(np.zeros(3, np.int64), np.zeros(PRIORITIES, np.int64)),
-        0,
+        *(0, 0),
         np.empty(0, np.int32),
         empty_posting_lists(1),
         np.full(16, -1, np.int32),
@@ -142,7 +150,7 @@ def next_serial(graph: Graph) -> int:
     if graph.serial >= _LAST_SERIAL:
         graph.stamps[:] = 0
         graph.serial = 0
-    graph.serial += 2
+    graph.serial += 4
     return int(graph.serial)
 
 
@@ -260,6 +268,8 @@ def _adjust_counts(graph: Graph, predicates: Predicates, node: int, by: int) -> 
     graph.by_priority[graph.traits[node] & PRIORITY] += by
     if is_inner(function):
         graph.by_filter[filter_for(function)] += by
+    if function == CALLED:
+        graph.called += by
     if is_sum(function) or is_topmost(function):
         graph.sums += by
     if reads_values(function):
@@ -276,7 +286,15 @@ def _is_seed(graph: Graph, node: int) -> bool:
     if reads_values(function):
         left, right = graph.functions[graph.lefts[node]], graph.functions[graph.rights[node]]
         return bool(left == CONSTANT and right == CONSTANT)
-    return is_true_of_falses(function)
+    return is_true_of_falses(function) or graph.traits[node] & IS_FREE != 0
+
+
+@kernel
+def _is_free(graph: Graph, function: int, left: int, right: int) -> bool:
+    if not is_inner(function):
+        return bool(function == CALLED)
+    one, other = graph.traits[left] & IS_FREE != 0, graph.traits[right] & IS_FREE != 0
+    return bool(one and other) if function == AND else bool(one or other)
 
 
 @kernel
@@ -285,7 +303,9 @@ def _new_node(graph: Graph, predicates: Predicates, function: int, left: int, ri
     node = _new_number(graph)
     level = 1
     graph.functions[node], graph.uses[node] = function, 0
-    graph.traits[node] = IS_OR if function == OR else 0
+    graph.traits[node] = (IS_OR if function == OR else 0) | (
+        IS_FREE if _is_free(graph, function, left, right) else 0
+    )
     if is_inner(function):
         if left > right and is_commutative(function):
             left, right = right, left
@@ -321,7 +341,7 @@ def node_for(graph: Graph, predicates: Predicates, function: int, left: int, rig
 def set_priority(graph: Graph, node: int, priority: int) -> None:
     graph.by_priority[graph.traits[node] & PRIORITY] -= 1
     graph.by_priority[priority] += 1
-    graph.traits[node] = (graph.traits[node] & (IS_OR | HAS_SLOTS)) | priority
+    graph.traits[node] = (graph.traits[node] & (IS_OR | HAS_SLOTS | IS_FREE)) | priority
 
 
 @kernel

@@ -23,7 +23,7 @@ from tamis.lab.jewel.dag.kernels.nodes import HAS_SLOTS, IS_OR, PRIORITIES, PRIO
 from tamis.lab.jewel.dag.kernels.pairs import rows_of, with_slots_of
 
 
-class _PathScratch(NamedTuple):
+class PathScratch(NamedTuple):
     """Scratch space for one event: int32[nodes] each.
 
     path: the stack of true nodes that have not propagated yet.
@@ -37,7 +37,7 @@ class _PathScratch(NamedTuple):
 
 
 @kernel
-def _propagate(graph: Graph, serial: int, wait: int, room: _PathScratch) -> tuple[int, int]:
+def propagate(graph: Graph, serial: int, wait: int, room: PathScratch) -> tuple[int, int]:
     """Propagate the waiting nodes; returns how many nodes with slots are true, and how many were stamped."""
     stamps, traits = graph.stamps, graph.traits
     counts, heads, cells = graph.parents.counts, graph.parents.heads, graph.parents.cells
@@ -87,7 +87,7 @@ def match_by_paths(
     """Rows and slots of all pairs, and int64[rows]: how many nodes were stamped."""
     held = satisfied_buffer(predicates)
     seeds = postings_in(graph.seeds, 0)
-    room = _PathScratch(
+    room = PathScratch(
         np.empty(graph.count, np.int32), np.empty(graph.count, np.int32), np.empty(graph.count, np.int32)
     )
     found, count = np.empty(1024, np.int32), 0
@@ -103,7 +103,7 @@ def match_by_paths(
         for node in seeds:
             room.waiting[wait] = node
             wait += 1
-        true, visited[row] = _propagate(graph, serial, wait, room)
+        true, visited[row] = propagate(graph, serial, wait, room)
         found, count = with_slots_of(graph.slots, room.true[:true], found, count)
         ends[row] = count
     return rows_of(ends, count), found[:count].copy(), visited

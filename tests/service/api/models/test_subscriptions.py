@@ -1,4 +1,4 @@
-"""Models of requests: nothing is passed over, and what no database holds is refused."""
+"""A new subscription: nothing is passed over, and what no database holds is refused."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from tamis.service.api.models import NewSubscription, RequestModel, RightsGiven
+from tamis.service.api.models.subscriptions import NewSubscription
 
 
 @pytest.mark.parametrize(
@@ -31,17 +31,3 @@ def test_what_is_wrong_is_named(given: dict[str, Any], place: str) -> None:
     with pytest.raises(ValidationError) as caught:
         NewSubscription.model_validate(given)
     assert [each["loc"][0] for each in caught.value.errors()] == [place]
-
-
-def test_every_body_refuses_fields_that_it_does_not_have() -> None:
-    kinds = RequestModel.__subclasses__()
-    assert kinds
-    for kind in kinds:
-        assert kind.model_config["extra"] == "forbid"
-        assert kind.model_json_schema()["additionalProperties"] is False
-
-
-def test_no_limit_is_null_and_not_zero() -> None:
-    assert RightsGiven(subscriptions=None).subscriptions is None
-    with pytest.raises(ValidationError):
-        RightsGiven(subscriptions=0)

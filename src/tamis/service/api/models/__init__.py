@@ -1,0 +1,1 @@
+"""Models of requests and answers, which OpenAPI describes; a module a subject."""

@@ -211,12 +211,13 @@ class Matcher:
         """Register many; those that are refused come back with their reasons, the others are added.
 
         Args:
-            subscriptions: Pairs (id, condition), mappings or `Subscription`s, or an Arrow table with columns
-                `id` and `condition` and, if there, `priority`, `owner` and `dialect`.
+            subscriptions: A mapping from ids to conditions; pairs (id, condition), mappings or `Subscription`s; or
+                an Arrow table with columns `id` and `condition` and, if there, `priority`, `owner` and `dialect`.
             dialect: Of the conditions that name none.
 
         Raises:
             DialectError: There is no dialect of the name that was given for all.
+            SubscriptionError: Something is none of these.
         """
         dialect_of(dialect)
         columns = columns_of(subscriptions, dialect)

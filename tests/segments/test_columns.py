@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tamis.errors import SubscriptionError
 from tamis.segments.columns import columns_of, texts_of
 from tamis.segments.records import Subscription
 
@@ -28,6 +29,33 @@ def test_every_form_gives_the_same_columns(given: Any) -> None:
     columns = columns_of(given)
     assert [columns.subscription(place) for place in range(len(columns))] == EXPECTED
     assert [columns.take(np.array([1])).subscription(0)] == EXPECTED[1:]
+
+
+def test_ids_may_lead_to_conditions() -> None:
+    columns = columns_of({"a": "x = 1", "b": "x = 2"})
+    assert [columns.subscription(place) for place in range(2)] == [
+        Subscription("a", "x = 1"),
+        Subscription("b", "x = 2"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["x = 1"],
+        ["ab"],
+        [("a", "x = 1", 5)],
+        [7],
+        [None],
+        [{"id": "a"}],
+        [{"name": "a", "condition": "x = 1"}],
+        pa.table({"name": ["a"], "condition": ["x = 1"]}),
+        pa.table({"id": ["a"]}),
+    ],
+)
+def test_what_has_no_id_or_condition_is_refused(given: Any) -> None:
+    with pytest.raises(SubscriptionError, match="id|condition"):
+        columns_of(given)
 
 
 def test_a_text_that_utf8_cannot_say_is_left_to_the_compiler() -> None:

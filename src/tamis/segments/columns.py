@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.arrays import I32, I64
+from tamis.errors import SubscriptionError
 from tamis.language.bulk import DialectNames
 from tamis.language.dialects import SQL
 from tamis.segments.records import Subscription, dialect_column
@@ -60,12 +61,17 @@ class Columns(NamedTuple):
 
 
 def columns_of(given: Any, dialect: str = SQL) -> Columns:
-    """Columns of pairs (id, condition), mappings or subscriptions, or of an Arrow table.
+    """Columns of pairs (id, condition), mappings or subscriptions, of a mapping from ids to conditions, or of a table.
 
     `dialect` is that of pairs, mappings and rows that name none.
+
+    Raises:
+        SubscriptionError: It is something else, or has no id or condition.
     """
     if hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
         return _table_columns(pa.table(given), dialect)
+    if isinstance(given, Mapping):
+        given = given.items()
     listed = [_subscription(each, dialect) for each in given]
     conditions = [each.condition for each in listed]
     return Columns(
@@ -81,6 +87,9 @@ def columns_of(given: Any, dialect: str = SQL) -> Columns:
 
 
 def _table_columns(table: pa.Table, dialect: str) -> Columns:
+    missing = [name for name in ("id", "condition") if name not in table.column_names]
+    if missing:
+        raise SubscriptionError(f"the table has no column {missing[0]!r}; it has {', '.join(table.column_names)}")
     ids, conditions = pc.fill_null(texts_of(table["id"]), ""), texts_of(table["condition"])
     owners, labels, dialects = (
         texts_of(table[name]) if name in table.column_names else pa.nulls(len(ids), pa.large_string())
@@ -122,9 +131,19 @@ def _subscription(given: Any, dialect: str) -> Subscription:
     if isinstance(given, Subscription):
         return given
     if isinstance(given, Mapping):
+        if not {"id", "condition"} <= given.keys():
+            raise _shape_error(given)
         id, condition, owner = given["id"], given["condition"], given.get("owner")
         revision, label = int(given.get("revision") or 1), given.get("label")
         own = given.get("dialect") or dialect
         return Subscription(id, condition, int(given.get("priority") or 0), owner, revision, label, own)
+    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
+        raise _shape_error(given)
     id, condition = given
     return Subscription(id, condition, dialect=dialect)
+
+
+def _shape_error(given: Any) -> SubscriptionError:
+    return SubscriptionError(
+        f"expected a pair (id, condition), a mapping with 'id' and 'condition', or a Subscription; found {given!r:.80}"
+    )

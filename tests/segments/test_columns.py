@@ -54,7 +54,7 @@ def test_ids_may_lead_to_conditions() -> None:
     ],
 )
 def test_what_has_no_id_or_condition_is_refused(given: Any) -> None:
-    with pytest.raises(SubscriptionError, match="id|condition"):
+    with pytest.raises(SubscriptionError, match=r"id|condition"):
         columns_of(given)
 
 

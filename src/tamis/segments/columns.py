@@ -61,7 +61,9 @@ class Columns(NamedTuple):
 
 
 def columns_of(given: Any, dialect: str = SQL) -> Columns:
-    """Columns of pairs (id, condition), mappings or subscriptions, of a mapping from ids to conditions, or of a table.
+    """Columns of subscriptions in any form.
+
+    A mapping from ids to conditions, an Arrow table, or pairs (id, condition), mappings or `Subscription`s.
 
     `dialect` is that of pairs, mappings and rows that name none.
 
@@ -89,7 +91,8 @@ def columns_of(given: Any, dialect: str = SQL) -> Columns:
 def _table_columns(table: pa.Table, dialect: str) -> Columns:
     missing = [name for name in ("id", "condition") if name not in table.column_names]
     if missing:
-        raise SubscriptionError(f"the table has no column {missing[0]!r}; it has {', '.join(table.column_names)}")
+        msg = f"the table has no column {missing[0]!r}; it has {', '.join(table.column_names)}"
+        raise SubscriptionError(msg)
     ids, conditions = pc.fill_null(texts_of(table["id"]), ""), texts_of(table["condition"])
     owners, labels, dialects = (
         texts_of(table[name]) if name in table.column_names else pa.nulls(len(ids), pa.large_string())
@@ -144,6 +147,5 @@ def _subscription(given: Any, dialect: str) -> Subscription:
 
 
 def _shape_error(given: Any) -> SubscriptionError:
-    return SubscriptionError(
-        f"expected a pair (id, condition), a mapping with 'id' and 'condition', or a Subscription; found {given!r:.80}"
-    )
+    expected = "a pair (id, condition), a mapping with 'id' and 'condition', or a Subscription"
+    return SubscriptionError(f"expected {expected}; found {given!r:.80}")

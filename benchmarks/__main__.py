@@ -77,6 +77,13 @@ def _routing_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _composite_arguments(parser: argparse.ArgumentParser) -> None:
+    _sizes(parser)
+    parser.add_argument(
+        "--part", choices=("parts", "states"), default="parts", help="beside their parts, or states on Spark"
+    )
+
+
 def _spark_arguments(parser: argparse.ArgumentParser) -> None:
     _sizes(parser)
     parser.add_argument("--size", type=int, metavar="N", help="subscriptions")
@@ -175,6 +182,10 @@ def _service(given: argparse.Namespace) -> Report:
 
 
 def _composite(given: argparse.Namespace) -> Report:
+    if given.part == "states":
+        from benchmarks import composite_states
+
+        return composite_states.run(size_of(given))
     from benchmarks import composite
 
     return composite.run(size_of(given))
@@ -237,7 +248,7 @@ COMMANDS: dict[str, Command] = {
     "sizing": Command("coefficients for `tamis size`, and how well they predict", _sizing_arguments, _sizing),
     "service": Command("the service under load: rate, latency, nothing lost", _service_arguments, _service),
     "federation": Command("three linked services: deliveries, forwards, hops", _parse_arguments, _federation),
-    "composite": Command("composite subscriptions beside their parts", _parse_arguments, _composite),
+    "composite": Command("composite subscriptions beside their parts", _composite_arguments, _composite),
     "start": Command("from nothing to the first answer", _parse_arguments, _start),
     "compare": Command("two revisions against each other", _compare_arguments, _compare),
 }

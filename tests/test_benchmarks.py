@@ -68,6 +68,17 @@ def test_spark_runs_at_its_smallest(capsys: pytest.CaptureFixture[str], tmp_path
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
+def test_states_of_composite_subscriptions_run_at_their_smallest(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The benchmark compares the matches of both contestants."""
+    figures = _runs(["composite", "--part", "states", "--smallest"], capsys, tmp_path)["figures"]
+    assert figures["completed matches"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_sizing_runs_at_its_smallest_and_keeps_coefficients(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -173,6 +173,7 @@ def kinds(matcher: SequenceMatcher, events: list[tuple[float, str]]) -> list[lis
         ("kind = 'a' THEN NOT kind = 'b'", "a0 a1 b2 c20", ["a1"]),
         ("kind = 'a' THEN NOT kind = 'b' FOR ALL", "a0 a1 b2 c20", []),
         ("kind = 'a' THEN NOT kind = 'a'", "a0 a5 a10 c21", ["a10"]),
+        ("kind = 'a' THEN NOT FALSE", "a0 b1 a2 c20", ["a0", "a2"]),
         ("kind = 'a' THEN kind = 'b' THEN NOT kind = 'c'", "a0 b1 a2 b3 c4 x20", ["a2 b3"]),
     ],
 )

@@ -111,6 +111,14 @@ def test_a_refusal_points_at_its_place(text: str, place: str, said: str) -> None
     assert problem.start == (text.rindex(place) if place else len(text))
 
 
+def test_a_distance_after_within_is_told_where_it_belongs() -> None:
+    with pytest.raises(ConditionError) as refused:
+        parse_composite(f"a THEN b {WITHIN} AFTER INTERVAL '1' MINUTE")
+    [problem] = refused.value.problems
+    assert problem.hint is not None
+    assert problem.hint.startswith("AFTER belongs to a part")
+
+
 def test_all_problems_of_a_part_are_reported() -> None:
     with pytest.raises(ConditionError) as refused:
         parse_composite(f"a > AND b < THEN c {WITHIN}")

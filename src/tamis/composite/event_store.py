@@ -19,8 +19,6 @@ from tamis.arrays import I64
 Events: TypeAlias = "pa.Table | Sequence[Mapping[str, Any]]"
 _SPARE = 10_000
 """Events that may be unused before anybody looks for them."""
-_MANY = 16
-"""Fewer rows of a table are read value by value sooner than they are taken from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +90,13 @@ class EventStore:
             listed: Any
             if not isinstance(events, pa.Table):
                 listed = _rows(events, rows)
-            elif names is None or len(rows) > _MANY:
-                names_there = events.column_names if names is None else [*{*names} & {*events.column_names}]
-                listed = events.select(names_there).take(pa.array(rows)).to_pylist()
+            elif names is None:
+                listed = events.take(pa.array(rows)).to_pylist()
             else:
-                columns = {name: events[name] for name in names if name in events.column_names}
-                listed = [{name: column[row].as_py() for name, column in columns.items()} for row in rows.tolist()]
+                there = [name for name in names if name in events.column_names]
+                columns = [events[name].take(pa.array(rows)).to_pylist() for name in there]
+                listed = [dict(zip(there, values, strict=True)) for values in zip(*columns, strict=True)]
+                listed = listed if there else [{} for _ in rows]
             found |= zip(some.tolist(), listed, strict=True)
         return found
 

@@ -164,39 +164,50 @@ class _Users:
 
 
 @kernel
-def count_uses(rows: I32, parts: I64, uses: _Uses, needed: Mask) -> I64:
-    """Where the uses of each row's parts begin; sets for each list of BY attributes the rows that need a key."""
+def order_parts(rows: I32, parts: I64, uses: _Uses, needed: Mask) -> tuple[I32, I64]:
+    """The parts of each row in turn, and where those of each row end.
+
+    Sets for each list of BY attributes the rows that need a key.
+    """
     starts, is_single = uses.starts, len(needed) == 1
-    places = np.zeros(needed.shape[1] + 1, np.int64)
-    for pair in range(len(rows)):
-        places[rows[pair] + 1] += starts[parts[pair] + 1] - starts[parts[pair]]
-        if is_single:
-            needed[0, rows[pair]] = True
-            continue
-        for use in range(starts[parts[pair]], starts[parts[pair] + 1]):
-            needed[uses.uses[use, 2], rows[pair]] = True
+    ends = np.zeros(needed.shape[1] + 1, np.int64)
+    for row in rows:
+        ends[row + 1] += 1
     for row in range(needed.shape[1]):
-        places[row + 1] += places[row]
-    return places
+        ends[row + 1] += ends[row]
+    ordered = np.empty(len(rows), np.int32)
+    for pair in range(len(rows)):
+        row, part = rows[pair], parts[pair]
+        ordered[ends[row]] = part
+        ends[row] += 1
+        if is_single:
+            needed[0, row] = True
+            continue
+        for use in range(starts[part], starts[part + 1]):
+            needed[uses.uses[use, 2], row] = True
+    return ordered, ends
 
 
 @kernel
 def list_uses(
-    rows: I32, parts: I64, uses: _Uses, places: I64, keys: I64, times: I64, numbers: I64
+    ordered: I32, ends: I64, uses: _Uses, keys: I64, times: I64, numbers: I64
 ) -> tuple[I64, I64, I64, I32]:
     """The columns of `Rows` for each use of the part of each pair, in the order of rows; code -1 without a key."""
-    starts, size = uses.starts, places[-1]
+    starts, size = uses.starts, 0
+    for part in ordered:
+        size += starts[part + 1] - starts[part]
     code, time_us, number = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     bits = np.empty(size, np.int32)
-    for pair in range(len(rows)):
-        row = rows[pair]
-        at = places[row]
-        for use in range(starts[parts[pair]], starts[parts[pair] + 1]):
-            slot = np.int64(uses.uses[use, 0])
-            code[at] = slot << KEY_BITS | keys[uses.uses[use, 2], row]
-            time_us[at], number[at], bits[at] = times[row], numbers[row], uses.uses[use, 1]
-            at += 1
-        places[row] = at
+    at = pair = 0
+    for row in range(keys.shape[1]):
+        while pair < ends[row]:
+            part = ordered[pair]
+            for use in range(starts[part], starts[part + 1]):
+                slot = np.int64(uses.uses[use, 0])
+                code[at] = slot << KEY_BITS | keys[uses.uses[use, 2], row]
+                time_us[at], number[at], bits[at] = times[row], numbers[row], uses.uses[use, 1]
+                at += 1
+            pair += 1
     return code, time_us, number, bits
 
 
@@ -545,11 +556,11 @@ class SequenceMatcher:
             rows, parts = rows[keep], parts[keep]
         is_few = len(rows) < LEAST_FOR_KERNEL
         needed = np.zeros((len(self._paths), batch.rows), np.bool_)
-        places = unless_few(count_uses, is_few)(rows, parts, users.uses, needed)
+        ordered, ends = unless_few(order_parts, is_few)(rows, parts, users.uses, needed)
         keys = np.empty(needed.shape, np.int64)
         for paths, number in self._paths.items():
             keys[number] = self._keys.of_rows(batch, paths, np.flatnonzero(needed[number]))
-        columns = unless_few(list_uses, is_few)(rows, parts, users.uses, places, keys, times, numbers)
+        columns = unless_few(list_uses, is_few)(ordered, ends, users.uses, keys, times, numbers)
         found = Rows(*columns)
         is_known = found.code >= 0
         return found if is_known.all() else found.take(is_known)

@@ -291,7 +291,7 @@ class OpenMatches:
         if joints.conditions or joints.is_slow.any():
             slot = new.code[starts] >> KEY_BITS
             is_slow = joints.is_slow[slot]
-            own = np.flatnonzero(rules.joints[slot])
+            own = np.flatnonzero(rules.joints[slot] != 0)
             sizes = np.append(starts[1:], len(new))[own] - starts[own] + high[own] - low[own]
             is_slow[own] |= rules.joints[slot[own]] * sizes * sizes > _MOST_VERDICTS
             if is_slow.any():

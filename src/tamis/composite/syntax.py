@@ -139,7 +139,9 @@ class _CompositeParser(ConditionParser):
         by = self.by()
         shared = self.consumption()
         if self.kinds[self.at] != Kind.END:
-            raise self.failure_here("BY, FOR OLDEST, FOR ALL or the end")
+            is_gap = self.tokens.lower_words[self.at] == "after"
+            hint = "AFTER belongs to a part: a THEN b AFTER INTERVAL '5' MINUTE WITHIN ..." if is_gap else None
+            raise self.failure_here("BY, FOR OLDEST, FOR ALL or the end", hint)
         count = len(parts) if number is None else number
         text = self.tokens.text
         return Composite(text, form, tuple(parts), within, by, absent, count, count_span, strict, shared)

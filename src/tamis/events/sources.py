@@ -142,5 +142,7 @@ def _present(values: Values) -> Mask:
 
 def _steps(values: Sequence[Any], path: Path) -> Sequence[Any]:
     for step in path:
-        values = [value.get(step) if isinstance(value, Mapping) else None for value in values]
+        values = [
+            value.get(step) if type(value) is dict or isinstance(value, Mapping) else None for value in values
+        ]
     return values

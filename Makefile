@@ -59,8 +59,10 @@ test: $(STAMP) ## Everything: lint, all tests with Spark, documentation examples
 	@$(WITH_JAVA) TAMIS_REQUIRE_JAVA=1 $(STAGE) tests scripts/tests.sh $(PY) -n 3 --dist loadgroup --durations 20 $(ARGS)
 	@$(STAGE) --end
 
+# At once: mypy has one thread.
 .PHONY: check
-check: lint quick ## The quick loop: lint and the product's tests that need no Java, no server and no patience
+check: $(STAMP) ## The quick loop: lint and the product's tests that need no Java, no server and no patience
+	@$(MAKE) --no-print-directory -j 2 lint quick
 
 .PHONY: quick
 quick: $(STAMP) ## Only the tests of `make check`

@@ -11,7 +11,7 @@ status=${PIPESTATUS[0]}
 # pytest's own record of them, without the groups that pytest-xdist adds to names.
 mapfile -t failed < <("$python" -c '
 import json, re
-for name in json.load(open(".pytest_cache/v/cache/lastfailed")): print(re.sub("@(spark|drivers)$", "", name))')
+for name in json.load(open(".pytest_cache/v/cache/lastfailed")): print(re.sub(r"@[\w./-]+$", "", name))')
 summary=$(grep -E '^=+ .* in [0-9.]+s' "$log" | tail -n 1)
 counted=$(grep -oE '[0-9]+ (failed|error)' <<< "$summary" | awk '{sum += $1} END {print sum + 0}')
 if [ "${#failed[@]}" = 0 ] || [ "${#failed[@]}" -gt 20 ] || [ "${#failed[@]}" -lt "$counted" ]; then

@@ -48,7 +48,7 @@ settings.load_profile("default")
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests of the laboratory and those with servers; group those of Spark by the process that they share."""
+    """Mark tests of the laboratory and those with servers; group those that share a process or a fixture."""
     for item in items:
         if item.path.is_relative_to(_LABORATORY) or item.path.stem.endswith(("benchmark", "benchmarks", "claims")):
             item.add_marker(pytest.mark.lab)
@@ -63,7 +63,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("spark"):
             shared = "spark" in getattr(item, "fixturenames", ())
             item.add_marker(pytest.mark.xdist_group("spark" if shared else "drivers"))
+        elif _shares_fixtures(item) and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
     items.sort(key=lambda item: item.get_closest_marker("spark") is None)
+
+
+def _shares_fixtures(item: pytest.Item) -> bool:
+    """Does a test use what is made once for its file? Each worker that runs tests of the file would make it."""
+    if not isinstance(item, pytest.Function):
+        return False
+    return any(found[-1].scope == "module" for found in item._fixtureinfo.name2fixturedefs.values())
 
 
 @pytest.fixture(autouse=True)

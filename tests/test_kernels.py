@@ -32,8 +32,8 @@ class Project:
         self.kernels = folder / "kernels"
         self.offset = 2
 
-    def run(self, **environment: str) -> tuple[str, str]:
-        program = f"""
+    def program(self, first: str = "") -> str:
+        return f"""
 import importlib.abc, importlib.util, logging, sys
 logging.basicConfig(level=logging.INFO, format="%(message)s")
 import tamis.kernels as kernels
@@ -50,10 +50,13 @@ def module(name, source):
 module("tamis.sample_constants", "OFFSET = {self.offset}")
 sample = module("tamis.sample", {SAMPLE!r})
 before = kernels.is_compiled('tamis.sample')
+{first}
 print(before, sample.twice_plus(20), kernels.compilations.count)
 """
+
+    def run(self, **environment: str) -> tuple[str, str]:
         done = subprocess.run(
-            [sys.executable, "-c", program],
+            [sys.executable, "-c", self.program()],
             env=os.environ | {"TAMIS_KERNELS": str(self.kernels)} | environment,
             capture_output=True,
             text=True,
@@ -75,6 +78,48 @@ def test_a_second_process_compiles_nothing(project: Project) -> None:
     assert project.run()[0] == "False 42 2"
     assert len(project.files()) == 2
     assert project.run()[0] == "True 42 0"
+
+
+def test_processes_that_need_a_kernel_at_once_compile_it_once(project: Project) -> None:
+    program = project.program(first="print('ready', flush=True); sys.stdin.readline()")
+    environment = os.environ | {"TAMIS_KERNELS": str(project.kernels)}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", program],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(4)
+    ]
+    for process in processes:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    printed = [process.communicate()[0].split() for process in processes]
+    assert [words[1] for words in printed] == ["42"] * 4
+    assert sum(int(words[2]) for words in printed) == 2
+    assert len(project.files()) == 2
+
+
+def test_a_process_that_died_while_it_compiled_holds_nobody_up(project: Project) -> None:
+    dying = """
+import os, numba.core.event
+class Dying(numba.core.event.Listener):
+    def on_start(self, event): os.kill(os.getpid(), 9)
+    def on_end(self, event): pass
+numba.core.event.register("numba:compile", Dying())
+"""
+    died = subprocess.run(
+        [sys.executable, "-c", project.program(first=dying)],
+        env=os.environ | {"TAMIS_KERNELS": str(project.kernels)},
+        check=False,
+    )
+    assert died.returncode == -9 and not project.files()
+    assert project.run()[0] == "False 42 2"
 
 
 def test_a_change_in_a_module_that_is_imported_is_noticed(project: Project) -> None:

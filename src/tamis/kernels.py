@@ -9,10 +9,12 @@ Here a file holds one kernel for one signature and one kind of processor. Its na
 the machine code depends on: the kernel's module and all modules that it imports, the signature, the versions of
 Python, numba and LLVM, the processor. So a file is right or it is not found; its content carries a checksum. Files
 are written to `folder()`, and read from there and from `shipped_folder()`, which a wheel for one platform brings.
+Processes that need a kernel at the same time compile it once: one does, the others wait for its file.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import logging
 import os
@@ -57,6 +59,9 @@ _NOTICE_SECONDS = 1.0
 BASELINE = {"x86_64": "x86-64-v3"}
 """By machine, the processor that shipped kernels are compiled for: with AVX2, as all since about 2015 have it."""
 _BASELINE_FEATURES = {"x86-64-v3": ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "sse4.2", "popcnt")}
+_PATIENCE_SECONDS = 60.0
+"""Another process that compiles one kernel for longer is stopped, and is not waited for."""
+_POLL_SECONDS = 0.01
 _log = logging.getLogger("tamis")
 _Dispatcher: Any = Dispatcher  # numba has no types for all that it has
 _Library: Any = JITCodeLibrary
@@ -78,6 +83,7 @@ def kernel(function: Any = None, **options: Any) -> Any:
     dispatcher: Any = numba.njit(nogil=True, **options)(function)
     if is_kernel(dispatcher):
         dispatcher._cache = KernelCache(function)
+        dispatcher.compile = _in_one_process(dispatcher)
         dispatcher.get_call_template = _one_signature(dispatcher.get_call_template)
     return dispatcher
 
@@ -102,6 +108,65 @@ def _one_signature(get_call_template: Callable[[Any, Any], Any]) -> Callable[[An
         tuple(_unliteral(each) for each in args),
         {name: _unliteral(each) for name, each in keywords.items()},
     )
+
+
+def _in_one_process(dispatcher: Any) -> Callable[[Any], Any]:
+    """How a kernel is compiled while no other process compiles it for the same signature."""
+    compile_here: Callable[[Any], Any] = dispatcher.compile
+
+    def compile_alone(signature: Any) -> Any:
+        # The lock of this process comes first, always: else two threads could wait for two processes, in a circle.
+        with global_compiler_lock:
+            name = dispatcher._cache.missing_file(signature, dispatcher.targetctx)
+            with _file_is_ours(name):
+                return compile_here(signature)  # which looks for the file again
+
+    return compile_alone
+
+
+@contextmanager
+def _file_is_ours(name: str | None) -> Iterator[None]:
+    """Be the only process that writes a file of `folder()`, if it can be; wait for the one that does.
+
+    A byte of one file stands for each name. The system gives a lock back when the process that has it ends.
+    """
+    place = folder()
+    if name is None or place is None:
+        yield
+        return
+    byte = int(_digest(name)[:15], 16)
+    descriptor = _lock(place, byte)
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            fcntl.lockf(descriptor, fcntl.LOCK_UN, 1, byte)
+
+
+def _lock(place: Path, byte: int) -> int | None:
+    """Lock a byte of a folder's file of locks and give its descriptor; None if that cannot be.
+
+    Then another process may compile the same, which costs time and nothing else.
+    """
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            descriptor = _lock_file(place)
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
+        except BlockingIOError:
+            time.sleep(_POLL_SECONDS)
+        except OSError as error:
+            _log.info("kernels in %s cannot be locked: %r", place, error)
+            return None
+        else:
+            return descriptor
+    return None  # the other process may be stopped
+
+
+@cache
+def _lock_file(place: Path) -> int:
+    """Open for good: closing it once would give all locks of this process back."""
+    return os.open(place / ".locks", os.O_RDWR | os.O_CREAT, 0o600)
 
 
 class _FileLibrary(_Library):  # type: ignore[misc]
@@ -189,6 +254,11 @@ class KernelCache(_Cache):
             return None
         _used_modules.add(self._function.__module__)
         return found
+
+    def missing_file(self, signature: Any, target: Any) -> str | None:
+        """The name of the file that compiling a signature would write; None if there is one already."""
+        paths = [*self._paths(signature, target.codegen())]
+        return None if any(path.exists() for path in paths) else paths[0].name
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
         """Keep what was compiled; without a folder that can be written every process compiles for itself."""

@@ -29,6 +29,11 @@ class Process:
     parent_name: str
     command: str
 
+    @property
+    def is_python_worker(self) -> bool:
+        """Does Spark run Python in it, or fork such workers from it: by PySpark's daemon or by that of tamis?"""
+        return "spark.daemon" in self.command
+
 
 def processes() -> dict[int, Process]:
     """All of this machine, by id."""

@@ -136,7 +136,7 @@ def _is_meant(kind: str, process: Process, service: int) -> bool:
     if process.session == service:
         return False
     if kind == WORKER:
-        return "pyspark.daemon" in process.command and process.parent_name != "java"
+        return process.is_python_worker and process.parent_name != "java"
     return kind == ALL_STREAM or process.name == "java"
 
 

@@ -164,7 +164,7 @@ def _role(process: Process, service: int) -> str:
         return "service"
     if process.name == "java":
         return "stream's Java"
-    return "stream's workers" if "pyspark.daemon" in process.command else "stream's driver"
+    return "stream's workers" if process.is_python_worker else "stream's driver"
 
 
 def _entries(folder: Path) -> list[Path]:

@@ -245,7 +245,7 @@ def _is_meant(kind: str, process: Process, driver: int) -> bool:
         return kind == TREE or process.pid == driver
     if kind == JAVA:
         return process.name == "java"
-    is_python = process.pid != driver and "pyspark.daemon" in process.command
+    is_python = process.pid != driver and process.is_python_worker
     return is_python and (process.parent_name == "java") == (kind == DAEMON)
 
 

@@ -309,6 +309,7 @@ def live(life: Life) -> None:
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.local.dir", str(folder / "scratch"))
         .config("spark.log.level", "OFF")
+        .config("spark.python.daemon.module", "tamis.spark.daemon")
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.files.maxPartitionBytes", "2k")  # several tasks a batch
         .config("spark.sql.files.openCostInBytes", "1")

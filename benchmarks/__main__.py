@@ -108,6 +108,17 @@ def _scale_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seconds", type=float, metavar="N", help="for how long there are changes")
 
 
+def _stream_arguments(parser: argparse.ArgumentParser) -> None:
+    _sizes(parser)
+    parser.add_argument(
+        "--part",
+        action="append",
+        default=[],
+        metavar="P",
+        help="contest, idle, memory, routed or cluster; may be repeated; all but cluster by default",
+    )
+
+
 def _service_arguments(parser: argparse.ArgumentParser) -> None:
     _sizes(parser)
     parser.add_argument("--size", type=int, metavar="N", help="subscriptions")
@@ -212,7 +223,7 @@ def _scale(given: argparse.Namespace) -> Report:
 def _stream(given: argparse.Namespace) -> Report:
     from benchmarks import stream
 
-    return stream.run(size_of(given))
+    return stream.run(size_of(given), given.part)
 
 
 def _compare(given: argparse.Namespace) -> Report:
@@ -243,7 +254,7 @@ COMMANDS: dict[str, Command] = {
     "schedule": Command("cheap events first, against arrival order", _parse_arguments, _schedule),
     "routing": Command("broker networks: pruned, covered, with advertisements", _routing_arguments, _routing),
     "spark": Command("Spark against the engine alone and against plain Spark", _spark_arguments, _spark),
-    "stream": Command("notifications written by workers and by the driver", _parse_arguments, _stream),
+    "stream": Command("notifications written by workers and by the driver", _stream_arguments, _stream),
     "scale": Command("growing numbers of subscriptions, from Parquet to changes", _scale_arguments, _scale),
     "sizing": Command("coefficients for `tamis size`, and how well they predict", _sizing_arguments, _sizing),
     "service": Command("the service under load: rate, latency, nothing lost", _service_arguments, _service),

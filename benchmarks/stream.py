@@ -12,7 +12,7 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -23,10 +23,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchmarks.report import Bar, Figures, Report, Size, number, print_bars, spread
+from benchmarks import stream_cluster, stream_routed
+from benchmarks.report import Bar, Figures, Report, Size, interleaved, number, print_bars, spread
 from benchmarks.spark import session
 from tamis.lab.workloads import Workload, generate
 from tamis.lab.workloads.files import event_lines
+from tamis.matcher import Matcher
 from tamis.matchers import Matchers
 from tamis.progress import BatchReport
 from tamis.sinks import BatchKey, Committed, Delivery, DeltaSink, ParquetSink, Sink, read_notifications
@@ -45,7 +47,10 @@ _SEED = 2026
 _WARM = 2
 _STAGES = ("latestOffset", "walCommit", "queryPlanning", "addBatch", "commitOffsets", "triggerExecution")
 """What Spark reports of a batch: looking for events, writing offsets, planning, the batch itself, its commit."""
-_TIMES, _CPU, _IDLE, _FLAT = 2.5, 0.1, 1.3, 1.5
+_TIMES, _CPU, _IDLE, _FLAT, _FURTHER_BYTES = 2.5, 0.1, 1.3, 1.5, 1.0
+_ROUNDS = 5
+CLUSTER_EVENTS: dict[Size, int] = {"smallest": 100, "quick": 2_000, "full": 10_000}
+"""Events of a batch on the cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,11 @@ class Scale:
     idle: int
     notifications: tuple[int, int]
 
+
+PARTS = ("contest", "idle", "memory", "routed")
+"""What is measured by default."""
+CLUSTER = "cluster"
+"""What is measured beside them: it starts processes of its own."""
 
 SCALES: dict[Size, Scale] = {
     "smallest": Scale(300, 100, 3, 3, (200, 1_000)),
@@ -115,23 +125,41 @@ class Outcome:
         self.bars[title] = bar
 
 
-def run(size: Size) -> Report:
-    """Measure; bars are judged at full size only."""
-    scale, outcome = SCALES[size], Outcome()
-    with (
-        tempfile.TemporaryDirectory(prefix="tamis-stream-") as folder,
-        session(outcome.progress) as spark,
-    ):
+def run(size: Size, parts: Sequence[str] = ()) -> Report:
+    """Measure; bars are judged at full size only.
+
+    Args:
+        size: How much.
+        parts: Of `PARTS` and `CLUSTER`; all of `PARTS` by default.
+    """
+    if unknown := sorted({*parts} - {*PARTS, CLUSTER}):
+        msg = f"there is no part {', '.join(unknown)}; parts are {', '.join([*PARTS, CLUSTER])}"
+        raise SystemExit(msg)
+    scale, outcome, chosen = SCALES[size], Outcome(), parts or PARTS
+    with tempfile.TemporaryDirectory(prefix="tamis-stream-") as folder:
         place = Path(folder)
-        contest(spark, place / "contest", scale, outcome)
-        shares(place / "contest", outcome)
-        idle(spark, place / "idle", scale, outcome)
-        _memory(spark, place / "memory", scale, outcome)
+        if {*chosen} & {*PARTS}:
+            with session(outcome.progress) as spark:
+                _in_session(spark, place, scale, chosen, outcome)
+        if CLUSTER in chosen:
+            _on_a_cluster(place / CLUSTER, size, outcome)
     unjudged = "not judged: this is not the size that they are set for"
     outcome.figures["bars"] = "judged" if size == "full" else unjudged
     report = Report("stream", outcome.figures, outcome.bars, judged=size == "full")
     print_bars(report)
     return report
+
+
+def _in_session(spark: SparkSession, place: Path, scale: Scale, parts: Sequence[str], outcome: Outcome) -> None:
+    if "contest" in parts:
+        contest(spark, place / "contest", scale, outcome)
+        shares(place / "contest", outcome)
+    if "idle" in parts:
+        idle(spark, place / "idle", scale, outcome)
+    if "memory" in parts:
+        _memory(spark, place / "memory", scale, outcome)
+    if "routed" in parts:
+        _routed(spark, place / "routed", scale, outcome)
 
 
 # --- rates -----------------------------------------------------------------------------------------------------
@@ -270,6 +298,7 @@ def shares(folder: Path, outcome: Outcome) -> float:
     seconds: dict[str, float] = {}
     with (
         _timed(StreamTask, "_match", "reading and matching", seconds),
+        _timed(Reading, "_read_json", "reading", seconds, list),  # its texts are scanned as it is asked
         _timed(Reading, "check_events", "reading", seconds),
         _timed(write_task, "make_notifications", "making ids and rows", seconds),
         _timed(type(writer.open(0, 0)), "add", "writing", seconds),
@@ -293,13 +322,17 @@ def shares(folder: Path, outcome: Outcome) -> float:
 
 
 @contextmanager
-def _timed(owner: Any, name: str, stage: str, seconds: dict[str, float]) -> Iterator[None]:
+def _timed(
+    owner: Any, name: str, stage: str, seconds: dict[str, float], complete: Callable[[Any], Any] | None = None
+) -> Iterator[None]:
+    """Add the processor time of a function to that of a stage; `complete` does what it leaves for later."""
     original = getattr(owner, name)
 
     def timed(*args: Any, **kwargs: Any) -> Any:
         start = time.process_time()
         try:
-            return original(*args, **kwargs)
+            found = original(*args, **kwargs)
+            return found if complete is None else complete(found)
         finally:
             seconds[stage] = seconds.get(stage, 0.0) + time.process_time() - start
 
@@ -375,6 +408,44 @@ def _memory(spark: SparkSession, folder: Path, scale: Scale, outcome: Outcome) -
     outcome.tell("peak memory of the driver's Python, MB", number(peak))
     more = (held[1] - held[0]) / (scale.notifications[1] - scale.notifications[0])
     outcome.judge("memory of the driver, bytes for each further notification", Bar(more, _FLAT, at_most=True))
+
+
+# --- routed events ---------------------------------------------------------------------------------------------
+
+
+def _routed(spark: SparkSession, folder: Path, scale: Scale, outcome: Outcome) -> None:
+    """What it costs to read events twice, beside sending what was read."""
+    events = scale.events * scale.batches
+    outcome.progress(f"{events} events from one task to another")
+    workload = generate("auction", subscriptions=1, events=events, seed=_SEED)
+    _write_events(workload, folder / "events", 1)
+    matcher = Matcher(workload.event_type)
+    matcher.add("one", "price > 0")
+    matcher.publish(folder / "snapshot")
+    reading = Reading(json="value", event_type=workload.event_type.name)
+    sending = stream_routed.Sending(SnapshotRef(str(folder / "snapshot"), 1), reading, matcher.event_type)
+    ways = stream_routed.contestants(spark, folder / "events", sending)
+    arrived = {name: way() for name, way in ways.items()}
+    assert {*arrived.values()} == {events}, arrived
+    for name, seconds in interleaved(ways, _ROUNDS).items():
+        outcome.tell(f"routed, {name}: us an event", spread([each / events * 1e6 for each in seconds]))
+
+
+# --- a cluster -------------------------------------------------------------------------------------------------
+
+
+def _on_a_cluster(folder: Path, size: Size, outcome: Outcome) -> None:
+    """Bytes that tasks send to the driver, by the number of notifications of a batch."""
+    events = CLUSTER_EVENTS[size]
+    outcome.progress(f"a cluster: a master and two workers, batches of {events} events")
+    found = stream_cluster.run(folder, events)
+    for notifications, sizes in found.items():
+        outcome.tell(
+            f"cluster, {notifications} notifications an event: bytes to the driver, a batch", spread(sizes)
+        )
+    more = (median(found[stream_cluster.MANY]) - median(found[1])) / ((stream_cluster.MANY - 1) * events)
+    title = "bytes to the driver on a cluster, for each further notification"
+    outcome.judge(title, Bar(more, _FURTHER_BYTES, at_most=True))
 
 
 # --- data ------------------------------------------------------------------------------------------------------

@@ -95,7 +95,14 @@ def test_sizing_runs_at_its_smallest_and_keeps_coefficients(
 @pytest.mark.usefixtures("spark")
 def test_stream_runs_at_its_smallest(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     outcome = _runs(["stream", "--smallest"], capsys, tmp_path)
-    assert {"driver: events/s", "workers: events/s", "commit, s"} <= outcome["figures"].keys()
+    expected = {"driver: events/s", "workers: events/s", "commit, s"}
+    expected |= {f"routed, {way}: us an event" for way in ("texts", "columns", "messages")}
+    assert expected <= outcome["figures"].keys()
+
+
+def test_unknown_parts_of_stream_are_named() -> None:
+    with pytest.raises(SystemExit, match="there is no part nothing; parts are contest"):
+        main(["stream", "--part", "nothing"])
 
 
 @pytest.mark.slow

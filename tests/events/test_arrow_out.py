@@ -21,6 +21,8 @@ from tamis.values.types import parse_type
         ("bigint", pa.int64(), [2**63 - 1, None]),
         ("float", pa.float32(), [0.5, None]),
         ("decimal(8,2)", pa.decimal128(8, 2), [1230, None, -1]),
+        ("decimal(18,0)", pa.decimal128(18, 0), [10**18 - 1, None, 1 - 10**18, 0]),
+        ("decimal(8,2)", pa.decimal128(8, 2), []),
         ("decimal(38,10)", pa.decimal128(38, 10), [10**37, None]),
         ("string", pa.string(), ["é", None, ""]),
         ("binary", pa.binary(), [b"\xff", None]),

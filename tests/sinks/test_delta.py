@@ -26,14 +26,16 @@ from tamis.sinks import (
     Delivery,
     DeltaSink,
     SinkError,
+    delta,
     find_notifications,
     read_commits,
     read_dead_letters,
     read_notifications,
 )
 from tamis.sinks.base import PartFile
-from tamis.sinks.delta import BATCHES, DeltaTables, compact, open_table
+from tamis.sinks.delta import BATCHES, CHECKPOINT_EVERY, DeltaTables, compact, open_table
 from tamis.sinks.ledger import LedgerView
+from tamis.snapshot.local import sync_file
 from tests.sinks.deliveries import RETENTION, at, dead_letters, delivery, notifications, rows, rows_of_files
 from tests.sinks.parts import Batch, Task, batch_key, ids_of
 
@@ -46,8 +48,12 @@ def delta_sink(folder: Path, **settings: Any) -> DeltaSink:
 
 def entries(folder: Path, kind: str = "notifications") -> list[list[dict[str, Any]]]:
     """The actions of each entry of a table's log."""
-    log = sorted((folder / kind / "_delta_log").glob("*.json"))
-    return [[json.loads(line) for line in path.read_text().splitlines()] for path in log]
+    return [[json.loads(line) for line in path.read_text().splitlines()] for path in log_of(folder, kind)]
+
+
+def log_of(folder: Path, kind: str) -> list[Path]:
+    """The entries of a table's log."""
+    return sorted((folder / kind / "_delta_log").glob("*.json"))
 
 
 def added(folder: Path, kind: str = "notifications") -> list[dict[str, Any]]:
@@ -206,6 +212,35 @@ def test_a_repeated_commit_leaves_the_log_as_it_is(tmp_path: Path) -> None:
     again = delta_sink(tmp_path).commit(delivery(0, [(1, 1)], dead=[b"x"]))
     assert again == Committed(1, 0, again=True)
     assert (entries(tmp_path), entries(tmp_path, "dead-letters")) == before
+
+
+def test_every_entry_of_the_log_is_on_the_disk_when_its_batch_is_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[Path] = []
+
+    def sync(path: Path) -> None:
+        synced.append(path)
+        sync_file(path)
+
+    monkeypatch.setattr(delta, "sync_file", sync)
+    sink = delta_sink(tmp_path)
+    for batch in range(3):
+        sink.commit(delivery(batch, [(batch, 1)], dead=[b"%d" % batch]))
+        written = {path for kind in ("notifications", "dead-letters") for path in log_of(tmp_path, kind)}
+        assert {*synced} == written
+
+
+def test_the_log_has_a_checkpoint_after_every_twenty_entries(tmp_path: Path) -> None:
+    sink = delta_sink(tmp_path)
+    for batch in range(CHECKPOINT_EVERY + 1):
+        sink.commit(delivery(batch, [(batch, 1)]))
+    log = tmp_path / "notifications" / "_delta_log"
+    assert json.loads((log / "_last_checkpoint").read_text())["version"] in (
+        CHECKPOINT_EVERY - 1,
+        CHECKPOINT_EVERY,
+    )
+    assert len(rows(read_notifications(tmp_path))) == CHECKPOINT_EVERY + 1
 
 
 def test_an_empty_batch_makes_no_entry(tmp_path: Path) -> None:

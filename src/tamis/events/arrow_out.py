@@ -7,6 +7,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 
+from tamis.arrays import I64, Mask
 from tamis.values.column import Column, ListValues
 from tamis.values.types import Type
 
@@ -54,12 +55,21 @@ def arrow_array(column: Column) -> pa.Array:
         return pa.StructArray.from_arrays(fields, fields=list(found), mask=_nulls(column))
     if isinstance(values, pa.Array):
         return values
+    if type_.name == "decimal" and values.dtype == np.int64:
+        return _narrow_decimals(values, column.valid, found)
     if type_.name == "decimal":
         unit = Decimal(1).scaleb(-type_.scale)
         return pa.array([None if each is None else each * unit for each in column.to_list()], found)
     if type_.name == "date":
         values = values.astype(np.int32)
     return pa.array(values, mask=~column.valid).cast(found)
+
+
+def _narrow_decimals(unscaled: I64, valid: Mask, type_: pa.DataType) -> pa.Array:
+    """Decimals of 18 digits or fewer: Arrow has 128 bits of each, the low half first."""
+    halves = np.stack([unscaled, unscaled >> 63], axis=1)
+    bits = pa.array(valid).buffers()[1]
+    return pa.Array.from_buffers(type_, len(unscaled), [bits, pa.py_buffer(halves)])
 
 
 def _nulls(column: Column) -> pa.Array:

@@ -54,15 +54,19 @@ _BUSIEST = 20
 _NO_EVENTS = np.empty(0, np.uint64)
 
 
-@dataclass(frozen=True, slots=True)
 class TaskRows:
-    """The rows that tasks gave the driver."""
+    """The rows that tasks gave the driver; most kinds of them are rare."""
 
-    table: pa.Table
+    __slots__ = ("_kinds", "_rows")
+
+    def __init__(self, rows: pa.Table) -> None:
+        self._rows = rows
+        self._kinds = rows["row_kind"].to_numpy()
 
     def of(self, kind: int) -> pa.Table:
         """Those of a kind."""
-        return self.table.filter(pc.equal(self.table["row_kind"], kind))
+        is_kind = self._kinds == kind
+        return self._rows.filter(pa.array(is_kind)) if is_kind.any() else self._rows.slice(0, 0)
 
     def total(self, kind: int) -> int:
         """The sum of the numbers in those of a kind."""

@@ -68,7 +68,8 @@ def wait_for(condition: Callable[[], bool]) -> None:
 @pytest.mark.slow
 def test_scraped_over_http(metrics: Metrics) -> None:
     metrics.observe(report(3, dead=2, overflow=5, repeated=1, shards=4, visits=1_500, useful_visits=300))
-    metrics.observe(report(4, events=10, seconds=1.5, lag_seconds=2.5, version=8, backlog=0))
+    routed = {"filter_seconds": 0.25, "entry_bytes": 900, "entry_budget": 1_000}
+    metrics.observe(report(4, events=10, seconds=1.5, lag_seconds=2.5, version=8, backlog=0, **routed))
     port = metrics.serve(0)
     found = samples(scrape(port))
     expected = {
@@ -80,6 +81,9 @@ def test_scraped_over_http(metrics: Metrics) -> None:
         "tamis_dead_letters_total": 2,
         "tamis_visits_total": 1_500,
         "tamis_useful_visits_total": 300,
+        "tamis_filter_seconds_total": 0.25,
+        "tamis_entry_bytes": 900,
+        "tamis_entry_budget_bytes": 1_000,
         "tamis_batch_seconds_count": 2,
         "tamis_batch_seconds_sum": 2.0,
         "tamis_backlog_events": 0,
@@ -155,7 +159,7 @@ def test_every_metric_is_in_the_table(metrics: Metrics) -> None:
     names = {
         name for name in names if not name.endswith("_created")
     }  # when a counter began, by Prometheus's custom
-    assert len(names) == 30
+    assert len(names) == 33
     assert [name for name in names if f"| `{name}` |" not in table] == []
 
 

@@ -16,6 +16,9 @@ label `query`.
 | `tamis_sampled_errors_total` | counter | of these, those with an error |
 | `tamis_visits_total` | counter | how often an event visited a shard |
 | `tamis_useful_visits_total` | counter | how often it matched something there |
+| `tamis_filter_seconds_total` | counter | time of the processor to find shards and matches, on all workers |
+| `tamis_entry_bytes` | gauge | bytes of the routing entries; 0 if events are not routed |
+| `tamis_entry_budget_bytes` | gauge | what these should take at most |
 | `tamis_batch_seconds` | histogram | time of a micro-batch |
 | `tamis_backlog_events` | gauge | events that wait; NaN if the source does not know |
 | `tamis_snapshot_version` | gauge | version of the snapshot that the last batch was matched with |
@@ -106,6 +109,9 @@ class Metrics:
         self._misfits = counter("misfits", "Events with a value that does not fit their type, matched with NULL")
         self._visits = counter("visits", "How often an event visited a shard")
         self._useful = counter("useful_visits", "How often an event matched something in a shard")
+        self._filter = counter("filter_seconds", "Time of the processor to find shards and matches")
+        self._entries = gauge("entry_bytes", "Bytes of the routing entries")
+        self._budget = gauge("entry_budget_bytes", "What the routing entries should take at most")
         self._seconds = Histogram(
             "tamis_batch_seconds", "Time of a micro-batch", ["query"], registry=self.registry, buckets=_BUCKETS
         )
@@ -158,6 +164,7 @@ class Metrics:
             self._errors.labels(query).inc(report.sampled_errors)
             self._visits.labels(query).inc(report.visits)
             self._useful.labels(query).inc(report.useful_visits)
+            self._filter.labels(query).inc(report.filter_seconds)
             self._seconds.labels(query).observe(report.seconds)
             for each in report.operators:
                 for name, metric in self._operators.items():
@@ -165,6 +172,8 @@ class Metrics:
         self._observe_breakers(report)
         self._backlog.labels(query).set(_or_nan(report.backlog))
         self._version.labels(query).set(report.version)
+        self._entries.labels(query).set(report.entry_bytes)
+        self._budget.labels(query).set(report.entry_budget)
         self._store_version.labels(query).set(_or_nan(report.store_version))
         self._set_aside.labels(query).set(report.set_aside)
         self._lag.labels(query).set(_or_nan(report.lag_seconds))

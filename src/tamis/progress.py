@@ -68,7 +68,8 @@ class BatchReport:
         composite: What composite subscriptions keep, and what was dropped, by name.
         entry_bytes: Of the routing entries, if events are routed.
         entry_budget: What these should take at most.
-        filter_seconds: Of the processor, in all tasks, to find the pairs of events and conditions.
+        filter_seconds: Of the processor, in all tasks, to find the shards of events, and the pairs of events and
+            conditions.
         sampled: Pairs of an event and a condition in CESQL or CEL, evaluated in full to count errors: a sample.
         sampled_errors: Of these, those with an error.
     """

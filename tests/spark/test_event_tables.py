@@ -8,11 +8,13 @@ import pytest
 from tamis.spark.event_tables import (
     COUNTED,
     MISFITS,
+    ROUTING_NS,
     SHARD,
     event_count,
     event_rows,
     misfit_count,
     regroup,
+    routing_ns,
     tables_by_shard,
 )
 from tamis.spark.snapshot_ref import SnapshotRef
@@ -40,10 +42,11 @@ def test_events_go_to_the_shards_that_they_name() -> None:
 
 
 def test_rows_that_count_events_are_no_events() -> None:
-    counts = {COUNTED: [None, 5, None, 2], MISFITS: [None, 3, None, 0]}
+    counts = {COUNTED: [None, 5, None, 2], MISFITS: [None, 3, None, 0], ROUTING_NS: [None, 40, None, 2]}
     columns = {name: pa.array(values, pa.int64()) for name, values in counts.items()}
     table = pa.table({"n": [1, None, 2, None], **columns})
     assert misfit_count(table) == 3
+    assert routing_ns(table) == 42
     assert event_count(table) == 7
     assert event_rows(table).to_pydict() == {"n": [1, 2]}
     assert event_count(table.slice(0, 1)) == 0

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from tamis import EventType, Matcher
+from tamis import EventBatch, EventType, Matcher, reference
 from tamis.lab.workloads import generate
+from tamis.language.condition import compile_condition
+from tamis.progress import BatchReport
 from tamis.routing.shards import Routing
 from tamis.spark import Reading, match, prepare
-from tamis.spark.event_tables import COUNTED, SHARD, event_count, event_rows, misfit_count
+from tamis.spark.event_tables import COUNTED, SHARD, event_count, event_rows, misfit_count, routing_ns
 from tamis.spark.route_task import RouteTask
 from tamis.spark.snapshot_ref import SnapshotRef
 from tamis.store import Store
@@ -72,6 +74,7 @@ def test_a_task_sends_events_where_entries_let_them_in(tmp_path: Path) -> None:
     assert event_count(sent) == 4
     assert event_rows(sent).num_rows == 4
     assert misfit_count(sent) == 0
+    assert routing_ns(sent) > 0
     every = RouteTask(routes, event_type="n", keeps_all=True)
     sent = event_rows(pa.Table.from_batches(every(iter(events.to_batches()))))
     assert sorted(zip(sent["a"].to_pylist(), sent[SHARD].to_pylist(), strict=True)) == [
@@ -112,6 +115,58 @@ def test_a_stream_finds_the_same_visits_few_shards_and_tells_bad_events_once(run
         assert (last.events, last.misfits, last.dead) == (2, 2, 0), "each once, whatever it visits"
         later = {pair for pair in run.pairs() if pair[0].startswith("f")}
         assert later == {("f1", "late"), *(("f2", f"s{number}") for number in (15, 27, 39, 51))}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_worth_it", [True, False])
+def test_a_running_stream_generalises_entries_as_far_as_measurements_say(
+    run: Run, tmp_path: Path, is_worth_it: bool
+) -> None:
+    """An event satisfies as many exact entries as its title has, or none of them; a title alone is one entry."""
+    prices = [f"p{number}" for number in range(8)]
+    priced = EventType.of(
+        {"name": "event", "attributes": {"id": "string", "title": "string", **dict.fromkeys(prices, "int")}}
+    )
+    conditions = {
+        f"s{n}": " AND ".join(
+            [f"title = 'book {n % 40}'", *(f"{each} < {1 + (n // 40 + k) % 50}" for k, each in enumerate(prices))]
+        )
+        for n in range(1200)
+    }
+
+    def event(number: int) -> dict[str, Any]:
+        costs = dict.fromkeys(prices, 0 if is_worth_it or number % 100 == 0 else 50)
+        return {"id": f"e{number}", "title": f"book {number % 40}", **costs}
+
+    def is_enough(reports: list[BatchReport]) -> bool:
+        exact, budgets = reports[0].entry_bytes, [each.entry_budget for each in reports]
+        if is_worth_it:
+            return budgets[-1] == exact >> 2  # so one halving was better than none
+        return exact >> 1 in budgets and budgets[-1] == Routing().budget
+
+    with Store.open(tmp_path / "store.db") as store:
+        store.set_event_type(priced)
+        rows = [{"id": id, "condition": each, "event_type": "event"} for id, each in conditions.items()]
+        assert not store.add_many(rows).refusals
+        query = run.start(store, shards=3, routing=Routing(adapts=True, slack=0.5))
+        published: list[dict[str, Any]] = []
+        for batch in range(60):
+            some = [event(len(published) + n) for n in range(500)]
+            published += some
+            run.feed(*some)
+            if is_enough(run.reports.count(batch + 1)):
+                break
+        query.stop()
+    costs = [(each.entry_bytes, each.visits, each.filter_seconds) for each in run.reports.all]
+    assert is_enough(run.reports.all), costs
+    assert min(costs)[0] < costs[0][0], "entries were generalised"
+    chosen, everything = [*conditions][::60], EventBatch.of(published, priced)
+    expected = {
+        (published[row]["id"], id)
+        for id in chosen
+        for row in reference.matches(compile_condition(conditions[id], priced), everything)
+    }
+    assert {pair for pair in run.pairs() if pair[1] in chosen} == expected != set()
 
 
 def text(number: int) -> str:

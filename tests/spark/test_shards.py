@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,16 +51,19 @@ def test_a_budget_is_halved_while_that_pays(tmp_path: Path) -> None:
     matcher = Matcher()
     matcher.add_many([(f"s{n}", f"title = 'book {n % 40}' AND price < {n}") for n in range(400)])
     ref = SnapshotRef(str(tmp_path / "s"), matcher.publish(tmp_path / "s"))
-    usual = 1 << 14
-    for adapts, best in ((True, 1), (True, 0), (False, 0)):
-        sharding = Sharding(3, Routing(budget=usual, adapts=adapts))
+    for adapts, best, budget in ((True, 1, 1 << 14), (True, 1, 1 << 24), (True, 0, 1 << 14), (False, 0, 1 << 14)):
+        sharding = Sharding(3, Routing(budget=budget, adapts=adapts))
         sizes = [sharding.plan(ref, lambda _: []).entry_bytes]
-        for _ in range(60):
-            step = [usual >> each for each in range(11)].index(sharding.entry_budget)
+        for batch in range(70):
+            step = sharding._search.step
             # Up to the best step entries get cheaper, beyond it visits are in vain.
-            seconds, visits = 1.0 + max(0, best - step), 500 * (1 + max(0, step - best))
-            sharding.observe(report(shards=3, useful_visits=500, match_seconds=seconds, visits=visits))
+            cost, visits = 1.0 + max(0, best - step), 500 * (1 + max(0, step - best))
+            if len(sizes) == 1 or sizes[-1] != sizes[-2]:
+                cost = 9.0  # workers open new entries
+            done: dict[str, Any] = {"filter_seconds": cost, "match_seconds": 1.0 + batch % 7}
+            sharding.observe(report(shards=3, useful_visits=500, visits=visits, **done))
             sizes.append(sharding.plan(ref, lambda _: []).entry_bytes)
-        assert sharding.entry_budget == usual >> best
-        assert sizes[-1] <= usual >> best
+        assert sharding._search.settled is adapts
+        assert sharding.entry_budget == (sizes[0] >> 1 if best else budget), "half of what entries take"
+        assert sizes[-1] <= sharding.entry_budget
         assert (min(sizes) < sizes[0]) is adapts

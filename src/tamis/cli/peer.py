@@ -138,6 +138,8 @@ def remove(name: Name, url: Url = None, token: Token = None, json: Json = False)
 
 def _line(of: Peer) -> str:
     entries = f"{of.entries_in} entries in, {of.entries_out} out"
+    if of.halvings:
+        entries += f" (halvings: {of.halvings})"
     events = f"{of.forwarded} events sent, {of.in_vain} in vain, {of.backlog} waiting, {of.taken} taken"
     behind = f"  reaches {', '.join(of.reach)}" if of.reach else ""
     return f"{of.name}  {of.state}  {of.url}  {entries}  {events}{behind}{f': {of.reason}' if of.reason else ''}"

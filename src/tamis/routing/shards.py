@@ -82,8 +82,8 @@ class Routing:
         sample: Events of a type by which similarity is measured; 0 to use conditions and statistics alone.
         shard_limit: Subscriptions that a shard may have. There are as many shards as that needs, at least those
             asked for, and one that grows beyond it is split in two; None to keep their number.
-        adapts: Look for the budget, at most `budget`, with which an event costs least, by measured times and
-            visits in vain; of streams only.
+        adapts: Look for the budget, at most `budget`, with which an event costs least, by measured processor time
+            and visits in vain; of streams only.
     """
 
     budget: int = BUDGET

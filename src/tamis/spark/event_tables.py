@@ -21,6 +21,8 @@ COUNTED = "tamis counted"
 """The column that is NULL for an event; in a row that is not an event, it counts events."""
 MISFITS = "tamis misfits"
 """The column that counts, beside them, events with a value that does not fit their type, and is NULL."""
+ROUTING_NS = "tamis routing ns"
+"""The column with the nanoseconds of the processor that it took to look them up in the routing table."""
 
 
 def regroup(batches: Iterable[pa.RecordBatch], rows: int = BATCH_ROWS) -> Iterator[pa.Table]:
@@ -57,6 +59,11 @@ def misfit_count(table: pa.Table) -> int:
     return int(pc.sum(table[MISFITS]).as_py() or 0)
 
 
+def routing_ns(table: pa.Table) -> int:
+    """Nanoseconds of the processor that a `RouteTask` took to find where they go."""
+    return int(pc.sum(table[ROUTING_NS]).as_py() or 0)
+
+
 def event_rows(table: pa.Table) -> pa.Table:
     """The events among the rows of a `RouteTask`."""
-    return table.filter(pc.is_null(table[COUNTED])).drop_columns([COUNTED, MISFITS])
+    return table.filter(pc.is_null(table[COUNTED])).drop_columns([COUNTED, MISFITS, ROUTING_NS])

@@ -17,7 +17,7 @@ from tamis.progress import BatchReport
 from tamis.routing.cutoff import CutOff
 from tamis.routing.shards import Routing, ShardAssignment, ShardAssignments
 from tamis.snapshot import Manifest, Snapshots
-from tamis.spark.event_tables import COUNTED, MISFITS, SHARD
+from tamis.spark.event_tables import COUNTED, MISFITS, ROUTING_NS, SHARD
 from tamis.spark.route_task import RouteTask
 from tamis.spark.snapshot_ref import SnapshotRef
 from tamis.spark.workers import map_in_workers
@@ -63,24 +63,38 @@ class Sharding:
         self._assignments: dict[str, ShardAssignments] = {}
         self._newest: ShardAssignment | None = None
         self._search = CutOff(rounds=_ROUNDS, gain=0.05, highest=_HIGHEST)
+        self._unhalved_bytes = 0  # of the entries, before any halving
+        self._is_cold = True
 
     @property
     def entry_budget(self) -> int:
-        """Bytes that routing entries may take; 0 without routing."""
-        return 0 if self.routing is None else self.routing.budget >> self._search.step
+        """Bytes that routing entries may take; 0 without routing.
+
+        It is what entries take that is halved: half of a budget that they do not fill would change nothing.
+        """
+        if self.routing is None:
+            return 0
+        step, budget = self._search.step, self.routing.budget
+        return min(budget, self._unhalved_bytes) >> step if step else budget
 
     def observe(self, report: BatchReport) -> None:
         """Take what a batch cost, if entries are to be generalised as far as that pays.
 
-        The cost of an event is the time to match it, and as much again for each visit in vain: that takes a place
-        on another machine, which times of a machine with time to spare do not show.
+        The cost of an event is the time of the processor to find its shards and its matches there, and as much
+        again for each visit in vain: that takes a place on another machine, which times of a machine with time to
+        spare do not show. The time of a whole batch would be no measure, as nearly all of it is Spark's, nor would
+        the first batch with new entries, in which workers open them.
         """
         if self.routing is None or not self.routing.adapts or report.shards <= 1 or not report.events:
             return
+        if self._is_cold:
+            self._is_cold = False
+            return
         before = self._search.step
         vain = (report.visits - report.useful_visits) / report.events
-        self._search.observe(report.match_seconds / report.events * (1.0 + vain))
+        self._search.observe(report.filter_seconds / report.events * (1.0 + vain))
         if self._search.step != before:
+            self._is_cold = True
             for each in self._assignments.values():
                 each.generalise_again(self.entry_budget)
 
@@ -100,6 +114,8 @@ class Sharding:
         if self._retention_seconds is not None and found != self._newest:
             assignments.forget(self._retention_seconds)
             self._newest = found
+        if self._search.step == 0:
+            self._unhalved_bytes = found.entry_bytes
         part = replace(ref, url=found.url, version=found.version)
         shards = tuple(replace(part, segments=names) for names in found.shards)
         return ShardPlan(shards, replace(part, segments=found.routes), found.entry_bytes)
@@ -152,11 +168,11 @@ def send_to_shards(events: DataFrame, shards: int, event_id: str, route: RouteTa
 
 
 def _routed_schema(events: DataFrame) -> Any:
-    """The columns of events, which may all be NULL, and three more."""
+    """The columns of events, which may all be NULL, and four more."""
     from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
     columns = [StructField(field.name, field.dataType) for field in events.schema]
-    counts = [StructField(name, LongType()) for name in (COUNTED, MISFITS)]
+    counts = [StructField(name, LongType()) for name in (COUNTED, MISFITS, ROUTING_NS)]
     return StructType([*columns, StructField(SHARD, IntegerType()), *counts])
 
 

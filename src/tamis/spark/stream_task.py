@@ -33,7 +33,14 @@ from tamis.quotas import Quota, QuotaCut
 from tamis.segments.published import PART_MARK
 from tamis.spark.composite_events import CompositePlan, taken_table
 from tamis.spark.event_reading import Reading, TypedEvents
-from tamis.spark.event_tables import event_count, event_rows, misfit_count, regroup, tables_by_shard
+from tamis.spark.event_tables import (
+    event_count,
+    event_rows,
+    misfit_count,
+    regroup,
+    routing_ns,
+    tables_by_shard,
+)
 from tamis.spark.snapshot_ref import SnapshotRef
 from tamis.statistics import Statistics
 from tamis.values.types import TIMESTAMP
@@ -205,6 +212,7 @@ class StreamTask:
                 if is_counted:
                     counts.events += counted
                     counts.misfits += misfit_count(given) if self.is_routed else found.misfits
+                    counts.filter_ns += routing_ns(given) if self.is_routed else 0
                 yield found._replace(shard=self.shards.index(ref), dead=found.dead if is_counted else [])
 
     def _with_prior_statistics(

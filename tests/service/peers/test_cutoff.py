@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from typer.testing import CliRunner
 
 from tamis import reference
+from tamis.cli.app import app
 from tamis.events import EventBatch
 from tamis.language.condition import compile_condition
 from tamis.service.peers.cutoff import LinkCutOff, Load
@@ -75,7 +77,7 @@ def test_few_events_and_a_service_that_was_started_again_say_nothing() -> None:
 
 
 @pytest.mark.slow
-def test_handshakes_tell_how_far_entries_go(tmp_path: Path) -> None:
+def test_handshakes_tell_how_far_entries_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with sites_in(tmp_path, "a", "b", link_cutoff=True) as (a, b):
         a.link_to(b)
         are_linked(a, b)
@@ -87,6 +89,11 @@ def test_handshakes_tell_how_far_entries_go(tmp_path: Path) -> None:
             said = a.site.introduction("b").model_copy(update={"load": Load(events=events, seconds=1.0)})
             b.site.agree("a", said)
         assert b.peer("a")["halvings"] == 1
+        metrics = b.client.get("/metrics").text
+        assert 'tamis_link_halvings{link="a"} 1.0' in metrics
+        assert f'tamis_link_entry_bytes{{direction="in",link="b"}} {exact}.0' in a.client.get("/metrics").text
+        monkeypatch.setenv("TAMIS_TOKEN", b.running.token("admin"))
+        assert " (halvings: 1)" in CliRunner().invoke(app, ["peer", "list", "--url", b.running.url]).stdout
         entries = b.site.wanted_entries("a", set())[1]
         assert entries.bytes <= exact / 2 and not entries.is_over_budget
 

@@ -309,7 +309,7 @@ def _made(*units: int, type_: Type) -> Scalar:
 
 
 register(Function("timestampadd", _resolve_add, _bind_add))
-register(Function("timestampdiff", _resolve_difference, _bind_difference))
+register(Function("timestampdiff", _resolve_difference, _bind_difference), "timediff")
 register(
     Function(
         "make_dt_interval",

@@ -1110,6 +1110,7 @@ s + (ts - ts) => CAST(try_cast(s AS timestamp) + (ts - ts) AS string)
 t * INTERVAL 2 DAYS => try_cast(t AS double) * INTERVAL 2 DAYS
 INTERVAL 2 YEARS * t => INTERVAL 2 YEARS * try_cast(t AS double)
 timediff(HOUR, ts, TIMESTAMP'2024-04-01 01:00:00')
+time_bucket(INTERVAL 15 MINUTES, ts)
 INTERVAL 2 YEARS / t => try_divide(INTERVAL 2 YEARS, try_cast(t AS double))
 """
 

@@ -26,6 +26,8 @@ from tests.functions.values import value
         ("1 << 33", 2),
         ("-4 >>> 1", 2147483646),
         ("luhn_check('79927398713')", True),
+        ("hex(hmac('key', 'message', 'MD5'))", "4E4748E62B463521F6775FBF921234B5"),
+        ("hmac('', 'message')", None),
         ("mask('Ab1-', 'Q', NULL)", "Qbn-"),
     ],
 )
@@ -34,7 +36,8 @@ def test_values(text: str, expected: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["encode('a', 'latin1')", "mask('a', 'XX')", "md5(1)", "bit_count('7')", "1.5 << 1"]
+    "text",
+    ["encode('a', 'latin1')", "mask('a', 'XX')", "md5(1)", "bit_count('7')", "1.5 << 1", "hmac('k', 'm', 'md4')"],
 )
 def test_what_is_refused(text: str) -> None:
     with pytest.raises(ConditionError):

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from tamis.errors import ConditionError
 from tamis.functions import FUNCTIONS
 from tamis.functions.registry import Argument, ArgumentError
 from tamis.functions.strings import LONGEST
 from tamis.values.column import column_of, constant_column
 from tamis.values.types import ANY, BIGINT, BINARY, INT, NULL, STRING, Type, array
+from tests.functions.values import value
 
 
 def type_of(value: Any) -> Type:
@@ -139,10 +141,20 @@ def test_a_schemaless_argument_is_read_as_text(name: str) -> None:
     assert FUNCTIONS[name].resolve([Argument(ANY)], "UTC").parameters == (STRING,)
 
 
-@pytest.mark.parametrize("name", ["concat", "concat_ws", "reverse", "length"])
+@pytest.mark.parametrize("name", ["concat_ws", "length"])
 def test_arrays_are_refused(name: str) -> None:
     with pytest.raises(ArgumentError, match="expected text, found array<string>"):
         FUNCTIONS[name].resolve([Argument(array(STRING))], "UTC")
+
+
+def test_arrays_are_joined_and_turned() -> None:
+    assert value("concat(array(1), array(2, NULL))") == [1, 2, None]
+    assert value("concat(array(1), CAST(NULL AS array<int>))") is None
+    assert value("concat_ws('-', array('a', NULL), 'b')") == "a-b"
+    assert value("reverse(array(1, 2))") == [2, 1]
+    assert value("size(concat(array_repeat(1, 600000), array_repeat(1, 600000)))") is None
+    with pytest.raises(ConditionError):
+        value("concat(array(1), 'a')")
 
 
 PLAIN = ["", "a", "Ab c", "  x ", "aaa", "b.c.d", "A", "a"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tamis import Matcher
 from tamis.errors import ConditionError, Problem
 from tamis.events import EventType
 from tamis.language.condition import compile_condition
@@ -77,7 +78,8 @@ def error(text: str, event_type: EventType | None = CAMERA) -> ConditionError:
         ("CASE WHEN sold THEN 1", "", "expected WHEN, ELSE or END, found the end of the condition", None),
         ("n IS 5", "5", "expected NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM, found '5'", None),
         ("n NOT 5", "5", "expected IN, LIKE, ILIKE, RLIKE or BETWEEN, found '5'", None),
-        ("n = (1, 2)", ",", "expected ), found ','", "tuples are not part of the language"),
+        ("n = (1, 2)", "n = (1, 2)", "int and struct<col1:int,col2:int> cannot be compared", None),
+        ("(n, brand", "", "expected ) to close the one at column 1, found the end of the condition", None),
         ("n == == 1", "==", f"{AN_OPERAND} '=='", None),
         ("INTERVAL 1 DAY < ts", "INTERVAL 1 DAY < ts", "interval day and timestamp cannot be compared", None),
         ("", "", f"{AN_OPERAND} the end of the condition", None),
@@ -254,3 +256,21 @@ def test_a_problem_knows_its_place() -> None:
     problem = Problem("bad", 4, 6, "good")
     assert problem.line_and_column("a\nbcde") == (2, 3)
     assert problem.render("a\nbcde") == "line 2, column 3: bad\n  bcde\n    ^^\n  hint: good"
+
+
+def test_rows_of_values() -> None:
+    matcher = Matcher({"attributes": {"n": "int", "brand": "string"}})
+    matcher.add("in", "(n, brand) IN ((1, 'a'), (2, 'b'))")
+    matcher.add("equal", "(n, brand) = (2, 'b')")
+    assert matcher.match({"n": 2, "brand": "b"}) == ["in", "equal"]
+    assert matcher.match({"n": 2, "brand": "a"}) == []
+
+
+def test_moments_without_an_event_type() -> None:
+    matcher = Matcher()
+    matcher.add("later", "TIMESTAMP(seen) - placed > INTERVAL 2 HOURS")
+    matcher.add("sum", "placed + INTERVAL 1 DAY > TIMESTAMP '2026-01-02'")
+    matcher.add("since", "seen - TIMESTAMP '2026-01-01' >= INTERVAL 1 DAY")
+    event = {"placed": "2026-01-01 12:00:00", "seen": "2026-01-02T00:00:00Z"}
+    assert matcher.match(event) == ["later", "sum", "since"]
+    assert matcher.match({"placed": 5, "seen": "2026-01-02"}) == ["since"]

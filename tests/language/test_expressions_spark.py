@@ -1049,3 +1049,110 @@ def test_keywords_as_names(spark: SparkSession) -> None:
     asked: list[Pair] = [f"{name} > 1" for name in names]
     asked += ["end + 1", "in IN (2, 3)", "is IS NULL", "between BETWEEN 1 AND 1", "like LIKE '1'", "5 div div"]
     check(spark, dict.fromkeys(names, "int"), rows, asked)
+
+
+ARRAYS_AS_TEXTS = """
+concat(a, b)
+concat(a, array(1))
+concat(a, array(2.5BD))
+a || array(7L)
+concat(sa, array('x'), sa)
+concat(sa, array(1)) => concat(transform(sa, x -> try_cast(x AS bigint)), array(1L))
+concat(array(a), array(array(1L)))
+concat_ws(',', sa)
+concat_ws(s, 'a', sa, a, 'b')
+concat_ws(',', array(true), array(DATE'2020-01-01'), n)
+concat_ws(',')
+reverse(a)
+reverse(sa)
+reverse(reverse(array(a)))
+map_zip_with(m, o, (k, x, y) -> coalesce(x, 0) + coalesce(y, 0))['b']
+map_keys(map_zip_with(m, o, (k, x, y) -> k || 's'))
+map_values(map_zip_with(m, o, (k, x, y) -> k || coalesce(x, n) || coalesce(y, n)))
+map_values(map_zip_with(m, map('a', 'z'), (m, o, y) -> concat(m, o, y)))
+exists(map_values(map_zip_with(m, o, (k, x, y) -> x > y)), v -> v)
+"""
+
+
+def test_arrays_that_are_joined_turned_and_maps_that_are_merged(spark: SparkSession) -> None:
+    rows = {
+        "a": pa.array([[1, None, 3], [], None, [5]], pa.list_(pa.int32())),
+        "b": pa.array([[7], [8, 9], [1], None], pa.list_(pa.int64())),
+        "sa": pa.array([["p", None], [], None, ["3"]], pa.list_(pa.string())),
+        "m": pa.array([[("a", 1), ("b", 2)], [("b", None)], None, []], pa.map_(pa.string(), pa.int32())),
+        "o": pa.array([[("b", 3), ("c", 4)], [("b", 1)], [("a", 1)], []], pa.map_(pa.string(), pa.int32())),
+        "s": pa.array(["-", "", None, "ab"]),
+        "n": pa.array([1, 2, 3, None], pa.int32()),
+    }
+    types = {"a": "array<int>", "b": "array<bigint>", "sa": "array<string>", "s": "string", "n": "int"}
+    types |= {"m": "map<string,int>", "o": "map<string,int>"}
+    check(spark, types, pa.table(rows).select(list(types)), lines(ARRAYS_AS_TEXTS))
+
+
+MOMENTS_AND_TEXTS = """
+d + NULL
+NULL + d
+d - NULL
+NULL - d
+ts + NULL
+ts - NULL
+NULL - ts
+wall + NULL
+wall - NULL
+INTERVAL 1 DAY + NULL
+NULL - INTERVAL 1 YEAR
+NULL * INTERVAL 1 DAY
+INTERVAL 1 YEAR / NULL
+s + INTERVAL 2 DAYS => CAST(try_cast(s AS timestamp) + INTERVAL 2 DAYS AS string)
+INTERVAL 2 HOURS + s => CAST(try_cast(s AS timestamp) + INTERVAL 2 HOURS AS string)
+s - INTERVAL '1 02:03' DAY TO MINUTE => CAST(try_cast(s AS timestamp) - INTERVAL '1 02:03' DAY TO MINUTE AS string)
+s + (ts - ts) => CAST(try_cast(s AS timestamp) + (ts - ts) AS string)
+t * INTERVAL 2 DAYS => try_cast(t AS double) * INTERVAL 2 DAYS
+INTERVAL 2 YEARS * t => INTERVAL 2 YEARS * try_cast(t AS double)
+timediff(HOUR, ts, TIMESTAMP'2024-04-01 01:00:00')
+time_bucket(INTERVAL 15 MINUTES, ts)
+INTERVAL 2 YEARS / t => try_divide(INTERVAL 2 YEARS, try_cast(t AS double))
+"""
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
+def test_moments_beside_null_and_intervals_beside_texts(spark: SparkSession, zone: str) -> None:
+    moment = datetime.datetime(2024, 3, 30, 12, 30)
+    rows = pa.table(
+        {
+            "d": pa.array([moment.date(), None, moment.date()], pa.date32()),
+            "ts": pa.array([moment, moment, None], pa.timestamp("us", "UTC")),
+            "wall": pa.array([moment, moment, None], pa.timestamp("us")),
+            "s": ["2024-03-30", "2024-10-27 00:30:00.5", "x"],
+            "t": ["2", " 0.5", None],
+        }
+    )
+    types = {"d": "date", "ts": "timestamp", "wall": "timestamp_ntz", "s": "string", "t": "string"}
+    check(spark, types, rows, lines(MOMENTS_AND_TEXTS), zone=zone)
+
+
+ROWS_AND_CODES = """
+(n, s) = (1, 'a')
+(n, s) = (n, s)
+(n, s) <=> (n, NULLIF(s, 'b'))
+(n, s) IN ((1, 'a'), (2, 'b'))
+(n, s) NOT IN ((1, 'a'))
+(n, s) < (2, 'b')
+(big, s) = (1L, 'a')
+((n, s), big) = ((n, s), 1L + big - 1L)
+(n + 1, s).s
+(n, s).n
+hmac(s, 'message')
+hmac('key', s, 'SHA-512')
+hmac('key', b, 'md5')
+hmac(b, b, 'sha1')
+hmac('key', 'message', s) => CASE WHEN s IS NULL THEN hmac('key', 'message', s) END
+try_make_timestamp_ltz(2020, n, 1, 1, 1, 1)
+"""
+
+
+def test_rows_of_values_and_keyed_digests(spark: SparkSession) -> None:
+    columns = {"n": pa.array([1, 2, None, 13], pa.int32()), "big": pa.array([1, 2, None, 4], pa.int64())}
+    columns |= {"s": pa.array(["a", "b", None, "x"]), "b": pa.array([b"a", b"\xff\x00", None, b"c"], pa.binary())}
+    types = {"n": "int", "big": "bigint", "s": "string", "b": "binary"}
+    check(spark, types, pa.table(columns), lines(ROWS_AND_CODES))

@@ -29,6 +29,7 @@ from tamis.functions import (  # noqa: F401  (importing registers)
     strings,
     structs,
     text_codes,
+    time_buckets,
     time_zones,
 )
 from tamis.functions.registry import FUNCTIONS

@@ -212,7 +212,10 @@ _register_reading("to_timestamp_ntz", TIMESTAMP_NTZ)
 _register_reading("to_timestamp_ltz", TIMESTAMP)
 register(Function("unix_timestamp", _resolve_unix, _bind_unix), "to_unix_timestamp")
 register(
-    Function("make_timestamp", _resolve_made(TIMESTAMP), _bind_made), "make_timestamp_ltz", "try_make_timestamp"
+    Function("make_timestamp", _resolve_made(TIMESTAMP), _bind_made),
+    "make_timestamp_ltz",
+    "try_make_timestamp",
+    "try_make_timestamp_ltz",
 )
 register(Function("make_timestamp_ntz", _resolve_made(TIMESTAMP_NTZ), _bind_made), "try_make_timestamp_ntz")
 register(Function("dayname", takes(DATE, returns=STRING), lambda _: _name_of_day))

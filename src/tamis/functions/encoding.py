@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import hmac
 import re
 import zlib
 from collections.abc import Callable, Sequence
@@ -77,6 +78,24 @@ def _unhex(text: str) -> bytes | None:
 def _sha2(value: bytes, bits: int) -> str | None:
     name = {0: "sha256", 224: "sha224", 256: "sha256", 384: "sha384", 512: "sha512"}.get(bits)
     return None if name is None else hashlib.new(name, value).hexdigest()
+
+
+_DIGESTS = {f"sha-{bits}": f"sha{bits}" for bits in (1, 224, 256, 384, 512)} | {"md5": "md5"}
+_DIGESTS |= {name: name for name in _DIGESTS.values()}
+
+
+def _resolve_hmac(arguments: Sequence[Argument], zone: str) -> Signature:
+    check_count(arguments, 2, 3)
+    for each in arguments[2:]:
+        if each.value is not None and str(each.value).lower() not in _DIGESTS:
+            msg = f"expected a digest, found {each.value!r}"
+            raise ArgumentError(msg, 2, "SHA-224, SHA-256, SHA-384, SHA-512, SHA-1 or MD5")
+    return Signature((BINARY, BINARY, STRING)[: len(arguments)], BINARY, zone)
+
+
+def _hmac(key: bytes, message: bytes, digest: str = "sha256") -> bytes | None:
+    name = _DIGESTS.get(digest.lower())
+    return hmac.digest(key, message, name) if key and name else None
 
 
 def _base64(value: bytes) -> str:
@@ -244,6 +263,7 @@ _define(
     scalar=lambda value: hashlib.sha1(value).hexdigest(),
 )
 _define("sha2", resolve=takes(BINARY, INT, returns=STRING), scalar=_sha2)
+_define("hmac", resolve=_resolve_hmac, scalar=_hmac)
 _define("crc32", resolve=takes(BINARY, returns=BIGINT), scalar=zlib.crc32)
 _define("base64", resolve=takes(BINARY, returns=STRING), scalar=_base64)
 _define("unbase64", resolve=takes(STRING, returns=BINARY), scalar=_unbase64)

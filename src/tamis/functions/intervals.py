@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,7 +19,7 @@ from tamis.functions.registry import Argument, ArgumentError, Function, Signatur
 from tamis.functions.rows import Scalar, all_valid, apply_strict
 from tamis.values import calendar
 from tamis.values.calendar import MICROS_PER_DAY, MICROS_PER_SECOND
-from tamis.values.casts import round_half_up
+from tamis.values.casts import round_half_up, to_text
 from tamis.values.column import Column
 from tamis.values.datetimes import in_timestamp_range
 from tamis.values.intervals import in_range, truncated
@@ -65,6 +66,8 @@ def bind_arithmetic(name: str, signature: Signature) -> Scalar:
             return lambda end, start: (end - start) * MICROS_PER_DAY
         zone = _zone(left, signature.zone)
         return lambda end, start: in_range(zone.to_wall(end) - zone.to_wall(start), returns)
+    if returns == STRING:
+        return _text_mover(name, signature)
     if is_interval(left):
         move = _mover(right, left, signature.zone)
         return lambda length, moment: move(moment, length)
@@ -72,9 +75,22 @@ def bind_arithmetic(name: str, signature: Signature) -> Scalar:
     return move if name == "+" else lambda moment, length: move(moment, -length)
 
 
+def _text_mover(name: str, signature: Signature) -> Scalar:
+    """A text that is a timestamp plus an interval is a text again."""
+    move = bind_arithmetic(name, replace(signature, returns=TIMESTAMP))
+
+    def scalar(left: int, right: int) -> Any:
+        moved = move(left, right)
+        return None if moved is None else to_text(moved, TIMESTAMP, signature.zone)
+
+    return scalar
+
+
 def vector_arithmetic(name: str, signature: Signature, columns: Sequence[Column]) -> Column:
     """Differences of moments and sums with intervals of less than a day's arithmetic by numpy, else row by row."""
     left, right = columns
+    if signature.returns == STRING:
+        return apply_strict(bind_arithmetic(name, signature), signature.returns, columns)
     near = all(len(each) == 0 or bool((np.abs(each.values[each.valid]) < _FAR).all()) for each in columns)
     valid = all_valid(columns)
     if near and name == "-" and left.type == right.type and left.type in (TIMESTAMP, TIMESTAMP_NTZ):
@@ -293,7 +309,7 @@ def _made(*units: int, type_: Type) -> Scalar:
 
 
 register(Function("timestampadd", _resolve_add, _bind_add))
-register(Function("timestampdiff", _resolve_difference, _bind_difference))
+register(Function("timestampdiff", _resolve_difference, _bind_difference), "timediff")
 register(
     Function(
         "make_dt_interval",

@@ -8,6 +8,7 @@ Spark continues until it runs out of memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -26,11 +27,13 @@ from tamis.functions.registry import (
     takes,
 )
 from tamis.functions.rows import Scalar, apply_strict
+from tamis.functions.unify import require_type
 from tamis.functions.vectorization import Shortcut, is_ascii, text_vector
 from tamis.values import letter_case
+from tamis.values.coercion import common_type
 from tamis.values.column import Column
 from tamis.values.edit_distance import edit_distance
-from tamis.values.types import BIGINT, BINARY, BOOLEAN, INT, STRING, Type
+from tamis.values.types import BIGINT, BINARY, BOOLEAN, INT, NESTED, STRING, Type, array
 
 LONGEST = 1_000_000
 """The greatest number of characters of a text that a function makes out of shorter ones."""
@@ -319,10 +322,14 @@ _define(
 def _concat(*texts: Any) -> Any:
     if not texts:
         return ""
+    if isinstance(texts[0], list):
+        return list(chain.from_iterable(texts)) if sum(map(len, texts)) <= LONGEST else None
     return texts[0][:0].join(texts) if _fits(sum(map(len, texts)), *texts) else None
 
 
 def _concat_vector(signature: Signature, columns: Sequence[Column]) -> Column:
+    if signature.returns.name == "array":
+        return apply_strict(_concat, signature.returns, columns)
     longest = sum(pc.max(pc.binary_length(column.values)).as_py() or 0 for column in columns)
     if longest > LONGEST:
         return apply_strict(_concat, signature.returns, columns)
@@ -331,10 +338,11 @@ def _concat_vector(signature: Signature, columns: Sequence[Column]) -> Column:
     return Column(signature.returns, joined, joined.is_valid().to_numpy(zero_copy_only=False))
 
 
-def _concat_ws(separator: str | None, *texts: str | None) -> str | None:
+def _concat_ws(separator: str | None, *texts: str | list[str | None] | None) -> str | None:
     if separator is None:
         return None
-    found = [text for text in texts if text is not None]
+    given = chain.from_iterable(text if isinstance(text, list) else (text,) for text in texts)
+    found = [text for text in given if text is not None]
     length = sum(map(len, found)) + len(separator) * max(len(found) - 1, 0)
     return separator.join(found) if _fits(length, separator, *found) else None
 
@@ -368,14 +376,29 @@ def _blank(text: str | bytes) -> Any:
 
 
 def _resolve_concat(arguments: Sequence[Argument], zone: str) -> Signature:
-    type_ = _text_type(arguments) if arguments else STRING
+    if any(argument.type.name == "array" for argument in arguments):
+        type_ = require_type(common_type(arguments), arguments)
+    else:
+        type_ = _text_type(arguments) if arguments else STRING
     return Signature((type_,) * len(arguments), type_, zone)
 
 
 def _resolve_concat_ws(arguments: Sequence[Argument], zone: str) -> Signature:
     check_count(arguments, 1)
-    _text_type(arguments)
-    return Signature((STRING,) * len(arguments), STRING, zone)
+    _text_type([each for place, each in enumerate(arguments) if not place or not _is_flat_array(each.type)])
+    types = [array(STRING) if _is_flat_array(argument.type) else STRING for argument in arguments]
+    return Signature((STRING, *types[1:]), STRING, zone)
+
+
+def _is_flat_array(type_: Type) -> bool:
+    return type_.name == "array" and type_.item.name not in NESTED
+
+
+def _resolve_reverse(arguments: Sequence[Argument], zone: str) -> Signature:
+    if arguments and arguments[0].type.name == "array":
+        check_count(arguments, 1, 1)
+        return Signature((arguments[0].type,), arguments[0].type, zone)
+    return _texts(1)(arguments, zone)
 
 
 def _resolve_pad(arguments: Sequence[Argument], zone: str) -> Signature:
@@ -415,7 +438,7 @@ def _translate(text: str, matching: str, replacement: str) -> str:
     return text.translate(table)
 
 
-def _reverse(text: Text) -> Text:
+def _reverse(text: Any) -> Any:
     return text[::-1]
 
 
@@ -434,7 +457,7 @@ _define(
     shortcut=_replace_column,
 )
 _define("translate", resolve=takes(STRING, STRING, STRING, returns=STRING), scalar=_translate)
-_define("reverse", resolve=_texts(1), scalar=_reverse)
+_define("reverse", resolve=_resolve_reverse, scalar=_reverse)
 _define("ascii", resolve=takes(STRING, returns=INT), scalar=_ascii)
 _define("chr", "char", resolve=takes(BIGINT, returns=STRING), scalar=_chr)
 

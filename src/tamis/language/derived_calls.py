@@ -130,6 +130,41 @@ def _map_filter(node: FunctionCall) -> Expression:
     return _call(node, "map_from_entries", _call(node, "filter", pairs, Lambda("entry", known, each.span)))
 
 
+def _map_zip_with(node: FunctionCall) -> Expression:
+    """The values of both maps at each key of either; names with a blank are none of the condition's own."""
+    if len(node.arguments) != 3 or not _takes(node.arguments[2], 3):
+        msg = "it is written map_zip_with(map, map, (key, x, y) -> ...)"
+        raise ArgumentError(msg)
+    *maps, each = node.arguments
+    assert isinstance(each, Lambda), "it was checked"
+    span = each.span
+    key, x, y = each.variables
+
+    def alone(value: Expression) -> Expression:
+        return _call(node, "array", value)
+
+    def first(values: Expression) -> Expression:
+        return _call(node, "[]", values, Literal(INT, 0, span))
+
+    def field(name: str) -> Expression:
+        return Name(("an entry", name), span)
+
+    at = Name(("a key",), span)
+    parts: list[Expression] = [_text("key", span), at]
+    for name, given in zip("xy", maps, strict=True):
+        parts += [_text(name, span), _call(node, "element_at", given, at)]
+    keys = _call(node, "array_union", *(_call(node, "map_keys", given) for given in maps))
+    entries = _call(node, "transform", keys, Lambda("a key", _call(node, "named_struct", *parts), span))
+    inner = first(_call(node, "transform", alone(field("y")), Lambda(y, each.body, span)))
+    pairs = _call(node, "zip_with", alone(field("key")), alone(field("x")), Lambda(key, inner, span, others=(x,)))
+    values = _call(node, "transform", entries, Lambda("an entry", first(pairs), span))
+    return _call(node, "map_from_arrays", keys, values)
+
+
+def _takes(node: Expression, count: int) -> bool:
+    return isinstance(node, Lambda) and len(node.variables) == count
+
+
 # --- collations ----------------------------------------------------------------------------------------------
 
 
@@ -194,6 +229,7 @@ DERIVED: dict[str, Callable[[FunctionCall], Expression]] = {
     "transform_values": _transform_values,
     "transform_keys": _transform_keys,
     "map_filter": _map_filter,
+    "map_zip_with": _map_zip_with,
     "collate": _collate_alone,
     "collation": _name_of_collation,
 }

@@ -434,9 +434,19 @@ class ConditionParser(Cursor):
         inner = self.condition(0)
         self.depth -= 1
         if self.kinds[self.at] == Kind.COMMA:
-            raise self.failure_here(")", hint="tuples are not part of the language")
+            return self.row(start, inner)
         self.expect(Kind.RIGHT_PAREN, ") to close the one at column " + str(self.column(start)))
         return inner
+
+    def row(self, start: int, first: Expression) -> FunctionCall:
+        """`(a, b)` is struct(a, b)."""
+        items = [first]
+        self.deeper(start)
+        while self.accept(Kind.COMMA):
+            items.append(self.condition(0))
+        self.depth -= 1
+        self.expect(Kind.RIGHT_PAREN, ") to close the one at column " + str(self.column(start)))
+        return FunctionCall("struct", tuple(items), self.span_from(start))
 
     def number(self) -> Literal:
         start = self.at

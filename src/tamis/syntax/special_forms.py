@@ -133,7 +133,7 @@ SPECIAL_FORMS: dict[str, Callable[[ConditionParser, int, str], Expression]] = {
     "overlay": _overlay,
     "position": _position,
     **dict.fromkeys(("timestampadd", "dateadd", "date_add"), _with_unit("timestampadd")),
-    **dict.fromkeys(("timestampdiff", "datediff", "date_diff"), _with_unit("timestampdiff")),
+    **dict.fromkeys(("timestampdiff", "datediff", "date_diff", "timediff"), _with_unit("timestampdiff")),
 }
 FUNCTION_KEYWORDS = (Kind.LIKE, Kind.ILIKE, Kind.RLIKE, Kind.REGEXP, Kind.DIV)
 """Keywords that may also be called as functions."""

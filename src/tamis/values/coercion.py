@@ -130,8 +130,10 @@ def arithmetic_type(operator: str, left: TypedOperand, right: TypedOperand) -> t
     if is_interval(left.type) or is_interval(right.type):
         return _interval_arithmetic(operator, left.type, right.type)
     types = {left.type, right.type}
-    if operator == "-" and types <= {*_DATETIMES, STRING} and types != {STRING}:
+    if operator == "-" and types <= {*_DATETIMES, STRING, ANY} and types & {*_DATETIMES}:
         return _difference(left.type, right.type)
+    if NULL in types and types & {*_DATETIMES}:
+        return _moment_beside_null(operator, left.type, right.type)
     if DATE in (left.type, right.type):
         return _date_arithmetic(operator, left.type, right.type)
     if left.type == right.type == NULL:
@@ -343,11 +345,19 @@ def _interval_arithmetic(operator: str, left: Type, right: Type) -> tuple[Type, 
             return None
         both = _wider_interval(left, right)
         return both, both, both
+    if ANY in (left, right) and operator in ("+", "-"):
+        left, right = (TIMESTAMP if each == ANY else each for each in (left, right))
     kind, other = (left, right) if is_interval(left) else (right, left)
+    if NULL in (left, right) and operator in ("+", "-"):
+        return kind, kind, kind
+    if {STRING, NULL} & {left, right} and operator in ("*", "/"):
+        left, right, other = (DOUBLE if each in (STRING, NULL) else each for each in (left, right, other))
     if operator in ("*", "/"):
         if not (is_numeric(other) and other != NUMBER) or (operator == "/" and kind == right):
             return None
         return left, right, YEAR_MONTH if is_year_month(kind) else DAY_TIME
+    if operator in ("+", "-") and other == STRING and not is_year_month(kind) and (operator, left) != ("-", kind):
+        return (kind, TIMESTAMP, STRING) if left == kind else (TIMESTAMP, kind, STRING)
     if operator not in ("+", "-") or other not in _DATETIMES or (operator == "-" and kind == left):
         return None
     if other == DATE and not is_year_month(kind) and kind != DAYS:
@@ -357,9 +367,21 @@ def _interval_arithmetic(operator: str, left: Type, right: Type) -> tuple[Type, 
 
 def _difference(left: Type, right: Type) -> tuple[Type, Type, Type]:
     """A moment minus a moment: days between dates, else the time between the wall clocks."""
-    left, right = (right if left == STRING else left), (left if right == STRING else right)
+    texts = (STRING, ANY)
+    left, right = (right if left in texts else left), (left if right in texts else right)
     both = max(left, right, key=_DATETIMES.index)
     return both, both, DAYS if both == DATE else DAY_TIME
+
+
+def _moment_beside_null(operator: str, left: Type, right: Type) -> tuple[Type, Type, Type] | None:
+    """NULL is an interval in a sum, a moment in a difference."""
+    moment = right if left == NULL else left
+    if operator == "-":
+        return moment, moment, DAYS if moment == DATE else DAY_TIME
+    if operator != "+":
+        return None
+    moment = TIMESTAMP if moment == DATE else moment
+    return (DAY_TIME, moment, moment) if left == NULL else (moment, DAY_TIME, moment)
 
 
 def _date_arithmetic(operator: str, left: Type, right: Type) -> tuple[Type, Type, Type] | None:

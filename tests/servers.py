@@ -38,6 +38,9 @@ class NoServerError(Exception):
 def spark_variables() -> dict[str, str]:
     """The environment in which PySpark starts: our Java, the Spark beside our Python, and this Python for workers.
 
+    Workers start as they do for users. From the zip of PySpark, a source takes three times the processor time to
+    answer, and Spark waits ten seconds for it: on a busy machine a stream would not start.
+
     Raises:
         NoServerError: PySpark is not installed.
         java_home.NoJavaError: There is no Java that will do.
@@ -46,11 +49,13 @@ def spark_variables() -> dict[str, str]:
     if package is None or package.origin is None:
         msg = "PySpark is not installed (extra `spark`)"
         raise NoServerError(msg)
+    from tamis.spark.session import python_launcher
+
     return {
         "JAVA_HOME": str(_short_lived_java(java_home.choose(os.environ, install=False))),
         "SPARK_HOME": str(Path(package.origin).parent),
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_PYTHON": python_launcher(),
     }
 
 

@@ -20,17 +20,6 @@ from tests.campaigns.outcome import Outcome
 from tests.servers import spark_variables
 
 
-def _set_spark_variables() -> None:
-    """Let Spark start Python as it does for users.
-
-    From the zip of PySpark, a source takes three times the processor time to answer, and Spark waits ten seconds
-    for it: on a busy machine no stream would ever start.
-    """
-    from tamis.spark.session import python_launcher
-
-    os.environ.update(spark_variables() | {"PYSPARK_PYTHON": python_launcher()})
-
-
 @dataclass(frozen=True, slots=True)
 class Command:
     """A campaign: how it is called, and what it does."""
@@ -60,7 +49,7 @@ def _streams_arguments(parser: argparse.ArgumentParser) -> None:
 def _streams(outcome: Outcome, given: argparse.Namespace) -> None:
     from tests.campaigns import streams
 
-    _set_spark_variables()
+    os.environ.update(spark_variables())
     with _folder(given) as folder:
         run = streams.run_on_one_table if given.one_table else streams.run
         run(outcome, folder, kills=given.kills)
@@ -78,7 +67,7 @@ def _service_arguments(parser: argparse.ArgumentParser) -> None:
 def _service(outcome: Outcome, given: argparse.Namespace) -> None:
     from tests.campaigns import service
 
-    _set_spark_variables()
+    os.environ.update(spark_variables())
     with _folder(given) as folder:
         for name in given.backend or service.BACKENDS:
             part = Outcome(f"service on {name}", outcome.seed, stop=outcome.stop)
@@ -99,7 +88,7 @@ def _federation_arguments(parser: argparse.ArgumentParser) -> None:
 def _federation(outcome: Outcome, given: argparse.Namespace) -> None:
     from tests.campaigns import federation
 
-    _set_spark_variables()
+    os.environ.update(spark_variables())
     with _folder(given) as folder:
         federation.run(outcome, folder, kills=given.kills, rate=given.rate)
 
@@ -116,7 +105,7 @@ def _soak_arguments(parser: argparse.ArgumentParser) -> None:
 def _soak(outcome: Outcome, given: argparse.Namespace) -> None:
     from tests.campaigns import soak
 
-    _set_spark_variables()
+    os.environ.update(spark_variables())
     with _folder(given) as folder:
         soak.run(outcome, folder, minutes=given.minutes, name=given.backend, rate=given.rate)
 

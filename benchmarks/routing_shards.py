@@ -1,7 +1,7 @@
 """Shards and the events that visit them: parts of `routing`.
 
-Subscriptions are the auction's three classes, mixed. `dealing` counts visits without Spark: by similarity and by
-id, with the least number of visits that either deal allows. `spark` runs the same on Spark, and measures what is
+Subscriptions are the auction's three classes, mixed. `assignment` counts visits without Spark: by similarity and
+by id, with the least number of visits that either allows. `spark` runs the same on Spark, and measures what is
 shuffled and how long it takes. Every contestant must find the pairs of a matcher that holds all subscriptions.
 """
 
@@ -42,22 +42,22 @@ _ROUNDS = 3
 
 def parts() -> dict[str, Callable[[Size], Found]]:
     """The parts by name; each gives figures, bars and drawings."""
-    return {"dealing": dealing, "spark": spark}
+    return {"assignment": assignment_visits, "spark": spark}
 
 
 @dataclass(frozen=True, slots=True)
 class Visits:
-    """What a deal gave: visits and the least number of them, for each event, and what it took."""
+    """The result of an assignment: visits and the least number of them, for each event, and what it took."""
 
     each: float
     least: float
     entries: int
     entry_bytes: int
-    deal_seconds: float
+    assign_seconds: float
     route_seconds: float
 
 
-def dealing(size: Size) -> Found:
+def assignment_visits(size: Size) -> Found:
     """Visits of events to 16 shards, by similarity and by id, under several budgets of entries."""
     workload = _workload(size, SAMPLE_ROWS + _EVENTS[size])
     batch = EventBatch.of(workload.events.slice(SAMPLE_ROWS), workload.event_type)
@@ -76,13 +76,13 @@ def dealing(size: Size) -> Found:
             for label, line in points.items():
                 routing = Routing(budget, by_similarity=label == "by similarity")
                 place = str(Path(folder) / f"{number} {label}")
-                progress(f"dealing: {budget} bytes, {label}")
+                progress(f"assignment: {budget} bytes, {label}")
                 found[label] = _visits(url, version, routing, place, sample, batch, pairs)
                 line.append((max(1, found[label].entry_bytes), found[label].each))
                 figures[f"budget {budget}, {label}"] = _told(found[label])
             if budget == Routing().budget:
                 saved = 1.0 - found["by similarity"].each / found["by id"].each
-                figures["saved against dealing by id, both routed"] = round(saved, 3)
+                figures["saved against assignment by id, both routed"] = round(saved, 3)
                 figures["saved against every event in every shard"] = round(
                     1.0 - found["by similarity"].each / SHARDS, 4
                 )
@@ -93,7 +93,7 @@ def dealing(size: Size) -> Found:
 def _told(found: Visits) -> str:
     return (
         f"{found.each:.3f} visits an event (at least {found.least:.3f}), {found.entries} entries, "
-        f"{found.entry_bytes} bytes; dealt in {found.deal_seconds:.1f} s, routed in "
+        f"{found.entry_bytes} bytes; assigned in {found.assign_seconds:.1f} s, routed in "
         f"{found.route_seconds * 1e6:.1f} us an event"
     )
 
@@ -123,7 +123,7 @@ def _visits(
     batch: EventBatch,
     pairs: set[tuple[int, str]],
 ) -> Visits:
-    """Deal, route and match: all pairs must be found in the shards that were visited."""
+    """Assign, route and match: all pairs must be found in the shards that were visited."""
     began = time.perf_counter()
     assignments = ShardAssignments(url, SHARDS, routing, place)
     assignments.observe([sample])

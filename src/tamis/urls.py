@@ -1,4 +1,4 @@
-"""Paths and URLs: what they name, by their looks alone."""
+"""Paths and URLs: what they name, decided from their text alone."""
 
 from __future__ import annotations
 

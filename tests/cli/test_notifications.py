@@ -59,7 +59,8 @@ def test_folders_of_files_are_read_as_well(
 
 def test_a_folder_that_is_missing_is_an_error(run: Run, tmp_path: Path) -> None:
     outcome = run("notifications", "list", str(tmp_path / "none"))
-    assert (outcome.code, outcome.err) == (2, f"tamis: error: {tmp_path / 'none'}: no such folder\n")
+    reason = "no such folder; `tamis run` creates that of a pipeline's sink"
+    assert (outcome.code, outcome.err) == (2, f"tamis: error: {tmp_path / 'none'}: {reason}\n")
 
 
 def test_compacting_joins_files_and_keeps_rows(run: Run, out: Path) -> None:

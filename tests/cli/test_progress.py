@@ -94,6 +94,15 @@ def test_the_line_of_a_batch() -> None:
     assert batch_line(report(5, lag_seconds=None)).endswith(", version 7")
 
 
+def test_a_run_without_new_events_says_so_instead_of_zeros() -> None:
+    assert [line.split() for line in plain_text(Summary.of([]), "a folder").splitlines()] == [
+        ["events", "no", "new", "ones"],
+        ["output", "a", "folder"],
+    ]
+    failed = plain_text(Summary.of([report(1, events=0, matched_events=0, notifications=0)]), "a folder")
+    assert "0 in 1 batch" in failed
+
+
 def test_on_a_terminal_the_picture_moves_and_vanishes(monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = os.openpty()
     monkeypatch.setenv("TERM", "xterm")
@@ -183,12 +192,6 @@ def test_dead_letters_are_shown_by_kind() -> None:
     assert shown in batch_line(each)
     assert shown in plain_text(Summary.of([each]), "out")
     assert "3 dead" in batch_line(report(dead=3)), "a report of before"
-
-
-def test_the_summary_of_nothing() -> None:
-    text = plain_text(Summary.of([]), "nowhere")
-    assert "0 in 0 batches" in text
-    assert "nowhere" in text
 
 
 @pytest.mark.parametrize(

@@ -29,15 +29,15 @@ def alerts(run: Run, write: Write) -> str:
     return "alerts"
 
 
-def test_deal_and_explain(run: Run, alerts: str) -> None:
-    outcome = run("route", "deal", alerts, "--shards", "4", "--events", "e.jsonl", "--budget", "6000")
+def test_assign_and_explain(run: Run, alerts: str) -> None:
+    outcome = run("route", "assign", alerts, "--shards", "4", "--events", "e.jsonl", "--budget", "6000")
     assert outcome.code == 0
     lines = outcome.out.splitlines()
     assert "alerts.shards: version 1, of version 1 of " in lines[0]
     assert lines[1].startswith("4 entries, ")
     assert lines[1].endswith(" bytes of a budget of 6000")
     assert [line.split(": ")[1] for line in lines[2:]] == ["25 subscriptions"] * 4
-    (answer,) = run("route", "deal", alerts, "--shards", "4", "--budget", "6000", "--json").json
+    (answer,) = run("route", "assign", alerts, "--shards", "4", "--budget", "6000", "--json").json
     assert (answer["of"], answer["subscriptions"], answer["entries"]) == (1, [25] * 4, 4)
     outcome = run("route", "explain", "alerts.shards", "--events", "e.jsonl", "--event", "cheap")
     assert outcome.code == 0
@@ -48,14 +48,14 @@ def test_deal_and_explain(run: Run, alerts: str) -> None:
 
 
 def test_an_entry_that_admits_an_event_without_a_match_is_named(run: Run, alerts: str) -> None:
-    assert run("route", "deal", alerts, "--shards", "4", "--budget", "6000", "--into", "there").code == 0
+    assert run("route", "assign", alerts, "--shards", "4", "--budget", "6000", "--into", "there").code == 0
     (answer,) = run("route", "explain", "there", "--events", "e.jsonl", "--event", "dear", "--json").json
     assert answer["shards"] == 4
     (visit,) = answer["visits"]
     assert (visit["in_vain"], visit["found"]) == (True, [])
     assert [each["entry"] for each in visit["admitted_by"]] == ["brand = 'Sony'"]
     # With the whole conditions as entries, nobody lets it in.
-    assert run("route", "deal", alerts, "--shards", "4", "--into", "exact").code == 0
+    assert run("route", "assign", alerts, "--shards", "4", "--into", "exact").code == 0
     (answer,) = run("route", "explain", "exact", "--events", "e.jsonl", "--event", "dear", "--json").json
     assert answer["visits"] == []
 
@@ -64,8 +64,8 @@ def test_an_entry_that_admits_an_event_without_a_match_is_named(run: Run, alerts
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("deal", "nowhere", "--shards", "4"), "there is no version"),
-        (("deal", "alerts", "--shards", "4", "--measure", "speed"), "there is no measure 'speed'"),
+        (("assign", "nowhere", "--shards", "4"), "there is no version"),
+        (("assign", "alerts", "--shards", "4", "--measure", "speed"), "there is no measure 'speed'"),
         (("explain", "alerts", "--events", "e.jsonl", "--event", "dear"), "are not assigned to shards"),
         (("explain", "alerts.shards", "--events", "e.jsonl", "--event", "none"), "there is no event 'none'"),
         (
@@ -77,7 +77,7 @@ def test_an_entry_that_admits_an_event_without_a_match_is_named(run: Run, alerts
 def test_what_cannot_be_done_is_exit_code_2(
     run: Run, alerts: str, arguments: tuple[str, ...], message: str
 ) -> None:
-    assert run("route", "deal", alerts, "--shards", "2").code == 0
+    assert run("route", "assign", alerts, "--shards", "2").code == 0
     outcome = run("route", *arguments)
     assert (outcome.code, outcome.out) == (2, "")
     assert message in outcome.err

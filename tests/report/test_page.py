@@ -230,6 +230,14 @@ def test_the_explained_match_is_a_coloured_tree() -> None:
     assert found.tags.count("i") == 2  # the bars of the busiest, none of the event's
 
 
+def test_a_run_without_new_events_says_so_instead_of_zeros() -> None:
+    idle = Page(page([], title="pipeline.toml", output="a folder")).text()
+    assert "No new events. Those that an earlier run matched are not matched again." in idle
+    assert "events a second" not in idle
+    failed = Page(page([], title="pipeline.toml", output="a folder", failure=RunFailure("start", "no"))).text()
+    assert "No new events" not in failed
+
+
 def test_batches_are_listed_the_last_of_very_many() -> None:
     assert "All micro-batches" in made([report(0)]).text("summary")
     found = made([report(batch) for batch in range(201)])

@@ -81,7 +81,7 @@ def list_(
 
     with reported_errors():
         if not follow and "://" not in folder and not Path(folder).is_dir():
-            fail(f"{folder}: no such folder")
+            fail(f"{folder}: no such folder; `tamis run` creates that of a pipeline's sink")
         lines, screen = JsonLines(), Screen()
         options = _storage_options(storage_option)
         start = None if since is None else read_past(since, "--since")

@@ -210,6 +210,10 @@ def summary_text(
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", justify="right", no_wrap=True)
     table.add_column(overflow="fold")
+    if not summary.batches:
+        table.add_row("events", "no new ones")
+        table.add_row("output", Text(visible(output)))
+        return table
     batches = f"{summary.batches:,} {'batch' if summary.batches == 1 else 'batches'}"
     rate = f"{number_text(summary.median_events_per_second)} events/s (median of batches)"
     table.add_row("events", f"{summary.events:,} in {batches}, {rate}")

@@ -23,7 +23,7 @@ def _route(operators: Operators = None) -> None:
 
     \b
     Examples:
-      tamis route deal alerts --shards 16 --events yesterday.parquet
+      tamis route assign alerts --shards 16 --events yesterday.parquet
       tamis route explain alerts.shards --events yesterday.parquet --event e7
 
     Exit code 0 on success; 2 if the command could not be carried out.
@@ -31,7 +31,7 @@ def _route(operators: Operators = None) -> None:
 
 
 @route.command()
-def deal(
+def assign(
     url: Url,
     shards: Annotated[int, typer.Option("--shards", min=2, metavar="N", help="Number of shards.")],
     events: Annotated[
@@ -65,8 +65,8 @@ def deal(
 
     \b
     Examples:
-      tamis route deal alerts --shards 16
-      tamis route deal alerts --shards 16 --budget 200000 --events yesterday.parquet --into /tmp/tried
+      tamis route assign alerts --shards 16
+      tamis route assign alerts --shards 16 --budget 200000 --events yesterday.parquet --into /tmp/tried
 
     Exit code 2 if there is no version, or it cannot be written.
     """
@@ -125,7 +125,7 @@ def explain(
 ) -> None:
     """Explain why an event is sent to shards or to other sites, and which entries admit it without a match.
 
-    URL is what `tamis route deal` published, or a stream with routing: `snapshot.shards` in its state. If it is
+    URL is what `tamis route assign` published, or a stream with routing: `snapshot.shards` in its state. If it is
     the address of a service (http:// or https://), the event is one that was published there, and the answer says
     which entry took it to which site; the token is that of $TAMIS_TOKEN.
 

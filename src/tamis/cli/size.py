@@ -58,7 +58,9 @@ def size(
     ] = False,
     nodes: Annotated[
         int | None,
-        typer.Option("--nodes", metavar="N", min=1, help="With --simulate: so many machines, not those it takes."),
+        typer.Option(
+            "--nodes", metavar="N", min=1, help="With --simulate: machines, instead of the computed number."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -1,1 +1,1 @@
-"""Composite subscriptions: several events in order, all of some, so many of a kind, or one that stays away."""
+"""Composite subscriptions: sequences, sets and numbers of events, and the absence of an event."""

@@ -125,9 +125,9 @@ def page(
     parts = [
         _head(title, output, summary, facts or {}, warm_up),
         _failure(failure),
-        _figures(summary, figures),
+        _figures(summary, figures) if reports else "" if failure else _IDLE,
         _section("The run", [_table(name, rows) for name, rows in (tables or {}).items()]),
-        _section("Over time", _over_time(ordered, summary)),
+        _section("Over time", _over_time(ordered, summary) if reports else []),
         _section("Subscriptions", _subscriptions(summary, matches, subscriptions, conditions or {})),
         _section("Changes of subscriptions", _changes(ordered)),
         _section("Set aside", _set_aside(ordered, summary)),
@@ -186,6 +186,9 @@ def _failure(failure: RunFailure | None) -> str:
         f'<div class="card failure" role="alert"><strong>This run failed {escape(failure.place)}.</strong>'
         f'<code class="condition">{escape(failure.reason)}</code></div>'
     )
+
+
+_IDLE = '<p class="note">No new events. Those that an earlier run matched are not matched again.</p>'
 
 
 def _figures(summary: Summary, more: Sequence[Figure]) -> str:

@@ -119,7 +119,7 @@ sys.stdin.read()
 def test_a_stream_that_dies_is_started_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     program = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
     seen = supervised(monkeypatch, tmp_path, program, lambda each: each.starts >= 3)
-    assert seen.reason == "the process of the stream ended with -9"
+    assert seen.reason == "the process of the stream was killed by SIGKILL"
 
 
 def test_why_a_stream_failed_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -132,9 +132,11 @@ sys.exit(1)
     assert seen.reason == "no such database"
 
 
-def test_the_last_line_of_a_traceback_is_the_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_how_it_ended_and_its_last_line_stand_for_a_reason(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     seen = supervised(monkeypatch, tmp_path, "raise ValueError('odd')", lambda each: each.starts >= 2)
-    assert seen.reason == "ValueError: odd"
+    assert seen.reason == "the process of the stream ended with 1; its last line: ValueError: odd"
 
 
 def test_a_line_of_any_length_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ import logging
 import sys
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
+from signal import Signals
 from typing import Literal, TypeAlias
 
 from tamis.service.settings import ServiceSettings
@@ -81,7 +82,7 @@ class Supervisor:
             if stop.is_set():
                 break
             self._enter("failed")
-            self.reason = missing or self.reason or f"the process of the stream ended with {code}"
+            self.reason = missing or self.reason or _how_it_ended(code)
             if time.monotonic() - began > _STEADY_SECONDS:
                 wait = _FIRST_WAIT_SECONDS
             _log.error("the stream does not run and is started again in %.1f s: %s", wait, self.reason)
@@ -131,7 +132,7 @@ class Supervisor:
         await readers
         if process.returncode and not stop.is_set():
             self.reason = self.reason if self.state == "failed" else None
-            self.reason = self.reason or (said[-1] if said else None)
+            self.reason = self.reason or _how_it_ended(process.returncode, said)
             for line in said:
                 _log.warning("stream: %s", line)
         return process.returncode
@@ -152,6 +153,12 @@ class Supervisor:
             elif state == "failed":
                 self.reason = told.get("reason")
                 self._enter("failed")
+
+
+def _how_it_ended(code: int | None, said: Sequence[str] = ()) -> str:
+    """What is known of a process that gave no reason: its last line may have nothing to do with its end."""
+    ended = f"was killed by {Signals(-code).name}" if code is not None and code < 0 else f"ended with {code}"
+    return f"the process of the stream {ended}" + (f"; its last line: {said[-1]}" if said else "")
 
 
 async def _keep(lines: asyncio.StreamReader, said: deque[str]) -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tamis.events import EventType
+from tamis.events.batch import EventBatch
 from tamis.formulas.expression import Apply, Constant, Path, to_syntax
 from tamis.language.analysis import Schemaless, analyse, resolve_name
+from tamis.language.condition import compile_condition
+from tamis.reference import evaluate
 from tamis.syntax.parser import parse
 from tamis.syntax.printing import to_text
 from tamis.values.types import ANY, BOOLEAN, INT, STRING
@@ -70,6 +73,25 @@ def test_schemaless_attributes_are_read_in_the_type_that_is_needed() -> None:
     assert (left.function, left.arguments, left.type) == ("read", (Path(("a", "b"), ANY),), STRING)
     assert right == Constant(STRING, "x")
     assert expression.type == BOOLEAN
+
+
+@pytest.mark.parametrize(
+    ("condition", "values"),
+    [
+        ("array(n) = array(2)", [2, 2.0]),
+        ("array(n, 1) = array(2, 1)", [2, 2.0]),
+        ("array_contains(array(n), 2)", [2, 2.0]),
+        ("array(n) = array('2')", ["2"]),
+        ("array(array(n)) = array(array(2))", [2, 2.0]),
+        ("named_struct('a', n) = named_struct('a', 2)", [2, 2.0]),
+        ("named_struct('a', array(n)) = named_struct('a', array('2'))", ["2"]),
+    ],
+)
+def test_they_are_read_inside_of_arrays_and_structs_as_well(condition: str, values: list[object]) -> None:
+    given = [2, "2", 2.0, True, None]
+    verdicts = evaluate(compile_condition(condition), EventBatch.of([{"n": value} for value in given]))
+    matching = [value for value, verdict in zip(given, verdicts, strict=True) if verdict]
+    assert [(type(each), each) for each in matching] == [(type(each), each) for each in values]
 
 
 def test_a_name_is_resolved_to_an_attribute_or_a_field() -> None:

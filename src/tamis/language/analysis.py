@@ -109,6 +109,8 @@ _WRITTEN = {
     "aggregate": "aggregate(array, start, (gathered, x) -> ...) or with a last x -> ...",
 }
 _INTERNAL = ("read", "field", "cast", BINDS, *syntax.TESTS)
+_MADE_OF_PARTS = ("array", "named_struct")
+"""Functions whose result is made of their arguments as they are."""
 _DEPENDS_ON_TIME = "this is refused: a match must not depend on when it is looked for"
 
 
@@ -343,6 +345,8 @@ class _Analyser:
             return Constant(target, None)
         if operand.type == ANY:
             return self.apply("read", (operand,), Signature((ANY,), target, zone))
+        if isinstance(operand, Apply) and operand.function in _MADE_OF_PARTS and may_cast(operand.type, target):
+            return self.cast_parts(operand, target, node)
         is_literal = isinstance(node, syntax.Literal)
         if not may_cast(operand.type, target):
             hint = f"write TRY_CAST({to_text(node)} AS {target})" if can_cast(operand.type, target) else None
@@ -358,6 +362,23 @@ class _Analyser:
             message = f"this text is read as {_article(target)}; what is none is NULL, and Spark raises"
             self.warnings.append(Problem(message, *node.span, f"write TRY_CAST({to_text(node)} AS {target})"))
         return self.apply("cast", (operand,), Signature((operand.type,), target, zone))
+
+    def cast_parts(self, made: Apply, target: Type, node: syntax.Expression) -> Typed | None:
+        """An array or a struct that the condition makes, of parts of other types.
+
+        So an attribute of any type is read, as it is everywhere else; a cast of the whole would convert its value.
+        """
+        if target.name == "array":
+            wanted = [target.item] * len(made.arguments)
+        else:
+            names = [each.type for each in made.arguments[::2]]
+            wanted = [each for name, field in zip(names, target.fields, strict=True) for each in (name, field[1])]
+        parts = [self.cast(each, type_, node) for each, type_ in zip(made.arguments, wanted, strict=True)]
+        known = tuple(part for part in parts if part is not None)
+        if len(known) < len(parts):
+            return None
+        signature = Signature(tuple(part.type for part in known), target, self.schema.time_zone)
+        return self.apply(made.function, known, signature)
 
     # --- calls -------------------------------------------------------------------------------------------
 

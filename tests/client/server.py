@@ -128,8 +128,9 @@ class Served:
         delivery = _delivery(self._query, next(self._batches), ref.version, found)
         self._matched = end
         self.service.inbox.begin(end)
-        self.service.inbox.finish()
-        return self._sink.commit(delivery)
+        committed = self._sink.commit(delivery)
+        self.service.inbox.finish()  # not before: an event is done once its notifications are there
+        return committed
 
     def close(self) -> None:
         """Give back what is open."""

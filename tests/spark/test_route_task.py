@@ -140,9 +140,9 @@ def test_a_running_stream_generalises_entries_as_far_as_measurements_say(
 
     def is_enough(reports: list[BatchReport]) -> bool:
         exact, budgets = reports[0].entry_bytes, [each.entry_budget for each in reports]
-        if is_worth_it:
-            return budgets[-1] == exact >> 2  # so one halving was better than none
-        return exact >> 1 in budgets and budgets[-1] == Routing().budget
+        # What halving gains is some milliseconds, less than the noise of a busy machine: it is tried in any case.
+        # What it loses is a multiple of the cost: it is taken back.
+        return exact >> 1 in budgets and (is_worth_it or budgets[-1] == Routing().budget)
 
     with Store.open(tmp_path / "store.db") as store:
         store.set_event_type(priced)

@@ -28,9 +28,11 @@ _LOCAL = "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation"
 @contextmanager
 def settings(spark: SparkSession, *, zone: str) -> Iterator[None]:
     """The session in a time zone, without the special rule for local relations; as it was afterwards."""
+    from pyspark.logger import PySparkLogger
+
     before = spark.conf.get("spark.sql.session.timeZone")
     # PySpark writes each refusal to stderr, with the whole Java stack.
-    logger = logging.getLogger("SQLQueryContextLogger")
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")  # the first to ask decides what kind it is
     level = logger.level
     logger.setLevel(logging.CRITICAL)
     spark.conf.set("spark.sql.session.timeZone", zone)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -87,3 +88,16 @@ def test_a_composite_subscription_is_checked_and_tried_on_events() -> None:
     tried = count_matches(WALK, ANY, DEFAULT_LIMITS, events(*given), "composite")
     assert (tried.events, tried.matched, tried.ids) == (4, 1, ["e0"])
     assert "ended for bob" in str(try_events(WALK, ANY, DEFAULT_LIMITS, events(*given), "e2"))
+
+
+def test_events_without_a_time_have_the_one_at_which_they_were_accepted() -> None:
+    given = events({"kind": "b", "user": "ann"}, {"kind": "a", "user": "ann"}, {"kind": "a", "user": "bob"})
+    given.append(("own", b'{"kind": "b", "user": "cy", "time": 5}'))  # a time of its own, of another kind
+    noon = datetime(2026, 11, 18, 12, tzinfo=UTC)
+    seconds = {"e0": 30, "e1": 0, "e2": 40}  # the newest comes first, as the inbox gives them
+    soon = {id: noon + timedelta(seconds=second) for id, second in seconds.items()}
+    late = {**soon, "e0": noon + timedelta(seconds=90)}
+    for accepted, ids in ((soon, ["e0"]), (late, [])):
+        assert count_matches(WALK, ANY, DEFAULT_LIMITS, given, "composite", accepted=accepted).ids == ids
+        assert bool(try_events(WALK, ANY, DEFAULT_LIMITS, given, "e1", accepted=accepted).matches) == bool(ids)
+    assert "until 2026-11-18 12:01:40" in str(try_events(WALK, ANY, DEFAULT_LIMITS, given, "e2", accepted=soon))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
 from tamis import reference
@@ -25,6 +26,8 @@ from tamis.limits import Limits
 _SHOWN = 20
 _ID, _TIME = "tamis id", "tamis time"
 """Attributes that no condition can ask for, with what events are called and when they happened."""
+_NEVER: Mapping[str, datetime] = MappingProxyType({})
+"""When events were accepted that were not."""
 _MOST_BYTES = 4 << 20
 """Of recent events, when a condition is checked."""
 
@@ -99,14 +102,16 @@ def count_matches(
     limits: Limits,
     events: Sequence[tuple[str, bytes]],
     dialect: str = SQL,
+    *,
+    accepted: Mapping[str, datetime] = _NEVER,
 ) -> MatchCount:
-    """How many of some events, given as id and JSON text, a condition matches.
+    """How many of some events, given as id and JSON text, a condition matches; see `try_events` for the last.
 
     Raises:
         ConditionError: The condition is refused.
     """
     if dialect == COMPOSITE:
-        trial = try_composite(text, [_timed(*each) for each in events], event_type, time=_TIME, limits=limits)
+        trial = try_composite(text, _timed(events, accepted), event_type, time=_TIME, limits=limits)
         names = [str(match.events[-1][_ID]) for match in trial.matches]
         return MatchCount(len(events), len(names), names[:_SHOWN])
     condition = compile_condition(text, event_type, limits, dialect)
@@ -124,29 +129,46 @@ def count_matches(
 
 
 def try_events(
-    text: str, event_type: EventType, limits: Limits, events: Sequence[tuple[str, bytes]], key: str
+    text: str,
+    event_type: EventType,
+    limits: Limits,
+    events: Sequence[tuple[str, bytes]],
+    key: str,
+    *,
+    accepted: Mapping[str, datetime] = _NEVER,
 ) -> Trial:
     """What a composite subscription finds in events, given as id and JSON text, of the key of one of them.
+
+    As in the stream, an event without a time has the time at which it was accepted, by its id in `accepted`; one
+    that was not has the epoch.
 
     Raises:
         ConditionError: The subscription is refused.
     """
-    timed = [_timed(*each) for each in events]
+    timed = _timed(events, accepted)
     [own] = [each for each in timed if each[_ID] == key][:1] or [{}]
     return try_composite(text, timed, event_type, time=_TIME, limits=limits, key=own)
 
 
-def _timed(id: str, value: bytes) -> dict[str, Any]:
-    """An event with its id, and with a time that an event of the epoch has if it says none."""
-    event = json.loads(value)
-    time = event.get("time")
+def _timed(events: Sequence[tuple[str, bytes]], accepted: Mapping[str, datetime]) -> list[dict[str, Any]]:
+    """Events with their ids and times."""
+    epoch = datetime.fromtimestamp(0, UTC)
+    read = [(id, json.loads(value)) for id, value in events]
+    return [
+        {
+            **event,
+            _ID: id,
+            _TIME: event["time"] if _is_time(event.get("time")) else accepted.get(id, epoch).isoformat(),
+        }
+        for id, event in read
+    ]
+
+
+def _is_time(value: Any) -> bool:
     try:
-        is_time = isinstance(time, (int, float, str)) and (
-            not isinstance(time, str) or datetime.fromisoformat(time)
-        )
+        return isinstance(value, (int, float)) or bool(isinstance(value, str) and datetime.fromisoformat(value))
     except ValueError:
-        is_time = False
-    return {**event, _ID: id, _TIME: time if is_time else 0}
+        return False
 
 
 def explain_event(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 from fastapi import APIRouter
@@ -65,15 +66,19 @@ async def test(given: TestWanted, caller: Subscriber, service: CurrentService) -
 
     def work() -> Any:
         event_type = service.subscriptions.event_type(caller.tenant, given.event_type)
+        accepted: dict[str, datetime] = {}
         if given.events is None:
             recent = service.inbox.recent(caller.tenant, limit=given.last, event_type=event_type.name)
             events = [(local_name(each.id), each.value) for each in recent]
+            accepted = {local_name(each.id): each.at for each in recent}
         else:
             events = [
                 (clean(str(each.get("id", place))), _line(each)) for place, each in enumerate(given.events, 1)
             ]
         limits = service.subscriptions.limits(caller.tenant)
-        tried = testing.count_matches(given.condition, event_type, limits, events, given.dialect)
+        tried = testing.count_matches(
+            given.condition, event_type, limits, events, given.dialect, accepted=accepted
+        )
         return {"events": tried.events, "matched": tried.matched, "ids": tried.ids, "unknown": tried.unknown}
 
     return await in_thread(work)
@@ -91,11 +96,13 @@ async def explain(given: ExplanationWanted, caller: Subscriber, service: Current
         if dialect == COMPOSITE:
             recent = service.inbox.recent(caller.tenant, limit=_TRIED, event_type=named.name)
             events = [(local_name(each.id), each.value) for each in recent]
+            accepted = {local_name(each.id): each.at for each in recent}
             own = given.event_id or ""
             if given.event is not None:
                 own = "the event that is given"
                 events.append((own, _line(given.event)))
-            trial = testing.try_events(condition, named, limits, events, own)
+                accepted[own] = datetime.now(UTC)
+            trial = testing.try_events(condition, named, limits, events, own, accepted=accepted)
             text = str(trial)
             return {"verdict": bool(trial.matches), "reason": text, "tree": trial.to_dict(), "text": text}
         found = testing.explain_event(

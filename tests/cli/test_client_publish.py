@@ -24,7 +24,10 @@ def test_lines_of_files_with_their_places(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("files", "message"),
-    [(["-", "-"], "only one input can be standard input"), (["none.jsonl"], "none.jsonl: no such file")],
+    [
+        (["-", "-"], "only one input can be standard input"),
+        (["none.jsonl"], "none.jsonl: no such file; `ls .` lists the files there"),
+    ],
 )
 def test_inputs_are_checked_before_anything_is_sent(
     files: list[str], message: str, capsys: pytest.CaptureFixture[str]

@@ -42,7 +42,7 @@ def test_missing_files_and_two_standard_inputs_are_errors(
             check_sources(*sources)
     assert capsys.readouterr().err.splitlines() == [
         "tamis: error: only one input can be standard input",
-        "tamis: error: missing.jsonl: no such file",
+        "tamis: error: missing.jsonl: no such file; `ls .` lists the files there",
     ]
     assert (source_name("-"), source_name("a")) == ("standard input", "a")
 

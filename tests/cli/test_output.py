@@ -15,8 +15,10 @@ from tamis.cli.output import (
     as_json,
     count_text,
     fail,
+    missing_file,
     needs_extra,
     open_output,
+    os_error_text,
     print_table,
     reported_errors,
     steps,
@@ -66,7 +68,7 @@ def test_counts(number: int, text: str) -> None:
     ("error", "message"),
     [
         (TamisError("wrong"), "tamis: error: wrong\n"),
-        (FileNotFoundError(2, "No such file or directory", "x"), "tamis: error: x: No such file or directory\n"),
+        (PermissionError(13, "Permission denied", "x"), "tamis: error: x: Permission denied\n"),
         (OSError("disk"), "tamis: error: disk\n"),
     ],
 )
@@ -78,6 +80,15 @@ def test_errors_that_a_user_can_cause_are_messages(
     assert (caught.value.exit_code, capsys.readouterr().err) == (2, message)
     with pytest.raises(typer.Exit):
         fail("again")
+
+
+def test_a_file_that_is_missing_comes_with_what_to_do_next(tmp_path: Path) -> None:
+    (tmp_path / "cameras.jsonl").touch()
+    near, far, beyond = (str(tmp_path / name) for name in ("camera.jsonl", "x", "none/x"))
+    assert missing_file(near) == f"{near}: no such file; did you mean {tmp_path}/cameras.jsonl?"
+    assert missing_file(far) == f"{far}: no such file; `ls {tmp_path}` lists the files there"
+    assert missing_file(beyond) == f"{beyond}: no such file, and no folder {tmp_path}/none"
+    assert os_error_text(FileNotFoundError(2, "gone", near)) == missing_file(near)
 
 
 def test_tables_align_numbers_right(capsys: pytest.CaptureFixture[str]) -> None:

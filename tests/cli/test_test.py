@@ -136,7 +136,7 @@ def test_other_files_are_run_all_the_same(run: Run, write: Write) -> None:
     good = write("good.yaml", HEAD + "  - {condition: cheap, event: {price: 1}, expected: true}")
     outcome = run("test", bad, good, "gone.yaml")
     assert outcome.code == 2
-    assert "gone.yaml: No such file or directory" in outcome.err
+    assert "gone.yaml: no such file" in outcome.err
     assert "1 case, 1 passed, 0 failed" in outcome.err
 
 

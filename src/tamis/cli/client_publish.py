@@ -84,13 +84,13 @@ class _LineReader:
     """
 
     def __init__(self, files: list[str]) -> None:
-        from tamis.cli.output import fail
+        from tamis.cli.output import fail, missing_file
 
         if files.count(_STDIN) > 1:
             fail("only one input can be standard input")
         for name in files:
             if name != _STDIN and not Path(name).exists():
-                fail(f"{name}: no such file")
+                fail(missing_file(name))
         self._files = files
         self.place = ""
 

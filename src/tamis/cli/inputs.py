@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tamis.cli.output import fail
+from tamis.cli.output import fail, missing_file
 from tamis.events.arrow import python_values
 from tamis.events.batch import EventBatch
 from tamis.events.conversion import clean, converter, plain
@@ -36,7 +36,7 @@ def check_sources(*sources: str) -> None:
         fail("only one input can be standard input")
     for source in sources:
         if source != STDIN and "://" not in source and not Path(source).exists():
-            fail(f"{source}: no such file")
+            fail(missing_file(source))
 
 
 def load_event_type(path: str | None, subscriptions: str = "") -> EventType:

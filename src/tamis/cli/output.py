@@ -113,6 +113,28 @@ def fail(message: str) -> NoReturn:
     raise typer.Exit(2)
 
 
+def missing_file(path: str) -> str:
+    """What to say of a file that is not there: a file of a similar name, or how to see what is there."""
+    from difflib import get_close_matches
+
+    folder, name = os.path.split(path)
+    try:
+        names = sorted(os.listdir(folder or "."))
+    except OSError:
+        return f"{path}: no such file, and no folder {folder}"
+    close = get_close_matches(name, names, 1, cutoff=0.75)
+    if close:
+        return f"{path}: no such file; did you mean {os.path.join(folder, close[0])}?"
+    return f"{path}: no such file; `ls {folder or '.'}` lists the files there"
+
+
+def os_error_text(error: OSError) -> str:
+    """The file and the reason of an error of the operating system."""
+    if isinstance(error, FileNotFoundError) and isinstance(error.filename, str):
+        return missing_file(error.filename)
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+
+
 @contextmanager
 def reported_errors() -> Iterator[None]:
     """Turn errors that a user can cause into a message and exit code 2."""
@@ -121,7 +143,7 @@ def reported_errors() -> Iterator[None]:
     except TamisError as error:
         fail(str(error))
     except OSError as error:
-        fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        fail(os_error_text(error))
 
 
 @contextmanager

@@ -60,7 +60,7 @@ def test(
     cases of the other files still run.
     """
     from tamis.cli.cases import read_cases
-    from tamis.cli.output import JsonLines, Screen, count_text, note
+    from tamis.cli.output import JsonLines, Screen, count_text, note, os_error_text
     from tamis.errors import TamisError
 
     read: list[CaseFile] = []
@@ -70,7 +70,7 @@ def test(
             read.append(read_cases(path))
         except (TamisError, OSError) as error:
             malformed = True
-            note(f"{path}: {error.strerror}" if isinstance(error, OSError) else str(error))
+            note(os_error_text(error) if isinstance(error, OSError) else str(error))
     screen, lines = Screen(), JsonLines() if json else None
     passed = failed = refused = 0
     for file in read:

@@ -273,7 +273,7 @@ def _common(
     """What does not depend on the kind of subscriptions."""
     outcome, scale = stream.Outcome(), stream.SCALES["quick" if size == "full" else "smallest"]
     idle = stream.idle(spark, folder / "idle", scale, outcome)
-    stream.contest(spark, folder / "contest", scale, outcome)
+    stream.contest(spark, folder / "contest", (scale.subscriptions, *scale.contests[0]), outcome)
     notification = stream.shares(folder / "contest", outcome)
     written = folder / "contest" / stream.WORKERS
     rows = max(1, read_notifications(written).num_rows)

@@ -57,20 +57,20 @@ _NO_EVENTS = np.empty(0, np.uint64)
 class TaskRows:
     """The rows that tasks gave the driver; most kinds of them are rare."""
 
-    __slots__ = ("_kinds", "_rows")
+    __slots__ = ("_found", "_kinds", "_rows")
 
     def __init__(self, rows: pa.Table) -> None:
         self._rows = rows
         self._kinds = rows["row_kind"].to_numpy()
+        self._found = frozenset(np.unique(self._kinds).tolist())  # a batch asks for twenty kinds, and has a few
 
     def of(self, kind: int) -> pa.Table:
         """Those of a kind."""
-        is_kind = self._kinds == kind
-        return self._rows.filter(pa.array(is_kind)) if is_kind.any() else self._rows.slice(0, 0)
+        return self._rows.filter(pa.array(self._kinds == kind)) if kind in self._found else self._rows.slice(0, 0)
 
     def total(self, kind: int) -> int:
         """The sum of the numbers in those of a kind."""
-        return int(pc.sum(self.of(kind)["count"]).as_py() or 0)
+        return int(pc.sum(self.of(kind)["count"]).as_py() or 0) if kind in self._found else 0
 
     def counts(self, kind: int) -> Counter[str]:
         """The sums by subscription of the numbers in those of a kind."""

@@ -65,6 +65,7 @@ class Sharding:
         self._search = CutOff(rounds=_ROUNDS, gain=0.05, highest=_HIGHEST)
         self._unhalved_bytes = 0  # of the entries, before any halving
         self._is_cold = True
+        self._passed = 0  # events
 
     @property
     def entry_budget(self) -> int:
@@ -85,6 +86,7 @@ class Sharding:
         spare do not show. The time of a whole batch would be no measure, as nearly all of it is Spark's, nor would
         the first batch with new entries, in which workers open them.
         """
+        self._passed += report.events
         if self.routing is None or not self.routing.adapts or report.shards <= 1 or not report.events:
             return
         if self._is_cold:
@@ -95,21 +97,22 @@ class Sharding:
         self._search.observe(report.filter_seconds / report.events * (1.0 + vain))
         if self._search.step != before:
             self._is_cold = True
-            for each in self._assignments.values():
-                each.generalise_again(self.entry_budget)
 
     def plan(self, ref: SnapshotRef, sample: Callable[[int], Iterable[EventBatch]]) -> ShardPlan:
         """Assign a version to shards.
 
         Args:
             ref: The version.
-            sample: Gives so many events, by which similarity is estimated; called before the first assignment.
+            sample: Gives so many events, by which similarity is estimated; called before
+                entries are made.
         """
         if self.routing is None or (self.shards <= 1 and self._fits_in_one(ref, self.routing.shard_limit)):
             return ShardPlan(shard_refs(ref, self.shards))
         assignments = self._assignments.setdefault(ref.url, ShardAssignments(ref.url, self.shards, self.routing))
-        if assignments.wants_sample:
-            assignments.observe(sample(self.routing.sample))
+        budget = self.entry_budget
+        if assignments.wants_sample(ref.version, budget, self._passed):
+            assignments.observe(sample(self.routing.sample), self._passed)
+        assignments.generalise_again(budget)
         found = assignments.assign(ref.version)
         if self._retention_seconds is not None and found != self._newest:
             assignments.forget(self._retention_seconds)

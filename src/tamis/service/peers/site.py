@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from tamis._version import __version__
 from tamis.events.event_type import EventType
+from tamis.routing.load import Load, LoadCutOff
 from tamis.service.inbox import Arrival
 from tamis.service.names import link_owner, local_name, tenant_of
 from tamis.service.peers import protocol
 from tamis.service.peers.announcements import ANYTHING, AnnouncedFilter, Announcements
-from tamis.service.peers.cutoff import LinkCutOff, Load
 from tamis.service.peers.entries import Entry, EntryRules, EntrySet, LinkEntries, digest_of
 from tamis.service.peers.links import CUT, DOWN, LINKED, REFUSED, Link, LinkError, Links
 from tamis.service.peers.outbox import IN_VAIN, UNKNOWN, USEFUL, LinkTotals, Outbox
@@ -32,6 +32,17 @@ if TYPE_CHECKING:
     from tamis.service.core import Service
 
 _log = logging.getLogger(__name__)
+
+_EVENT_SECONDS = 0.001
+"""To take an event from a neighbour and to write it down, besides filtering it."""
+_HIGHEST = 7
+_LEAST_EVENTS = 500
+"""Events between two handshakes; if there are fewer, the next ones count as well."""
+
+
+def link_cutoff() -> LoadCutOff:
+    """How far entries are generalised, by what the neighbour that filters with them says in its handshakes."""
+    return LoadCutOff(_EVENT_SECONDS, highest=_HIGHEST, least_events=_LEAST_EVENTS)
 
 
 class Site:
@@ -64,7 +75,7 @@ class Site:
         self.forwarded: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
         self.in_vain: Counter[str] = Counter()
-        self._cutoffs: dict[str, LinkCutOff] = {}
+        self._cutoffs: dict[str, LoadCutOff] = {}
         self._sources = SourceTable(service.store)
         self._entries: dict[str, tuple[LinkEntries, AnnouncedFilter]] = {}
         self._samples = EventSamples(service.inbox)
@@ -136,9 +147,8 @@ class Site:
             self.links.reach(link, said.reach)
             self.announcements.hear(link, said.announced)
             if self._service.settings.link_cutoff:
-                here = self.load(link)
-                cutoff = self._cutoffs.setdefault(link, LinkCutOff())
-                cutoff.observe(said.load, here.seconds / max(1, here.events))
+                cutoff = self._cutoffs.setdefault(link, link_cutoff())
+                cutoff.observe(said.load, self.load(link).filter_seconds)
             if has_answered or self.links.get(link).state != DOWN:  # who can call us need not be reached
                 self.links.note(link, LINKED)
 

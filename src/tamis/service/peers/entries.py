@@ -23,14 +23,14 @@ import numpy as np
 
 from tamis.engines import ENGINES, MAPPED_ENGINE
 from tamis.engines.forest import forest_of
+from tamis.engines.forest.join import join_forests
 from tamis.events.event_type import EventType
 from tamis.formulas.formula import FALSE, Formula
-from tamis.routing.covering import Covering, uncovered
+from tamis.routing.covering import uncovered
 from tamis.routing.decayed_events import Sample, frames_of, learn_statistics
 from tamis.routing.generalisation import Generalisation, generalise
 from tamis.routing.merging import merge
 from tamis.service.peers.entry_texts import (
-    accepted_formula,
     byte_count,
     compiled_texts,
     entry_texts,
@@ -43,8 +43,6 @@ from tamis.service.peers.sources import Source
 EVERYTHING = "TRUE"
 """The entry that every event satisfies."""
 MEASURE = "occurrence"
-_MOST_COVERED = 50_000
-"""Of more conditions, none is looked for among the others."""
 _ROOM = 0.95
 """The share of a budget that is used when entries are made again; the rest is for what comes meanwhile."""
 _WAIT = 10.0
@@ -144,7 +142,7 @@ class LinkEntries:
         self._link = link
         self._clock = clock
         self._of_source: dict[Source, tuple[EventType, tuple[Entry, ...]]] = {}
-        self._coverings: dict[str, tuple[EventType, Covering, set[Entry]]] = {}
+        self._coverings: dict[str, _Covering] = {}
         self._made: _Made | None = None
         self._lock = threading.Lock()
 
@@ -223,24 +221,39 @@ class LinkEntries:
             del self._coverings[gone]
         found: set[Entry] = set()
         for name, entries in by_type.items():
-            if len(entries) > _MOST_COVERED:
-                self._coverings.pop(name, None)
-                found |= entries
-                continue
             known = self._coverings.get(name)
-            if known is None or known[0] != types[name]:
-                known = self._coverings[name] = types[name], Covering(), set()
-            _, covering, there = known
-            for each in there - entries:
-                covering.remove(each)
-                there.remove(each)
-            new = sorted(entries - there)
-            formulas = compiled_texts([each.condition for each in new], types[name])
-            for each, formula in zip(new, formulas, strict=True):
-                covering.add(each, accepted_formula(formula))
-                there.add(each)
-            found.update(each for each in covering if isinstance(each, Entry))
+            if known is None or known.event_type != types[name]:
+                known = self._coverings[name] = _Covering(types[name])
+            found |= known.update(entries)
         return found
+
+
+class _Covering:
+    """The exact entries of one event type, compiled, and those of them that no other covers.
+
+    Attributes:
+        event_type: Of all of them.
+    """
+
+    def __init__(self, event_type: EventType) -> None:
+        self.event_type = event_type
+        self._entries: list[Entry] = []
+        self._all: set[Entry] = set()
+        self._forest = forest_of([])
+        self._uncovered: set[Entry] = set()
+
+    def update(self, entries: set[Entry]) -> set[Entry]:
+        """Have these; gives those that no other covers. Only new ones are compiled."""
+        if entries == self._all:
+            return self._uncovered
+        new = sorted(entries - self._all)
+        kept = np.array([place for place, each in enumerate(self._entries) if each in entries], np.int64)
+        added = forest_of(compiled_texts([each.condition for each in new], self.event_type))
+        self._forest = join_forests([(self._forest, kept), (added, np.arange(len(new)))])
+        self._entries = [*(self._entries[place] for place in kept.tolist()), *new]
+        self._all = set(entries)
+        self._uncovered = {self._entries[place] for place in uncovered(self._forest)}
+        return self._uncovered
 
 
 class _Admitted(NamedTuple):
@@ -325,9 +338,8 @@ def _generalised_texts(
         for place, number in enumerate(of.tolist()):
             origins[number].append(place)
     else:
-        every = [*forest]
-        origins = [[place] for place in uncovered(every)]
-        formulas = [every[place] for [place] in origins]
+        origins = [[place] for place in uncovered(forest)]
+        formulas = [forest[place] for [place] in origins]
     written = written_texts(formulas, event_type)
     # What cannot be written as a text again stays as it was.
     exact = {texts[place] for number, text in enumerate(written) if text is None for place in origins[number]}

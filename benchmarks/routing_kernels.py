@@ -60,7 +60,7 @@ def kernels(size: Size, sizes: Sequence[int] = ()) -> Found:
     figures: Figures = {"size": f"line of 5 brokers, {count} subscriptions, {scale.events} events at one end"}
     bars: dict[str, Bar] = {}
     rows = []
-    EntryPruner(select_formulas(forest, links[-1][:50]), "occurrence", sample=past).prune()  # compiles
+    EntryPruner(select_formulas(forest, links[-1][:50]), "occurrence", sample=[past]).prune()  # compiles
     for name in MEASURES:
         progress(name)
         pruned = _pruned(forest, links, name, past, events, wanted)
@@ -103,7 +103,7 @@ def _pruned(
         EntryPruner(
             select_formulas(forest, behind),
             name,
-            sample=past,
+            sample=[past],
             hops=(behind % _BROKERS - broker).astype(np.int32),
         )
         for broker, behind in enumerate(links)

@@ -34,6 +34,7 @@ from tamis.language.condition import compile_condition
 from tamis.matcher import Matcher
 from tamis.operators import operator, uninstall
 from tamis.routing.access_predicates import find_access_predicates
+from tamis.routing.covering import uncovered
 from tamis.routing.generalisation import COMMON, generalise
 
 EVENT_TYPE = {
@@ -256,6 +257,7 @@ def _routing() -> None:
     find_access_predicates(forest)
     for measure in (COMMON, "occurrence"):
         generalise(forest, 40, measure)
+    uncovered(forest)
 
 
 def _large_groups() -> None:

@@ -61,7 +61,7 @@ def test_a_sample_of_events_says_more_than_statistics() -> None:
     frame = random_frame(random_, 2_000)
     leaves = [each for each in (random_leaf(random_) for _ in range(40)) if isinstance(each.predicate, Within)]
     forest = forest_of(leaves)
-    found = leaf_sets(forest, axis_facts(forest, None, frame)).selectivities
+    found = leaf_sets(forest, axis_facts(forest, None, [frame])).selectivities
     assert np.abs(found - [each.mask(frame).mean() for each in leaves]).max() < 0.005
 
 

@@ -128,6 +128,6 @@ def test_what_is_computed_goes_first() -> None:
 def test_a_sample_decides_what_is_kept() -> None:
     assert EVENTS.name == "drawn"
     frame = random_frame(random.Random(1), 400)
-    pruner = EntryPruner(forest_of([formula_of("a < 9 AND b < 1")]), "accuracy", sample=frame)
+    pruner = EntryPruner(forest_of([formula_of("a < 9 AND b < 1")]), "accuracy", sample=[frame])
     pruner.prune(count=1)
     assert pruner.formula(0) == formula_of("b < 1")

@@ -377,3 +377,34 @@ def test_entries_are_generalised_again_for_another_budget(tmp_path: Path) -> Non
     again = assignments.assign(version)
     assert found(again, batch)[0] == pairs
     assert again.entry_bytes > sizes[1]
+
+
+@pytest.mark.slow
+def test_entries_made_again_follow_events_that_have_drifted(tmp_path: Path) -> None:
+    """At first `a` tells events apart, later `b` does."""
+    random_ = random.Random(5)
+
+    def events(few: str, many: str) -> EventBatch:
+        values = [{few: random_.randrange(20), many: random_.randrange(2_000)} for _ in range(1_000)]
+        return EventBatch.of(values, matcher.event_type)
+
+    matcher = Matcher()
+    matcher.add_many([(f"s{n}", f"a = {n % 20} AND b = {n // 20}") for n in range(400)])
+    version = matcher.publish(tmp_path / "s")
+    early, later, latest = events("b", "a"), events("a", "b"), events("a", "b")
+    visits = {}
+    for way in ("first sample", "decayed sample"):
+        routing = Routing(budget=1 << 20, measure="accuracy", sample=1_000)
+        assignments = ShardAssignments(str(tmp_path / "s"), 4, routing, str(tmp_path / way))
+        assert assignments.wants_sample(version)
+        assignments.observe([early])
+        assignments.assign(version)
+        assert not assignments.wants_sample(version, passed=1_000_000), "no entries are made"
+        assert not assignments.wants_sample(version, 30_000, passed=1_000), "the sample is still good"
+        if way == "decayed sample":
+            assert assignments.wants_sample(version, 30_000, passed=100_000)
+            assignments.observe([later], passed=100_000)
+        assignments.generalise_again(30_000)
+        pairs, visits[way] = found(assignments.assign(version), latest)
+        assert pairs == expected(matcher, latest)
+    assert visits["decayed sample"] < 0.8 * visits["first sample"]

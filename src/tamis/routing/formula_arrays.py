@@ -14,6 +14,7 @@ the caller makes room and repeats it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,8 +22,8 @@ import numpy as np
 from tamis.arrays import F64, I32, I64, U8, U64, Bools
 from tamis.engines.forest import Forest, ranges_of
 from tamis.formulas.formula import FALSE, TRUE, Formula, at_least, leaf
+from tamis.formulas.predicates.base import Frame
 from tamis.formulas.predicates.within import Within
-from tamis.frames import BatchFrame
 from tamis.kernels import kernel
 from tamis.routing import stored_bytes
 from tamis.routing.leaf_sets import (
@@ -99,7 +100,7 @@ class Workspace(NamedTuple):
 
 
 def formula_arrays(
-    forest: Forest, statistics: Statistics | None = None, sample: BatchFrame | None = None
+    forest: Forest, statistics: Statistics | None = None, sample: Sequence[Frame] = ()
 ) -> FormulaArrays:
     """The formulas of a forest, not pruned yet; selectivities are those of a sample, or by statistics."""
     nodes = forest.nodes

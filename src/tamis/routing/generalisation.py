@@ -24,13 +24,12 @@ import numpy.typing as npt
 from tamis.arrays import F64, I32, I64, U64, Mask
 from tamis.engines.forest import TEST, Forest, Nodes, forest_of
 from tamis.engines.selectivity import leaf_selectivities
-from tamis.events.batch import EventBatch
 from tamis.formulas.expression import Typed
 from tamis.formulas.formula import FALSE, TRUE, Formula, at_least, leaf
-from tamis.frames import BatchFrame
 from tamis.kernels import kernel
 from tamis.routing import stored_bytes
 from tamis.routing.access_predicates import AccessPredicates, find_access_predicates
+from tamis.routing.decayed_events import Sample, frames_of
 from tamis.routing.leaf_sets import axis_facts, leaf_sets, mix, set_hashes
 from tamis.routing.merging import merge
 from tamis.routing.pruning import MEASURES, EntryPruner
@@ -92,7 +91,7 @@ def generalise(
     budget: float,
     measure: str = COMMON,
     statistics: Statistics | None = None,
-    sample: EventBatch | None = None,
+    sample: Sample = None,
     groups: I32 | None = None,
     *,
     merging: bool = False,
@@ -122,8 +121,7 @@ def generalise(
     if measure == COMMON:
         found = _delete_attributes(forest, budget, statistics, groups)
     else:
-        frame = None if sample is None else BatchFrame(sample)
-        pruner = EntryPruner(forest, measure, statistics, sample=frame, groups=groups)
+        pruner = EntryPruner(forest, measure, statistics, sample=frames_of(sample), groups=groups)
         pruner.prune(budget)
         found = distinct_formulas(*pruner.formulas())
     wider = widen(found.formulas, found.of, budget, statistics, groups)

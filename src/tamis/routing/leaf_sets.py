@@ -6,6 +6,7 @@ test has no intervals; its axis is negative and says which test it is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from tamis.engines.conjunctions.intervals import intervals_of
 from tamis.engines.forest import TEST, Forest
 from tamis.engines.forest.axes import HIGHEST, LOWEST
 from tamis.engines.selectivity import non_null_fractions, sampled_coordinates
-from tamis.frames import BatchFrame
+from tamis.formulas.predicates.base import Frame
 from tamis.kernels import kernel
 from tamis.routing.stored_bytes import cut_bytes
 from tamis.routing.trees import is_opaque, is_plain
@@ -70,7 +71,7 @@ def leaf_sets(forest: Forest, facts: AxisFacts) -> LeafSets:
     return LeafSets(axes, nulls, firsts, lasts, found.lows, found.highs, opaque, selectivities)
 
 
-def axis_facts(forest: Forest, statistics: Statistics | None, sample: BatchFrame | None = None) -> AxisFacts:
+def axis_facts(forest: Forest, statistics: Statistics | None, sample: Sequence[Frame] = ()) -> AxisFacts:
     """What is known of the axes of a forest.
 
     Args:
@@ -78,7 +79,7 @@ def axis_facts(forest: Forest, statistics: Statistics | None, sample: BatchFrame
         statistics: Of events.
         sample: Events that say more than statistics of attributes; computed attributes are not read.
     """
-    leaves = forest.leaves
+    leaves, rows = forest.leaves, sum(frame.rows for frame in sample)
     found = intervals_of(leaves, forest.pieces, np.arange(len(leaves.kinds), dtype=np.int32))
     owners = np.repeat(leaves.axes, np.diff(found.firsts))
     coordinates, points = [np.empty(0, np.int64)], np.zeros(len(forest.axes))
@@ -88,10 +89,10 @@ def axis_facts(forest: Forest, statistics: Statistics | None, sample: BatchFrame
         here = (owners == number) & (found.lows == found.highs)
         points[number] = priors.point(len(np.unique(found.lows[here])))
         known = None if statistics is None else sampled_coordinates(axis, statistics.of(axis.attribute))
-        if sample is not None and sample.rows >= priors.MIN_SAMPLE and not opaque[number]:
-            column = sample.column(axis.attribute)
-            known = np.sort(axis.scale.coordinates(column)[column.valid])
-            non_null[number] = (len(known) + 0.5) / (sample.rows + 1.0)
+        if rows >= priors.MIN_SAMPLE and not opaque[number]:
+            columns = [frame.column(axis.attribute) for frame in sample]
+            known = np.sort(np.concatenate([axis.scale.coordinates(each)[each.valid] for each in columns]))
+            non_null[number] = (len(known) + 0.5) / (rows + 1.0)
         coordinates.append(np.empty(0, np.int64) if known is None else known)
     firsts = np.cumsum([len(each) for each in coordinates]).astype(np.int64)
     return AxisFacts(np.concatenate(coordinates), firsts, points, non_null, cut_bytes(forest), opaque)

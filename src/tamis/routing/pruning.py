@@ -17,7 +17,7 @@ change. `tamis.lab.bittner.ranking` ranks the same in plain Python, and is what 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ import numpy as np
 from tamis.arrays import F64, I32, I64, U64
 from tamis.engines.forest import Forest
 from tamis.formulas.formula import Formula
-from tamis.frames import BatchFrame
+from tamis.formulas.predicates.base import Frame
 from tamis.kernels import kernel
 from tamis.routing import stored_bytes
 from tamis.routing.formula_arrays import (
@@ -111,7 +111,7 @@ class EntryPruner:
         measure: str,
         statistics: Statistics | None = None,
         *,
-        sample: BatchFrame | None = None,
+        sample: Sequence[Frame] = (),
         groups: I32 | None = None,
         hops: I32 | None = None,
     ) -> None:

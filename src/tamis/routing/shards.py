@@ -38,6 +38,7 @@ from tamis.formulas.formula import Formula
 from tamis.frames import BatchFrame
 from tamis.routing.access_predicates import find_access_predicates
 from tamis.routing.assignment import SLACK, ShardAssigner
+from tamis.routing.decayed_events import HALF_LIFE, DecayedEvents, learn_statistics
 from tamis.routing.entries import DIGITS, entry_part
 from tamis.routing.generalisation import COMMON, Generalisation, generalise, known_measures
 from tamis.routing.stored_bytes import SEGMENT_BYTES
@@ -261,6 +262,8 @@ class ShardAssignments:
         self._base, self._target = Snapshots(url), Snapshots(self.url)
         self._set_shards(shards)
         self._samples: dict[str, EventBatch] = {}
+        self._passing: dict[str, DecayedEvents] = {}
+        self._sampled: int | None = None  # how many events had passed when a sample was taken last
         self._splits: dict[str, _SegmentSplit] = {}
         self._last: ShardAssignment | None = None
         self._lock = threading.Lock()
@@ -272,17 +275,43 @@ class ShardAssignments:
         self._loads = np.zeros(shards, np.int64)
         self._tenant_shards = TenantShards(shards)
 
-    @property
-    def wants_sample(self) -> bool:
-        """Would a sample improve the next assignment? Only before the first one."""
-        return self.routing.by_similarity and self.routing.sample > 0 and not self._splits and not self._samples
+    def wants_sample(self, version: int, budget: int | None = None, passed: int = 0) -> bool:
+        """Would newer events improve the next assignment? Only if it makes entries, and enough of them passed.
 
-    def observe(self, batches: Iterable[EventBatch]) -> None:
-        """Take sample events by which similarity is measured; the first batch of a type counts."""
+        Args:
+            version: To be assigned next.
+            budget: That its entries get.
+            passed: How many events there were before.
+        """
         with self._lock:
+            if not self.routing.sample or (self._sampled is not None and passed < self._sampled + HALF_LIFE):
+                return False
+            if self._last is None or budget not in (None, self.routing.budget):
+                return True
+            return self._last.of != version and any(
+                entry.segment not in self._splits for entry in self._base.manifest(version).entries
+            )
+
+    def observe(self, batches: Iterable[EventBatch], passed: int = 0) -> None:
+        """Take some events.
+
+        Similarity is measured by the first batch of a type, since shards are compared by which of these events
+        visit them. Selectivities are learned from a decayed sample of all.
+
+        Args:
+            batches: Of any types.
+            passed: How many events there were before.
+        """
+        with self._lock:
+            self._sampled = passed
             for batch in batches:
-                if batch.rows:
-                    self._samples.setdefault(batch.event_type.name, batch)
+                if not batch.rows or not self.routing.sample:
+                    continue
+                name = batch.event_type.name
+                self._samples.setdefault(name, batch)
+                passing = self._passing.setdefault(name, DecayedEvents(self.routing.sample))
+                first = max(passed, int(passing.numbers.max(initial=-1)) + 1)
+                passing.offer(batch, np.arange(first, first + batch.rows))
 
     def assign(self, version: int) -> ShardAssignment:
         """Assign a version to shards; segments that were assigned before keep their shards.
@@ -310,12 +339,16 @@ class ShardAssignments:
         self,
         forest: Forest,
         budget: float,
+        event_type: str,
         statistics: Statistics | None,
-        sample: EventBatch | None,
         groups: I32 | None,
     ) -> Generalisation:
+        sample = self._passing[event_type].frames if event_type in self._passing else None
+        known = learn_statistics(forest, sample)
+        if known is not None and statistics is not None:
+            known.adopt(statistics)
         measure, merging = self.routing.measure, self.routing.merging
-        return generalise(forest, budget, measure, statistics, sample, groups, merging=merging)
+        return generalise(forest, budget, measure, known or statistics, sample, groups, merging=merging)
 
     def forget(self, retention_seconds: float) -> None:
         """Delete assignments of versions that are neither recent nor among the newest two."""
@@ -337,8 +370,7 @@ class ShardAssignments:
         names = [name for name, split in self._splits.items() if split.event_type == event_type]
         forest, ids, _ = _joined([self._open(name) for name in names])
         assigned = np.concatenate([self._splits[name].assigned for name in names])
-        sample = self._samples.get(event_type)
-        general = self._generalise(forest, self._entry_share(len(assigned)), statistics, sample, assigned)
+        general = self._generalise(forest, self._entry_share(len(assigned)), event_type, statistics, assigned)
         routes = entry_part(general, assigned, ids, event_type, index_builder(statistics))
         self._splits.update({name: self._splits[name]._replace(routes=routes) for name in names})
 
@@ -464,8 +496,7 @@ class ShardAssignments:
             groups = (_hashes(ids) % np.uint64(self.shards)).astype(np.int32)
         elif self.routing.by_tenant:
             groups = np.asarray(tenants.dictionary_encode().indices.fill_null(-1), np.int32)
-        sample = self._samples.get(event_type)
-        general = self._generalise(forest, budget - SEGMENT_BYTES, statistics, sample, groups)
+        general = self._generalise(forest, budget - SEGMENT_BYTES, event_type, statistics, groups)
         if self.routing.by_similarity or groups is None:
             into = (self._assigner(event_type), self._tenant_shards)
             assigned = self._by_similarity(general, tenants, event_type, statistics, total, into)
@@ -544,7 +575,7 @@ class ShardAssignments:
             forest, ids, tenants = _joined(list(segments.values()), slots)
             if self.routing.by_similarity:
                 share = self._entry_share(len(forest))
-                general = self._generalise(forest, share, known, self._samples.get(event_type), None)
+                general = self._generalise(forest, share, event_type, known, None)
                 into = (ShardAssigner(2, self.routing.slack, loads), tenant_halves)
                 moves = self._by_similarity(general, tenants, event_type, known, total, into) == 1
             else:

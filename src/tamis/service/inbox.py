@@ -261,6 +261,15 @@ class Inbox:
         with self._database.reading() as connection:
             return [_inbox_event(row) for row in connection.execute(query)]
 
+    def numbers(self, tenant: str, event_type: str, *, after: int, limit: int) -> list[int]:
+        """The numbers of the events of a type that were accepted last, after that number, rising."""
+        query = select(events.c.number).where(events.c.tenant == tenant, events.c.event_type == event_type)
+        with self._database.reading() as connection:
+            rows = connection.execute(
+                query.where(events.c.number > after).order_by(events.c.number.desc()).limit(limit)
+            )
+            return [row.number for row in rows][::-1]
+
     def forget(self, before: datetime, unsent: int | None = None) -> int:
         """Remove events that were accepted earlier than that and are done with; gives how many.
 

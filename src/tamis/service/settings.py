@@ -135,7 +135,7 @@ class ServiceSettings:
         True, "Whether entries of one form are merged, with wider bounds, before any is pruned."
     )
     link_cutoff: bool = _setting(
-        False,
+        True,
         "Whether to generalise entries as far as that pays, by measured filter time and events sent in vain.",
     )
     link_advertisements: bool = _setting(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tamis.events.batch import EventBatch
 from tamis.progress import BatchReport
-from tamis.routing.cutoff import CutOff
+from tamis.routing.load import Load, LoadCutOff
 from tamis.routing.shards import Routing, ShardAssignment, ShardAssignments
 from tamis.snapshot import Manifest, Snapshots
 from tamis.spark.event_tables import COUNTED, MISFITS, ROUTING_NS, SHARD
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _ROUNDS = 5
 """Batches that are measured with each budget."""
+_EVENT_SECONDS = 15e-6
+"""To read an event and to write its matches, besides finding them."""
 _HIGHEST = 10
 """How often a budget is halved at most."""
 
@@ -62,9 +64,10 @@ class Sharding:
         self._retention_seconds = retention_seconds
         self._assignments: dict[str, ShardAssignments] = {}
         self._newest: ShardAssignment | None = None
-        self._search = CutOff(rounds=_ROUNDS, gain=0.05, highest=_HIGHEST)
+        self._search = LoadCutOff(_EVENT_SECONDS, rounds=_ROUNDS, highest=_HIGHEST)
         self._unhalved_bytes = 0  # of the entries, before any halving
-        self._is_cold = True
+        self._done = Load()
+        self._passed = 0  # events
 
     @property
     def entry_budget(self) -> int:
@@ -80,36 +83,32 @@ class Sharding:
     def observe(self, report: BatchReport) -> None:
         """Take what a batch cost, if entries are to be generalised as far as that pays.
 
-        The cost of an event is the time of the processor to find its shards and its matches there, and as much
-        again for each visit in vain: that takes a place on another machine, which times of a machine with time to
-        spare do not show. The time of a whole batch would be no measure, as nearly all of it is Spark's, nor would
-        the first batch with new entries, in which workers open them.
+        Filtering is to find the shards of events and their matches there. A visit in vain counts like another
+        event: it takes a place on another machine, which times of a machine with time to spare do not show.
+        The first batch with new entries does not count: workers open them.
         """
+        self._passed += report.events
         if self.routing is None or not self.routing.adapts or report.shards <= 1 or not report.events:
             return
-        if self._is_cold:
-            self._is_cold = False
-            return
-        before = self._search.step
-        vain = (report.visits - report.useful_visits) / report.events
-        self._search.observe(report.filter_seconds / report.events * (1.0 + vain))
-        if self._search.step != before:
-            self._is_cold = True
-            for each in self._assignments.values():
-                each.generalise_again(self.entry_budget)
+        visits, vain = report.visits, report.visits - report.useful_visits
+        self._done += Load(report.events, report.filter_seconds, visits, visits, vain)
+        self._search.observe(self._done)
 
     def plan(self, ref: SnapshotRef, sample: Callable[[int], Iterable[EventBatch]]) -> ShardPlan:
         """Assign a version to shards.
 
         Args:
             ref: The version.
-            sample: Gives so many events, by which similarity is estimated; called before the first assignment.
+            sample: Gives so many events, by which similarity is estimated; called before
+                entries are made.
         """
         if self.routing is None or (self.shards <= 1 and self._fits_in_one(ref, self.routing.shard_limit)):
             return ShardPlan(shard_refs(ref, self.shards))
         assignments = self._assignments.setdefault(ref.url, ShardAssignments(ref.url, self.shards, self.routing))
-        if assignments.wants_sample:
-            assignments.observe(sample(self.routing.sample))
+        budget = self.entry_budget
+        if assignments.wants_sample(ref.version, budget, self._passed):
+            assignments.observe(sample(self.routing.sample), self._passed)
+        assignments.generalise_again(budget)
         found = assignments.assign(ref.version)
         if self._retention_seconds is not None and found != self._newest:
             assignments.forget(self._retention_seconds)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis import reference
+from tamis import Matcher, reference
 from tamis.events import EventBatch, EventType
 from tamis.language.condition import compile_condition, normalise
+from tamis.routing.decayed_events import DecayedEvents, Sample
 from tamis.service.peers.entries import (
     EVERYTHING,
     Entry,
@@ -194,3 +197,40 @@ def test_too_much_that_is_new_is_generalised_at_once() -> None:
     assert not _update(entries, conditions, rules).is_over_budget
     found = _update(entries, [*conditions, *(f"title = 'film {n}' AND price < 9" for n in range(20))], rules)
     assert not found.is_late and found.bytes <= 300
+
+
+def test_entries_are_made_again_when_events_have_drifted_and_send_less_in_vain() -> None:
+    """At first `a` tells events apart, later `b` does."""
+    now, passing = [0.0], DecayedEvents(500, half_life=500.0)
+    chance = random.Random(7)
+
+    def pass_events(first: int, few: str, many: str) -> EventBatch:
+        batch = EventBatch.of(
+            [{few: chance.randrange(4), many: chance.randrange(400)} for _ in range(3_000)], TYPES["t/event"]
+        )
+        passing.offer(batch, np.arange(first, first + 3_000))
+        frames.append(tuple(passing.frames))
+        return batch
+
+    def sent(found: EntrySet, batch: EventBatch) -> int:
+        matcher = Matcher(TYPES["t/event"])
+        matcher.add_many((key, entry.condition) for key, entry in found.entries.items())
+        return len(set(matcher.match_pairs(batch).columns()[0].tolist()))
+
+    frames: list[Sample] = []
+    wanted = frozenset(sources(*(f"a = {n % 20} AND b = {n // 20}" for n in range(80))))
+    entries, rules = LinkEntries("north", lambda: now[0]), EntryRules(400, merging=False)
+
+    def made() -> EntrySet:
+        return entries.update(wanted, TYPES, rules, samples=lambda _: frames[-1])
+
+    pass_events(0, "b", "a")
+    before = made()
+    now[0] += 1_000
+    assert made().entries == before.entries, "nothing has changed"
+    later = pass_events(3_000, "a", "b")
+    now[0] += 1_000
+    after = made()
+    assert sent(after, later) < sent(before, later) / 4
+    now[0] += 1_000
+    assert made().entries == after.entries

@@ -15,41 +15,41 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from tamis.composite.parts import compile_composite
+from tamis.engines import ENGINES, MAPPED_ENGINE
 from tamis.engines.forest import forest_of
-from tamis.errors import ConditionError
-from tamis.events.batch import EventBatch
+from tamis.engines.forest.join import join_forests
 from tamis.events.event_type import EventType
-from tamis.formulas.expression import Apply, Path
-from tamis.formulas.formula import FALSE, Formula, at_least, leaf
-from tamis.formulas.predicates.within import Within
-from tamis.frames import BatchFrame
-from tamis.language.bulk import FormulaColumn, compile_many
-from tamis.language.dialects import COMPOSITE, SQL, parse_dialect
-from tamis.limits import DEFAULT_LIMITS
-from tamis.routing.covering import Covering, uncovered
+from tamis.formulas.formula import FALSE, Formula
+from tamis.routing.covering import uncovered
+from tamis.routing.decayed_events import Sample, frames_of, learn_statistics
 from tamis.routing.generalisation import Generalisation, generalise
 from tamis.routing.merging import merge
+from tamis.service.peers.entry_texts import (
+    byte_count,
+    compiled_texts,
+    entry_texts,
+    text_bytes,
+    with_plain_presence,
+    written_texts,
+)
 from tamis.service.peers.sources import Source
-from tamis.statistics import Statistics
-from tamis.syntax.printing import to_text
-from tamis.values.ranges import ALL
 
 EVERYTHING = "TRUE"
 """The entry that every event satisfies."""
 MEASURE = "occurrence"
-_MOST_COVERED = 50_000
-"""Of more conditions, none is looked for among the others."""
 _ROOM = 0.95
 """The share of a budget that is used when entries are made again; the rest is for what comes meanwhile."""
 _WAIT = 10.0
 """Times that it takes to make entries which pass before they are made again."""
+_DRIFT, _NOISE = 0.25, 0.02
+"""Entries are made again if they admit so much more of the events than when they were made: a share, and events of
+a sample that may differ by chance."""
 _ATTEMPTS = 8
 
 
@@ -123,7 +123,7 @@ def entries_for(
     types: Mapping[str, EventType],
     rules: EntryRules = EntryRules(),
     widened: Iterable[str] = (),
-    samples: Callable[[str], EventBatch | None] = lambda _: None,
+    samples: Callable[[str], Sample] = lambda _: None,
 ) -> EntrySet:
     """What a neighbour is to have, made at once; see `LinkEntries.update`."""
     return LinkEntries(link).update(frozenset(sources), types, rules, frozenset(widened), samples)
@@ -142,7 +142,7 @@ class LinkEntries:
         self._link = link
         self._clock = clock
         self._of_source: dict[Source, tuple[EventType, tuple[Entry, ...]]] = {}
-        self._coverings: dict[str, tuple[EventType, Covering, set[Entry]]] = {}
+        self._coverings: dict[str, _Covering] = {}
         self._made: _Made | None = None
         self._lock = threading.Lock()
 
@@ -152,7 +152,7 @@ class LinkEntries:
         types: Mapping[str, EventType],
         rules: EntryRules,
         widened: frozenset[str] = frozenset(),
-        samples: Callable[[str], EventBatch | None] = lambda _: None,
+        samples: Callable[[str], Sample] = lambda _: None,
         admit: Callable[[set[Entry]], set[Entry]] = lambda entries: entries,
     ) -> EntrySet:
         """What the neighbour is to have: entries for all that does not live behind the neighbour itself.
@@ -174,7 +174,7 @@ class LinkEntries:
         types: Mapping[str, EventType],
         rules: EntryRules,
         widened: frozenset[str],
-        samples: Callable[[str], EventBatch | None],
+        samples: Callable[[str], Sample],
         admit: Callable[[set[Entry]], set[Entry]],
     ) -> EntrySet:
         behind = [each for each in sources if each.link != self._link and each.event_type in types]
@@ -192,11 +192,12 @@ class LinkEntries:
             self._coverings.clear()
             made = self._made
             key = widened, rules, {each.event_type: types[each.event_type] for each in rest}
-            if made is None or made.key != key or made.is_due(rest, rules.budget, self._clock()):
+            if made is None or made.key != key or made.is_due(rest, rules.budget, self._clock(), types, samples):
                 began = self._clock()
                 entries = generalise_entries(rest, types, rules, samples)
                 now = self._clock()
                 made = self._made = _Made(key, frozenset(rest), entries, now + _WAIT * (now - began))
+                made.has_drifted(types, samples)
             found, is_late = made.entries | (rest - made.of), rest != made.of
         found = found | everything
         size = _bytes(found)
@@ -207,7 +208,7 @@ class LinkEntries:
         """The exact entries of a condition, which are the same objects each time."""
         known = self._of_source.get(source)
         if known is None or known[0] != event_type:
-            made = tuple(Entry(source.event_type, text) for text in _texts(source, event_type))
+            made = tuple(Entry(source.event_type, text) for text in entry_texts(source, event_type))
             known = self._of_source[source] = event_type, made
         return known[1]
 
@@ -220,89 +221,140 @@ class LinkEntries:
             del self._coverings[gone]
         found: set[Entry] = set()
         for name, entries in by_type.items():
-            if len(entries) > _MOST_COVERED:
-                self._coverings.pop(name, None)
-                found |= entries
-                continue
             known = self._coverings.get(name)
-            if known is None or known[0] != types[name]:
-                known = self._coverings[name] = types[name], Covering(), set()
-            _, covering, there = known
-            for each in there - entries:
-                covering.remove(each)
-                there.remove(each)
-            new = sorted(entries - there)
-            formulas = _compiled([each.condition for each in new], types[name])
-            for each, formula in zip(new, formulas, strict=True):
-                covering.add(each, _accepted(formula))
-                there.add(each)
-            found.update(each for each in covering if isinstance(each, Entry))
+            if known is None or known.event_type != types[name]:
+                known = self._coverings[name] = _Covering(types[name])
+            found |= known.update(entries)
         return found
 
 
-class _Made(NamedTuple):
+class _Covering:
+    """The exact entries of one event type, compiled, and those of them that no other covers.
+
+    Attributes:
+        event_type: Of all of them.
+    """
+
+    def __init__(self, event_type: EventType) -> None:
+        self.event_type = event_type
+        self._entries: list[Entry] = []
+        self._all: set[Entry] = set()
+        self._forest = forest_of([])
+        self._uncovered: set[Entry] = set()
+
+    def update(self, entries: set[Entry]) -> set[Entry]:
+        """Have these; gives those that no other covers. Only new ones are compiled."""
+        if entries == self._all:
+            return self._uncovered
+        new = sorted(entries - self._all)
+        kept = np.array([place for place, each in enumerate(self._entries) if each in entries], np.int64)
+        added = forest_of(compiled_texts([each.condition for each in new], self.event_type))
+        self._forest = join_forests([(self._forest, kept), (added, np.arange(len(new)))])
+        self._entries = [*(self._entries[place] for place in kept.tolist()), *new]
+        self._all = set(entries)
+        self._uncovered = {self._entries[place] for place in uncovered(self._forest)}
+        return self._uncovered
+
+
+class _Admitted(NamedTuple):
+    """The share of a sample that entries admit, and of the sample when they were made."""
+
+    sample: Sample
+    share: float
+    at_first: float
+
+
+@dataclass(slots=True)
+class _Made:
     """Generalised entries, what they were made of and under which rules, and when they may be made again."""
 
     key: tuple[object, ...]
     of: frozenset[Entry]
     entries: frozenset[Entry]
     again: float
+    admitted: dict[str, _Admitted] = field(default_factory=dict)
 
-    def is_due(self, wanted: set[Entry], budget: int, now: float) -> bool:
-        """Have conditions changed, and is there time, or too much that is new?"""
-        if wanted == self.of:
-            return False
-        return now >= self.again or _bytes(self.entries | (wanted - self.of)) > budget
+    def is_due(
+        self,
+        wanted: set[Entry],
+        budget: int,
+        now: float,
+        types: Mapping[str, EventType],
+        samples: Callable[[str], Sample],
+    ) -> bool:
+        """Have conditions or events changed, and is there time, or too much that is new?"""
+        if now >= self.again:
+            return wanted != self.of or self.has_drifted(types, samples)
+        return wanted != self.of and _bytes(self.entries | (wanted - self.of)) > budget
+
+    def has_drifted(self, types: Mapping[str, EventType], samples: Callable[[str], Sample]) -> bool:
+        """Do the entries admit more events than when they were made? Another sample is looked at once."""
+        texts: dict[str, list[str]] = {}
+        for each in self.entries:
+            texts.setdefault(each.event_type, []).append(each.condition)
+        for name, conditions in texts.items():
+            sample, known = samples(name), self.admitted.get(name)
+            if known is None or known.sample is not sample:
+                share = _admitted_share(conditions, types[name], sample)
+                self.admitted[name] = _Admitted(sample, share, known.at_first if known else share)
+        return any(each.share > (1 + _DRIFT) * each.at_first + _NOISE for each in self.admitted.values())
+
+
+def _admitted_share(conditions: Sequence[str], event_type: EventType, sample: Sample) -> float:
+    """The share of events that satisfy one of the conditions; 0 without events."""
+    frames = frames_of(sample)
+    index = ENGINES[MAPPED_ENGINE].build(forest_of(compiled_texts(conditions, event_type)))
+    admitted = sum(len(np.unique(index.match(frame)[0])) for frame in frames)
+    return admitted / max(1, sum(frame.rows for frame in frames))
 
 
 def generalise_entries(
     wanted: Iterable[Entry],
     types: Mapping[str, EventType],
     rules: EntryRules,
-    samples: Callable[[str], EventBatch | None],
+    samples: Callable[[str], Sample],
 ) -> frozenset[Entry]:
     """Entries for exact ones that keep to the budget, each event type to its share."""
     by_type: dict[str, list[str]] = {}
     for each in sorted(wanted):
         by_type.setdefault(each.event_type, []).append(each.condition)
-    total = sum(_size(texts) for texts in by_type.values())
+    total = sum(byte_count(texts) for texts in by_type.values())
     found: set[Entry] = set()
     for name, texts in by_type.items():
-        budget = _ROOM * rules.budget * _size(texts) / total
+        budget = _ROOM * rules.budget * byte_count(texts) / total
         made = _generalised_texts(texts, types[name], budget, rules, samples(name))
         found |= {Entry(name, text) for text in made}
     return frozenset(found)
 
 
 def _generalised_texts(
-    texts: Sequence[str], event_type: EventType, budget: float, rules: EntryRules, sample: EventBatch | None
+    texts: Sequence[str], event_type: EventType, budget: float, rules: EntryRules, sample: Sample
 ) -> set[str]:
     """Conditions to one event type as fewer, more general ones."""
-    forest = forest_of(_compiled(texts, event_type))
+    forest = forest_of(compiled_texts(texts, event_type))
     if rules.merging:
-        formulas, of = merge(forest, budget, _text_bytes)
+        formulas, of = merge(forest, budget, text_bytes)
         origins: list[list[int]] = [[] for _ in formulas]
         for place, number in enumerate(of.tolist()):
             origins[number].append(place)
     else:
-        every = [*forest]
-        origins = [[place] for place in uncovered(every)]
-        formulas = [every[place] for [place] in origins]
-    written = _written(formulas, event_type)
+        origins = [[place] for place in uncovered(forest)]
+        formulas = [forest[place] for [place] in origins]
+    written = written_texts(formulas, event_type)
     # What cannot be written as a text again stays as it was.
     exact = {texts[place] for number, text in enumerate(written) if text is None for place in origins[number]}
     kept = [number for number, text in enumerate(written) if text is not None]
     formulas, origins = [formulas[number] for number in kept], [origins[number] for number in kept]
-    budget -= _size(exact)
-    size = _text_bytes(formulas)
+    budget -= byte_count(exact)
+    size = text_bytes(formulas)
     if formulas and size > budget:
         general = _pruned(formulas, max(budget, 0.0), size, rules.measure, sample)
-        formulas = [_with_plain_presence(each) for each in general.formulas]
+        formulas = [with_plain_presence(each) for each in general.formulas]
         pruned_origins: list[list[int]] = [[] for _ in formulas]
         for some, number in zip(origins, general.of.tolist(), strict=True):
             pruned_origins[number] += some
         origins = pruned_origins
-    found = _written(formulas, event_type)
+    found = written_texts(formulas, event_type)
     exact |= {texts[place] for number, text in enumerate(found) if text is None for place in origins[number]}
     readable = [
         (formula, text) for formula, text in zip(formulas, found, strict=True) if text and formula != FALSE
@@ -311,75 +363,20 @@ def _generalised_texts(
     return exact | {readable[place][1] for place in left}
 
 
-def _pruned(
-    formulas: list[Formula], budget: float, size: float, measure: str, sample: EventBatch | None
-) -> Generalisation:
+def _pruned(formulas: list[Formula], budget: float, size: float, measure: str, sample: Sample) -> Generalisation:
     """Formulas pruned by a measure, with the selectivities of the sample, until their texts keep to a budget."""
-    forest, statistics = forest_of(formulas), None
-    if sample is not None and sample.rows:
-        statistics = Statistics()
-        statistics.survey(BatchFrame(sample), {axis.attribute: None for axis in forest.axes}, sample.rows)
+    forest = forest_of(formulas)
+    statistics = learn_statistics(forest, sample)
     # Kernels count the bytes of stored entries, to which those of texts are not proportional.
     allowed = Generalisation(formulas, np.arange(len(formulas), dtype=np.int32)).bytes * budget / size
     for _ in range(_ATTEMPTS):
         general = generalise(forest, allowed, measure, statistics, sample)
-        size = _text_bytes(general.formulas)
+        size = text_bytes(general.formulas)
         if size <= budget:
             break
         allowed *= 0.9 * budget / size
     return general
 
 
-def _compiled(texts: Sequence[str], event_type: EventType) -> Sequence[Formula] | FormulaColumn:
-    """The formulas of conditions, none of which the store would have taken if it were refused."""
-    found = compile_many(texts, event_type)
-    if isinstance(found, FormulaColumn):
-        assert not found.refused
-        return found
-    return [_accepted(each) for each in found]
-
-
-def _accepted(found: Formula | ConditionError) -> Formula:
-    assert isinstance(found, Formula), found
-    return found
-
-
-def _written(formulas: Sequence[Formula], event_type: EventType) -> list[str | None]:
-    """The texts of formulas; None where a text does not mean the same again."""
-    texts = [each.describe() for each in formulas]
-    read = compile_many(texts, event_type)
-    return [text if new == old else None for text, new, old in zip(texts, read, formulas, strict=True)]
-
-
-def _with_plain_presence(formula: Formula) -> Formula:
-    """The formula with "an attribute has some value" for "it has one of a type", which has no text."""
-    match formula.predicate:
-        case Within(Apply("read", (Path() as path,)), ranges, False) if ranges == ALL:
-            return leaf(Within(path, ALL))
-        case None if formula.operands:
-            return at_least(formula.least, map(_with_plain_presence, formula.operands))
-    return formula
-
-
-def _text_bytes(formulas: Sequence[Formula]) -> float:
-    return _size(each.describe() for each in formulas)
-
-
-def _size(texts: Iterable[str]) -> int:
-    return sum(len(text.encode()) for text in texts)
-
-
 def _bytes(entries: Iterable[Entry]) -> int:
-    return _size(each.condition for each in entries)
-
-
-def _texts(source: Source, event_type: EventType) -> tuple[str, ...]:
-    """A condition in SQL; of a composite subscription those of its parts, each on one event."""
-    if source.dialect == SQL:
-        return (source.condition,)
-    if source.dialect == COMPOSITE:
-        composite = compile_composite(source.condition, event_type)
-        return tuple(part.local.text for part in composite.all_parts)
-    tree, problems = parse_dialect(source.condition, source.dialect, DEFAULT_LIMITS)
-    assert not problems, "the store takes no such condition"
-    return (to_text(tree),)
+    return byte_count(each.condition for each in entries)

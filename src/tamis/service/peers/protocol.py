@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from pydantic import BaseModel, Field
 
 from tamis.events.event_type import EventType
+from tamis.routing.load import Load
 from tamis.service.inbox import Arrival, InboxEvent
-from tamis.service.peers.cutoff import Load
 from tamis.service.peers.links import LinkError
 
 PROTOCOL = 1

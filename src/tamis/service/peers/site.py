@@ -9,26 +9,22 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from tamis._version import __version__
-from tamis.events.batch import EventBatch
 from tamis.events.event_type import EventType
-from tamis.events.json_values import read_json_values
+from tamis.routing.load import Load, LoadCutOff
 from tamis.service.inbox import Arrival
 from tamis.service.names import link_owner, local_name, tenant_of
 from tamis.service.peers import protocol
 from tamis.service.peers.announcements import ANYTHING, AnnouncedFilter, Announcements
-from tamis.service.peers.cutoff import LinkCutOff, Load
 from tamis.service.peers.entries import Entry, EntryRules, EntrySet, LinkEntries, digest_of
 from tamis.service.peers.links import CUT, DOWN, LINKED, REFUSED, Link, LinkError, Links
 from tamis.service.peers.outbox import IN_VAIN, UNKNOWN, USEFUL, LinkTotals, Outbox
+from tamis.service.peers.samples import EventSamples
 from tamis.service.peers.sources import SourceTable
 from tamis.store.records import now_us
 
@@ -37,8 +33,16 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_SAMPLE_EVENTS = 1_000
-_SAMPLE_SECONDS = 600.0
+_EVENT_SECONDS = 0.001
+"""To take an event from a neighbour and to write it down, besides filtering it."""
+_HIGHEST = 7
+_LEAST_EVENTS = 500
+"""Events between two handshakes; if there are fewer, the next ones count as well."""
+
+
+def link_cutoff() -> LoadCutOff:
+    """How far entries are generalised, by what the neighbour that filters with them says in its handshakes."""
+    return LoadCutOff(_EVENT_SECONDS, highest=_HIGHEST, least_events=_LEAST_EVENTS)
 
 
 class Site:
@@ -71,10 +75,10 @@ class Site:
         self.forwarded: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
         self.in_vain: Counter[str] = Counter()
-        self._cutoffs: dict[str, LinkCutOff] = {}
+        self._cutoffs: dict[str, LoadCutOff] = {}
         self._sources = SourceTable(service.store)
         self._entries: dict[str, tuple[LinkEntries, AnnouncedFilter]] = {}
-        self._samples: dict[str, tuple[float, EventType, EventBatch | None]] = {}
+        self._samples = EventSamples(service.inbox)
         if self.name:
             self.links.adopt(service.settings.peers)
 
@@ -143,9 +147,8 @@ class Site:
             self.links.reach(link, said.reach)
             self.announcements.hear(link, said.announced)
             if self._service.settings.link_cutoff:
-                here = self.load(link)
-                cutoff = self._cutoffs.setdefault(link, LinkCutOff())
-                cutoff.observe(said.load, here.seconds / max(1, here.events))
+                cutoff = self._cutoffs.setdefault(link, link_cutoff())
+                cutoff.observe(said.load, self.load(link).filter_seconds)
             if has_answered or self.links.get(link).state != DOWN:  # who can call us need not be reached
                 self.links.note(link, LINKED)
 
@@ -265,20 +268,9 @@ class Site:
             types,
             rules,
             frozenset(widened),
-            lambda name: self._sample(types[name]),
+            lambda name: self._samples.of(types[name]),
             lambda wanted: announced.overlapping(wanted, heard, types),
         )
-
-    def _sample(self, event_type: EventType) -> EventBatch | None:
-        """Some of the last events of a type here; the same for a while, so that entries change seldom."""
-        known = self._samples.get(event_type.name)
-        if known is None or time.monotonic() - known[0] > _SAMPLE_SECONDS or known[1] != event_type:
-            tenant = tenant_of(event_type.name)
-            recent = self._service.inbox.recent(tenant, limit=_SAMPLE_EVENTS, event_type=event_type.name)
-            read = read_json_values(pa.array([each.value for each in recent], pa.binary()), event_type)
-            known = time.monotonic(), event_type, next(iter(read.batches), None)
-            self._samples[event_type.name] = known
-        return known[2]
 
     def described_types(self, names: set[str]) -> dict[str, dict[str, Any]]:
         """Event types as a neighbour may declare them."""

@@ -105,6 +105,17 @@ class SubscriptionError(TamisError):
         return SubscriptionError(self.detail, self.kind, id, event_type, known)
 
 
+class MergeError(TamisError):
+    """Segments could not be merged beside the threads that use them.
+
+    Every subscription is still there, in more segments than necessary; the next change tries again. The cause is
+    what was raised, for example a `MemoryError`.
+    """
+
+    def __str__(self) -> str:
+        return f"segments could not be merged: {self.args[0]}; no subscription is lost"
+
+
 class EngineError(TamisError, ValueError):
     """There is no such engine, or it cannot be given such settings."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Literal, TypeAlias, get_args, overload
@@ -201,6 +202,7 @@ class Matcher:
             msg = "a Matcher keeps no state, so this would never match: use SequenceMatcher or a stream"
             raise SubscriptionError(msg, id=id)
         compiled = self._compile(condition, dialect)
+        self._collection.make_room()
         with self._collection.lock:
             if id in self:
                 raise _already_there(id)
@@ -250,6 +252,7 @@ class Matcher:
     ) -> None:
         """Give a subscription another condition, as its next revision; what is not given stays as it was."""
         compiled = self._compile(condition, self.subscription(id).dialect if dialect is None else dialect)
+        self._collection.make_room()
         with self._collection.lock:
             old = self.subscription(id)
             new = Subscription(
@@ -541,12 +544,15 @@ class Matcher:
     def publish(self, url: str | os.PathLike[str]) -> int:
         """Make what the matcher holds a version of the snapshot at `url`; gives its number.
 
-        Only segments that are not there yet are written. A URL that has versions already takes a new one only
-        from a matcher that was opened from its newest version, or published it.
+        Only segments that are not there yet are written; merges that are under way are waited for. A URL that has
+        versions already takes a new one only from a matcher that was opened from its newest version, or published
+        it.
 
         Raises:
+            MergeError: A merge in the background has failed; no subscription is lost.
             SnapshotError: Another process published there meanwhile, or `url` cannot be written.
         """
+        self.settle()
         snapshots = Snapshots(url)
         parent = self._published.get(snapshots.place)
         if parent is not None and snapshots.latest() == parent:
@@ -630,8 +636,33 @@ class Matcher:
         return matcher
 
     def merge(self) -> None:
-        """Make one segment of all, without what was removed."""
+        """Make one segment of all, without what was removed.
+
+        Raises:
+            MergeError: A merge in the background has failed.
+        """
         self._collection.merge()
+
+    def settle(self) -> None:
+        """Wait until the segments that are due have been merged in the background.
+
+        Raises:
+            MergeError: A merge has failed; no subscription is lost.
+        """
+        self._collection.settle()
+
+    def close(self) -> None:
+        """End the threads of the matcher, which merge and match; it can still be used, and may begin new merges.
+
+        A process that ends does so by itself.
+
+        Raises:
+            MergeError: A merge has failed; no subscription is lost.
+        """
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown()
+        self._collection.stop()
 
     # --- inside ------------------------------------------------------------------------------------------
 
@@ -649,10 +680,9 @@ class Matcher:
 
     def _in_segments(self, live: LiveCollection) -> SegmentCollection:
         """The same subscriptions in segments, under the same lock, which the caller holds: no change is lost."""
-        collection = SegmentCollection(self._build)
-        for subscription in live.subscriptions():
-            collection.append(subscription, self._formula_of(subscription))
-        collection.updates, collection.lock = live.updates, live.lock
+        collection = SegmentCollection(self._build, lock=live.lock)
+        collection.append_all((each, self._formula_of(each)) for each in live.subscriptions())
+        collection.updates = live.updates
         return collection
 
     def _formula_of(self, subscription: Subscription) -> Formula:
@@ -673,30 +703,37 @@ class Matcher:
         errors: dict[int, TamisError] = dict(refusals(formulas))
         if isinstance(formulas, FormulaColumn):
             return self._add_forest(columns, forest_of(formulas), errors)
+        self._collection.make_room()
         with self._collection.lock:
-            for place in self._new_places(columns, errors):
+            added: list[tuple[Subscription, Formula]] = []
+            for place in self._new_places(columns, errors)[0].tolist():
                 formula = formulas[place]
                 assert isinstance(formula, Formula), "refused ones are left out"
-                self._collection.append(columns.subscription(place), formula)
+                added.append((columns.subscription(place), formula))
+            self._collection.append_all(added)
         return self._refusals(columns, errors)
 
     def _add_forest(self, columns: Columns, forest: Forest, errors: dict[int, TamisError]) -> list[Refusal]:
         """Add what is neither refused, by place in `errors`, nor taken."""
-        with self._collection.lock:
-            keep = self._new_places(columns, errors)
-            if len(keep):
-                self._collection.append_many(columns, forest, keep)
+        self._collection.make_room()
+        with self._collection.lock if isinstance(self._collection, LiveCollection) else nullcontext():
+            # Segments are built without the lock, and may find ids taken that were free before.
+            keep, searched = self._new_places(columns, errors)
+            taken = self._collection.append_many(columns, forest, keep, searched) if len(keep) else keep
+        for place in taken.tolist():
+            errors[place] = _already_there(columns.ids[place].as_py())
         return self._refusals(columns, errors)
 
-    def _new_places(self, columns: Columns, errors: dict[int, TamisError]) -> I64:
-        """Which subscriptions can be added; `errors` gets the others."""
+    def _new_places(self, columns: Columns, errors: dict[int, TamisError]) -> tuple[I64, Sequence[LiveSegment]]:
+        """Which subscriptions can be added, and where their ids were looked for; `errors` gets the others."""
         for place in np.flatnonzero(pc.equal(columns.ids, "")).tolist():
             errors.setdefault(place, _no_id(""))
-        for place in np.flatnonzero(self._collection.existing(columns.ids)).tolist():
+        existing, searched = self._collection.search(columns.ids)
+        for place in np.flatnonzero(existing).tolist():
             errors.setdefault(place, _already_there(columns.ids[place].as_py()))
         keep = np.ones(len(columns), np.bool_)
         keep[list(errors)] = False
-        return np.flatnonzero(keep)
+        return np.flatnonzero(keep), searched
 
     def _refusals(self, columns: Columns, errors: dict[int, TamisError]) -> list[Refusal]:
         self._collection.maintain()

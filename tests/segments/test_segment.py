@@ -24,7 +24,10 @@ def test_a_deleted_slot_is_alive_in_older_versions() -> None:
     assert (len(here), here.alive, here.dead) == (3, 2, 1)
     assert [here.living(version).tolist() for version in (6, 7)] == [[0, 1, 2], [0, 2]]
     assert [here.tombstones(version).tolist() for version in (6, 7)] == [[], [1]]
-    assert here.deleted_in(np.arange(3)).tolist() == [NEVER, 7, NEVER]
+    assert [[each.tolist() for each in here.deleted_after(version)] for version in (6, 7)] == [
+        [[1], [7]],
+        [[], []],
+    ]
     assert [here.find("a > 1", version) for version in (6, 7)] == [1, -1]
     assert here.is_alive(np.array([0, 1]), 7).tolist() == [True, False]
 
@@ -49,7 +52,7 @@ def test_slots_that_were_deleted_before_it_was_opened_are_so_in_every_version() 
     here.mark_deleted([4], 2)
     assert [here.tombstones(version).tolist() for version in (0, 1, 2)] == [[3, 17], [3, 17], [3, 4, 17]]
     assert here.is_alive(np.array([2, 3, 4]), 1).tolist() == [True, False, True]
-    assert here.deleted_in(np.array([2, 3, 4])).tolist() == [NEVER, 0, 2]
+    assert [each.tolist() for each in here.deleted_after(0)] == [[4], [2]]
 
 
 def test_many_deletions_one_after_the_other_are_all_remembered() -> None:

@@ -8,7 +8,7 @@ since is kept as an entry, with its formula, until the last reader of an older v
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 from weakref import WeakSet
 
@@ -28,6 +28,7 @@ from tamis.segments.columns import Columns
 from tamis.segments.memtable import Entry, MemtableEntry, match_entries, verifier_of
 from tamis.segments.pairs import Pairs
 from tamis.segments.records import Subscription
+from tamis.segments.segment import LiveSegment
 from tamis.verification.residuals import split_forest, split_formula
 from tamis.verification.verifier import DEFAULT_POLICY, CallPolicy, CallVerifier
 
@@ -183,8 +184,15 @@ class LiveCollection:
         )
         self._attributes |= dict.fromkeys(leaf.attribute for leaf in decided.predicates())
 
-    def append_many(self, columns: Columns, forest: Forest, places: I64) -> None:
-        """Add some subscriptions of new ids in one version."""
+    def append_all(self, given: Iterable[tuple[Subscription, Formula]]) -> None:
+        """Add some subscriptions of new ids; the caller holds the lock if they shall be seen together."""
+        for subscription, formula in given:
+            self.append(subscription, formula)
+
+    def append_many(
+        self, columns: Columns, forest: Forest, places: I64, _searched: Sequence[LiveSegment] = ()
+    ) -> I64:
+        """Add some subscriptions of new ids in one version; returns those that were taken: none."""
         if len(places) < len(columns):
             columns, forest = columns.take(places), join_forests([(forest, places)])
         decided, calling = split_forest(forest)
@@ -192,6 +200,7 @@ class LiveCollection:
         subscriptions = [columns.subscription(place) for place in range(len(columns))]
         self._insert(subscriptions, forest if self._makes_calls else decided, rests)
         self._attributes |= dict.fromkeys(axis.attribute for axis in decided.axes)
+        return np.empty(0, np.int64)
 
     def replace(self, subscription: Subscription, formula: Formula) -> None:
         """Put a subscription in the place of the one with its id, in one version."""
@@ -226,8 +235,14 @@ class LiveCollection:
             seen.add(id)
         return found
 
-    def maintain(self) -> None:
+    def search(self, ids: pa.LargeStringArray) -> tuple[Mask, tuple[LiveSegment, ...]]:
+        """As `existing`; there are no segments."""
+        return self.existing(ids), ()
+
+    def make_room(self) -> None:
         """Nothing gathers that would have to be merged."""
+
+    maintain = settle = stop = make_room
 
     def merge(self) -> None:
         """There is one index already."""

@@ -8,6 +8,7 @@ mostly deleted is rewritten, too.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 
 import numpy as np
 
@@ -16,13 +17,15 @@ from tamis.engines.base import Index
 from tamis.engines.forest import Forest
 from tamis.engines.forest.join import join_forests
 from tamis.segments.records import join_records
-from tamis.segments.segment import NEVER, LiveSegment
+from tamis.segments.segment import LiveSegment
 from tamis.verification.verifier import CallVerifier
 
 FANOUT = 8
 """How many segments of a size are merged, and how much larger the next size is."""
 SMALLEST = 64
 _MOSTLY_DELETED = 0.5
+_TEST_WORK = 32
+"""A pattern is compiled and indexed again; that takes as long as so many subscriptions of intervals."""
 
 
 def tier(size: int) -> int:
@@ -34,34 +37,50 @@ def tier(size: int) -> int:
     return found
 
 
-def due(segments: Sequence[LiveSegment]) -> list[LiveSegment]:
-    """The segments that should be merged now; none if all is well."""
+def work(segments: Sequence[LiveSegment]) -> int:
+    """About how much it is to merge them, in subscriptions of a few intervals."""
+    return sum(len(segment) + _TEST_WORK * len(segment.forest.tests) for segment in segments)
+
+
+def due(segments: Sequence[LiveSegment], most: float = inf) -> list[LiveSegment]:
+    """The segments that should be merged now, if that is no more work than `most`; none if all is well."""
     for segment in segments:
-        if segment.dead > _MOSTLY_DELETED * len(segment):
+        if segment.dead > _MOSTLY_DELETED * len(segment) and work([segment]) <= most:
             return [segment]
     tiers: dict[int, list[LiveSegment]] = {}
     for segment in segments:
         tiers.setdefault(tier(segment.alive), []).append(segment)
     for _, several in sorted(tiers.items()):
-        if len(several) >= FANOUT:
+        if len(several) >= FANOUT and work(several) <= most:
             return several
     return []
 
 
 def merge(
-    segments: Sequence[LiveSegment], version: int, build: Callable[[Forest], Index]
+    segments: Sequence[LiveSegment],
+    version: int,
+    build: Callable[[Forest], Index],
+    check: Callable[[], None] = lambda: None,
 ) -> tuple[LiveSegment, list[I64]]:
-    """One segment with what is alive in a version, and per old segment the slots that it has of it, in order."""
+    """One segment with what is alive in a version, and per old segment the slots that it has of it, in order.
+
+    `check` is called now and then, and may raise.
+    """
     kept = [segment.living(version) for segment in segments]
-    return merge_slots(segments, kept, build), kept
+    return merge_slots(segments, kept, build, check), kept
 
 
 def merge_slots(
-    segments: Sequence[LiveSegment], kept: Sequence[I64], build: Callable[[Forest], Index]
+    segments: Sequence[LiveSegment],
+    kept: Sequence[I64],
+    build: Callable[[Forest], Index],
+    check: Callable[[], None] = lambda: None,
 ) -> LiveSegment:
     """One segment with the kept slots, which rise, of each of several."""
     forest = join_forests([(segment.forest, slots) for segment, slots in zip(segments, kept, strict=True)])
+    check()
     records = join_records(segment.records.columns(slots) for segment, slots in zip(segments, kept, strict=True))
+    check()
     return LiveSegment(forest, records, build(forest), _verifier(segments, kept))
 
 
@@ -81,9 +100,16 @@ def _verifier(segments: Sequence[LiveSegment], kept: Sequence[I64]) -> CallVerif
     return CallVerifier(np.concatenate(slots), join_forests(parts)) if sum(map(len, slots)) else None
 
 
-def carry_tombstones(merged: LiveSegment, segments: Sequence[LiveSegment], kept: Sequence[I64]) -> None:
-    """Delete in the merged segment what was deleted in the old ones while it was made."""
-    versions = np.concatenate([segment.deleted_in(slots) for segment, slots in zip(segments, kept, strict=True)])
-    late = np.flatnonzero(versions != NEVER)
-    if len(late):
-        merged.mark_deleted(late, versions[late])
+def carry_tombstones(
+    merged: LiveSegment, segments: Sequence[LiveSegment], kept: Sequence[I64], version: int
+) -> None:
+    """Delete in the merged segment what was deleted in the old ones after that version, while it was made.
+
+    The caller holds a lock that changes wait for, so this takes time for what was deleted only, not for all slots.
+    """
+    first = 0
+    for segment, slots in zip(segments, kept, strict=True):
+        late, versions = segment.deleted_after(version)
+        if len(late):
+            merged.mark_deleted(first + np.searchsorted(slots, late), versions)
+        first += len(slots)

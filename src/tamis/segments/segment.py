@@ -110,12 +110,13 @@ class LiveSegment:
         found = np.sort(np.concatenate([np.empty(0, np.int64), *self._lists]))
         return found if self._versions is None else found[self._versions[found] <= version]
 
-    def deleted_in(self, slots: I64) -> I64:
-        """The version that deleted each of these slots, NEVER if none did."""
-        found = np.full(len(slots), NEVER, np.int64)
-        deleted = np.flatnonzero(~self.is_alive(slots, NEVER))
-        found[deleted] = 0 if self._versions is None else self._versions[slots[deleted]]
-        return found
+    def deleted_after(self, version: int) -> tuple[I64, I64]:
+        """The slots that are alive in a version and deleted in later ones, in order, and which version did it."""
+        if self._versions is None:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        deleted = np.sort(np.concatenate([np.empty(0, np.int64), *self._lists]))
+        late = deleted[self._versions[deleted] > version]
+        return late, self._versions[late]
 
     def find(self, id: str, version: int) -> int:
         """The living slot of an id, -1 if there is none."""

@@ -10,19 +10,27 @@ resolved without regard to case, against the event type.) Of two columns with on
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from tamis.arrays import I64
 from tamis.errors import EventError, EventTypeError
-from tamis.events.arrow import simple_array
+from tamis.events.arrow import arrow_column, simple_array
 from tamis.events.conversion import converter, plain
 from tamis.events.event_type import EventType
 from tamis.events.sources import BatchSource, ColumnSource, DictSource, Path, Values
+from tamis.events.wide_tables import FEW_COLUMNS, Block, WideTable
 from tamis.values.column import Column
 from tamis.values.types import STRING, Type
+
+
+class ColumnBlock(NamedTuple):
+    """A block of a wide table, its values converted to a declared type."""
+
+    block: Block
+    column: Column
 
 
 class EventBatch:
@@ -34,7 +42,10 @@ class EventBatch:
         source: Where their values come from.
     """
 
-    __slots__ = ("_event_id", "_ids", "_made", "_numbers", "_readings", "event_type", "rows", "source")
+    __slots__ = (
+        *("_blocks", "_event_id", "_ids", "_made", "_numbers", "_readings"),
+        *("event_type", "rows", "source"),
+    )
 
     def __init__(
         self,
@@ -50,6 +61,7 @@ class EventBatch:
         self.source = source
         self._made: dict[Path, Column] = {}
         self._readings: dict[tuple[Path, Type], Column | None] = {}
+        self._blocks: dict[Type, tuple[I64, tuple[ColumnBlock, ...]]] = {}
         self._ids: pa.Array | None = None
         self._event_id = event_id
         self._numbers = numbers
@@ -120,6 +132,34 @@ class EventBatch:
             made = self._made[path] = self._make(path)
         return made
 
+    @property
+    def wide_table(self) -> WideTable | None:
+        """The columns, if there are so many of so few rows that it is quicker to convert them in blocks."""
+        columns = self.source.columns if isinstance(self.source, ColumnSource) else None
+        if not isinstance(columns, WideTable) or self.event_type.is_schemaless:
+            return None
+        return columns if columns.pays_in_blocks else None
+
+    def blocks(self, table: WideTable, type_: Type, places: I64) -> tuple[ColumnBlock, ...]:
+        """The attributes of a declared type in blocks, and perhaps others of that type.
+
+        Blocks are kept, because the segments of a matcher read nearly the same attributes.
+
+        Args:
+            table: `wide_table`.
+            type_: Of the attributes.
+            places: Of their columns in the table.
+        """
+        asked, blocks = self._blocks.get(type_, (places[:0], ()))
+        new = np.setdiff1d(places, asked) if blocks else places
+        if len(new):
+            zone = self.event_type.time_zone
+            found = table.blocks(new)
+            blocks = (*blocks, *(ColumnBlock(each, arrow_column(each.array, type_, zone)) for each in found))
+            # One assignment: of several threads each sees every column once.
+            self._blocks[type_] = np.concatenate([asked, new]), blocks
+        return blocks
+
     def _make(self, path: Path) -> Column:
         if self.event_type.is_schemaless:
             return self.source.schemaless(path)
@@ -159,7 +199,7 @@ class EventBatch:
         return pa.array([None if value is None else text(value) for value in simple], pa.string())
 
 
-def _arrow_columns(events: Any) -> tuple[dict[str, Values] | None, int]:
+def _arrow_columns(events: Any) -> tuple[Mapping[str, Values] | None, int]:
     """Columns and number of rows of columnar data; None for other data."""
     if type(events).__module__.partition(".")[0] == "pandas" and hasattr(events, "columns"):
         return _pandas_columns(events), len(events)
@@ -168,12 +208,15 @@ def _arrow_columns(events: Any) -> tuple[dict[str, Values] | None, int]:
     elif isinstance(events, (pa.StructArray, pa.ChunkedArray)):
         pass
     elif hasattr(events, "__arrow_c_stream__"):
-        events = events if isinstance(events, pa.Table) else pa.RecordBatchReader.from_stream(events).read_all()
+        if not isinstance(events, (pa.Table, pa.RecordBatch)):
+            events = pa.RecordBatchReader.from_stream(events).read_all()
     elif hasattr(events, "__arrow_c_array__"):
         events = pa.array(events)
     else:
         return None, 0
     if isinstance(events, (pa.Table, pa.RecordBatch)):
+        if events.num_columns > FEW_COLUMNS:
+            return WideTable(events), events.num_rows
         names, columns = events.schema.names, events.columns
         return {name: simple_array(column) for name, column in zip(names, columns, strict=True)}, events.num_rows
     array = simple_array(events)

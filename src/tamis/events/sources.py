@@ -24,6 +24,7 @@ from tamis.events.arrow import (
     struct_child,
 )
 from tamis.events.single import single_any, single_column, single_reading
+from tamis.events.wide_tables import WideTable
 from tamis.values.column import Column
 from tamis.values.types import Type
 
@@ -110,7 +111,10 @@ class ColumnSource:
         return ((None, name) for name in self.columns)
 
     def filled_names(self) -> Iterator[str]:
-        """The names of the columns that are not NULL in all rows."""
+        """The names of the columns that are not NULL in all rows; of wide tables, not known to be."""
+        if isinstance(self.columns, WideTable):
+            yield from self.columns.filled_names()
+            return
         for name, values in self.columns.items():
             if not isinstance(values, pa.Array) or values.null_count < self.rows:
                 yield name

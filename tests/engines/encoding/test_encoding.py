@@ -237,3 +237,91 @@ def test_one_table_of_one_row() -> None:
     encoder = Encoder(forest.axes, forest.tests)
     check(forest.axes, encoder, pa.table({"a": [7], "b": ["x"]}), event_type)
     check(forest.axes, encoder, pa.table({"a": [None], "b": ["x"]}), event_type)
+
+
+WIDE_KINDS: dict[str, tuple[pa.DataType, ...]] = {
+    "int": (pa.int32(), pa.int64(), pa.uint64(), pa.float64(), pa.string(), pa.null()),
+    "bigint": (pa.int8(), pa.uint64(), pa.dictionary(pa.int8(), pa.int64())),
+    "double": (pa.float32(), pa.float64(), pa.int64(), pa.bool_(), pa.string()),
+    "decimal(8,2)": (pa.decimal128(6, 2), pa.decimal128(30, 4), pa.int16()),
+    "boolean": (pa.bool_(), pa.int8()),
+    "date": (pa.date32(), pa.date64(), pa.timestamp("us"), pa.string()),
+    "timestamp": (pa.timestamp("ms", "UTC"), pa.timestamp("us")),
+    "string": (pa.string(), pa.int8()),
+    "struct<x:int>": (pa.struct([("x", pa.int64())]),),
+}
+"""Declared types, and what columns of them may be in Arrow."""
+
+
+def wide_values(random_: random.Random, type_: pa.DataType, rows: int) -> pa.Array:
+    """A column in which some values are beyond the bounds of the declared type."""
+    fill = random_.choice([0.0, 0.05, 0.05, 1.0])
+    some = [0, 1, 7, 100, 127, 2**40]
+    numbers = [random_.choice(some) if random_.random() < fill else None for _ in range(rows)]
+    if pa.types.is_null(type_):
+        return pa.nulls(rows)
+    if pa.types.is_struct(type_):
+        return pa.array([None if number is None else {"x": number} for number in numbers], type_)
+    if pa.types.is_dictionary(type_):
+        return pa.array(numbers, pa.int64()).dictionary_encode()
+    if pa.types.is_string(type_):
+        return pa.array([None if number is None else f"2026-01-{number % 28 + 1:02}" for number in numbers], type_)
+    if type_ in (pa.int64(), pa.uint64(), pa.float64()):
+        return pa.array(numbers, type_)
+    small = pa.array([None if number is None else number % 100 for number in numbers], pa.int64())
+    if pa.types.is_date64(type_) or pa.types.is_timestamp(type_):
+        return small.cast(type_)
+    if pa.types.is_decimal(type_):
+        return small.cast(pa.decimal128(38, type_.scale)).cast(type_)
+    return small.cast(pa.int32()).cast(type_)
+
+
+def test_wide_tables() -> None:
+    """Of any types, with columns that hold nothing, that nobody asks for, or that are not there."""
+    random_ = random.Random(59)
+    declared = {f"a{number}": kind for number, kind in enumerate([*WIDE_KINDS] * 4)}
+    event_type = EventType.from_dict({"name": "w", "attributes": declared})
+    literals = {"boolean": "true", "date": "DATE '2026-01-02'", "string": "'2026-01-02'"}
+    literals |= {"timestamp": "TIMESTAMP '1970-01-01T00:00:00.007Z'"}
+    texts = ["a0 + a1 > 5", "coalesce(a2, a11) > 5", "lower(a7) = 'x'", "a16 LIKE '%1'"]
+    for name, kind in random_.sample([*declared.items()], 30):
+        field = f"{name}.x" if kind.startswith("struct") else name
+        texts.append(f"{field} >= {literals.get(kind, 5)}")
+    forest = forest_of([compile_condition(text, event_type).formula for text in texts])
+    encoder = Encoder(forest.axes, forest.tests)
+    for rows in (1, 3, 8, 65, 300):
+        columns = {
+            name: wide_values(random_, random_.choice(WIDE_KINDS[kind]), rows)
+            for name, kind in declared.items()
+            if random_.random() < 0.9
+        }
+        columns["nobody's"] = pa.array(range(rows))
+        table = pa.table(columns)
+        check(forest.axes, encoder, table, event_type)
+        check(forest.axes, encoder, table[rows // 3 :], event_type)
+        check(forest.axes, encoder, pa.RecordBatch.from_pydict(columns), event_type)
+
+
+def test_segments_share_the_blocks_of_a_batch() -> None:
+    event_type = EventType.from_dict({"name": "w", "attributes": {f"a{number}": "int" for number in range(40)}})
+    table = pa.table({f"a{number}": pa.array([number, None, 2**40 * (number % 2)]) for number in range(40)})
+    frame = BatchFrame(EventBatch.of(table, event_type))
+    for numbers in (range(0, 20), range(10, 30), range(40), range(3)):
+        texts = [f"a{number} > 1" for number in numbers]
+        forest = forest_of([compile_condition(text, event_type).formula for text in texts])
+        found = decoded(Encoder(forest.axes, forest.tests).encode(frame))
+        assert found == expected(forest.axes, EventBatch.of(table, event_type))
+
+
+def test_wide_tables_of_another_event_type() -> None:
+    names = [f"a{number}" for number in range(20)]
+    small = EventType.from_dict({"name": "t", "attributes": dict.fromkeys(names, "int")})
+    large = EventType.from_dict({"name": "t", "attributes": dict.fromkeys(names, "bigint")})
+    other = EventType.from_dict({"name": "u", "attributes": dict.fromkeys(names[1:], "int")})
+    forest = forest_of([compile_condition("a0 > 5", small).formula])
+    encoder = Encoder(forest.axes, forest.tests)
+    table = pa.table({name: [2**40] for name in names})
+    for event_type in (small, large, small):
+        check(forest.axes, encoder, table, event_type)
+    with pytest.raises(EventTypeError):
+        encoder.encode(BatchFrame(EventBatch.of(table, other)))

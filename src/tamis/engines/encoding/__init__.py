@@ -21,12 +21,15 @@ from tamis.engines.encoding.attribute_filter import AttributeFilter
 from tamis.engines.encoding.dict_events import DictReader, plain_path
 from tamis.engines.encoding.dict_values import UndeclaredAttributeError, is_scalar
 from tamis.engines.encoding.non_interval_index import IndexBuilder, NonIntervalIndex
-from tamis.engines.forest.axes import Axis
+from tamis.engines.forest.axes import KEY_SCALE, Axis, KeyScale
 from tamis.engines.forest.tests import Tests
+from tamis.events.event_type import EventType
 from tamis.events.sources import DictSource
+from tamis.events.wide_tables import Layout, WideTable
 from tamis.formulas.expression import Path
 from tamis.formulas.predicates.base import Frame
 from tamis.frames import BatchFrame
+from tamis.values.types import Type
 
 CoordinateLines: TypeAlias = tuple[I32, I64, U8]
 """`columns`, `coordinates` and `valid` of `EncodedBatch`."""
@@ -56,6 +59,21 @@ class EncodedBatch(NamedTuple):
     tests: I32
     firsts: I64
     hits: I32
+
+
+class _BlockPlan(NamedTuple):
+    """How to read the axes of an encoder from tables of one layout, as events of one type.
+
+    asked: by type, the places of the columns to ask for in blocks.
+    axes: int64[columns]: the axis that reads a column in a block, else -1.
+    left: axes to read from columns that cannot be part of a block.
+    """
+
+    layout: Layout
+    event_type: EventType
+    asked: list[tuple[Type, I64]]
+    axes: I64
+    left: list[int]
 
 
 class Encoder:
@@ -89,6 +107,15 @@ class Encoder:
                 self._by_name.setdefault(path.steps[0], []).append(number)
         # The batch finds a plain attribute by its steps: quicker than hashing the expression.
         self._steps = [each.steps if isinstance(each, Path) else None for _, each in attributes]
+        # The axes that wide tables are asked for in blocks, by name, and the others.
+        self._in_blocks: dict[str, int] = {}
+        for number, axis in enumerate(self.axes):
+            path = axis.attribute
+            if isinstance(path, Path) and len(path.steps) == 1 and isinstance(axis.scale, KeyScale):
+                self._in_blocks[path.steps[0]] = number
+        blocked = set(self._in_blocks.values())
+        self._others = AttributeFilter((number, each) for number, each in attributes if number not in blocked)
+        self._plan: _BlockPlan | None = None
         self._reader: DictReader | None = None
         self._nowhere = np.full(len(self.axes), -1, np.int32)
 
@@ -97,6 +124,8 @@ class Encoder:
         lines: CoordinateLines | None = None
         if 0 < frame.rows <= _FEW_EVENTS:
             lines = self._lines_by_value(frame)
+        if lines is None:
+            lines = self._lines_by_block(frame)
         if lines is None:
             numbers = self._all.candidates(frame.names()) if frame.rows else []
             if frame.rows > _FEW_EVENTS and _count_values(frame) * _SPARSE < len(numbers) * frame.rows:
@@ -126,6 +155,47 @@ class Encoder:
             np.concatenate(coordinates).reshape(shape),
             np.concatenate(valid).reshape(shape).view(np.uint8),
         )
+
+    def _lines_by_block(self, frame: Frame) -> CoordinateLines | None:
+        """The lines of all axes, read from a wide table; None if the frame has none."""
+        batch = frame.batch if isinstance(frame, BatchFrame) else None
+        table = None if batch is None else batch.wide_table
+        if batch is None or table is None:
+            return None
+        plan = self._plan
+        if plan is None or plan.layout is not table.layout or plan.event_type != batch.event_type:
+            plan = self._plan = _plan_blocks(self._in_blocks, table.layout, batch.event_type)
+        columns, rows, count = self._nowhere.copy(), frame.rows, 0
+        cells: list[I64] = []
+        values: list[I64] = []
+        for type_, places in plan.asked:
+            for block, column in batch.blocks(table, type_, places):
+                axes = plan.axes[block.places]
+                # The values that count: on an axis, and within the bounds of the declared type.
+                keep = column.valid & (axes >= 0)[block.columns]
+                line_of = np.full(len(axes), -1)
+                line_of[block.columns[keep]] = 0
+                used = np.flatnonzero(line_of == 0)
+                line_of[used] = columns[axes[used]] = np.arange(count, count + len(used))
+                count += len(used)
+                cells.append(line_of[block.columns[keep]] * rows + block.rows[keep])
+                values.append(KEY_SCALE.coordinates(column)[keep])
+        coordinates, valid = np.empty((count, rows), np.int64), np.zeros((count, rows), np.uint8)
+        if count:
+            at = np.concatenate(cells)
+            coordinates.ravel()[at] = np.concatenate(values)
+            valid.ravel()[at] = 1
+        others = plan.left
+        if self._others:
+            others = others + self._others.candidates(frame.names())
+        others = [each for each in others if not self._is_empty(table, each)]
+        lines: CoordinateLines = columns, coordinates, valid
+        return _concatenate_lines(lines, self._lines_by_column(frame, others)) if others else lines
+
+    def _is_empty(self, table: WideTable, number: int) -> bool:
+        """Is an axis that reads an attribute of a table NULL in all rows, as far as one can tell at once?"""
+        steps = self._steps[number]
+        return steps is not None and table.is_empty(steps[0])
 
     def _lines_by_value(self, frame: Frame) -> CoordinateLines | None:
         """The lines of all axes, read from dicts; None if the frame has none, or if columns must convert them."""
@@ -178,6 +248,24 @@ class Encoder:
         lines[at] = values
         valid[at] = 1
         return columns, lines, valid
+
+
+def _plan_blocks(in_blocks: Mapping[str, int], layout: Layout, event_type: EventType) -> _BlockPlan:
+    """The plan for axes by the names of their attributes."""
+    plan = _BlockPlan(layout, event_type, [], np.full(len(layout.types), -1), [])
+    by_type: dict[Type, list[int]] = {}
+    for name, number in in_blocks.items():
+        place = layout.places.get(name)
+        if place is None:
+            continue
+        type_ = event_type.type_at((name,))
+        if type_ is None or layout.types[place] < 0:
+            plan.left.append(number)
+        else:
+            plan.axes[place] = number
+            by_type.setdefault(type_, []).append(place)
+    plan.asked.extend((type_, np.array(places, np.int64)) for type_, places in by_type.items())
+    return plan
 
 
 def _count_values(frame: Frame) -> float:

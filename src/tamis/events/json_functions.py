@@ -75,8 +75,8 @@ def _resolve_to_json(arguments: Sequence[Argument], zone: str) -> Signature:
     if given.name not in NESTED:
         msg = f"expected a struct, an array or a map, found {given}"
         raise ArgumentError(msg, 0)
-    if "timestamp" in str(given) or "interval" in str(given):
-        msg = "timestamps and intervals are not written as JSON"
+    if "timestamp" in str(given):
+        msg = "timestamps are not written as JSON"
         raise ArgumentError(msg, 0, "write them as text: CAST(t AS STRING)")
     return Signature((given,), STRING, zone)
 
@@ -115,7 +115,7 @@ def _writer(type_: Type, zone: str) -> Callable[[Value], str]:
         return lambda value: f'"{b64encode(value).decode()}"'
     if is_fractional(type_):
         return lambda value: text(value) if math.isfinite(value) else _quoted(text(value))
-    if type_ == STRING or type_.name == "date":
+    if type_ == STRING or type_.name in ("date", "interval", "calendar interval"):
         return lambda value: _quoted(text(value))
     return text
 

@@ -28,6 +28,7 @@ from tamis.functions.registry import (
 )
 from tamis.functions.rows import Scalar, all_valid, apply_strict
 from tamis.functions.unify import type_mismatch
+from tamis.values.calendar_intervals import negated
 from tamis.values.casts import round_half_up
 from tamis.values.coercion import arithmetic_type
 from tamis.values.column import SHORT_DECIMAL, Column, NumberValues
@@ -36,6 +37,7 @@ from tamis.values.text import as_float
 from tamis.values.types import (
     ANY,
     BIGINT,
+    CALENDAR_INTERVAL,
     DATE,
     DOUBLE,
     FLOAT,
@@ -341,7 +343,7 @@ def numeric_parameter(arguments: Sequence[Argument], place: int) -> Type:
 
 def _resolve_unary(arguments: Sequence[Argument], zone: str) -> Signature:
     check_count(arguments, 1, 1)
-    if is_interval(arguments[0].type):
+    if is_interval(arguments[0].type) or arguments[0].type == CALENDAR_INTERVAL:
         return Signature((arguments[0].type,), arguments[0].type, zone)
     parameter = numeric_parameter(arguments, 0)
     return Signature((parameter,), parameter, zone)
@@ -375,6 +377,8 @@ def _bind_bounded(compute: Callable[[Any], Any]) -> Callable[[Signature], Scalar
             return lambda value: _round_negation(value, compute(value), type_.precision)
         if is_interval(type_):
             return lambda value: in_range(compute(value), type_)
+        if type_ == CALENDAR_INTERVAL:
+            return negated
         greatest = _LONG[1] if type_ == NUMBER else integer_bounds(type_)[1]
 
         def scalar(value: float) -> float | None:

@@ -31,6 +31,7 @@ from tamis.values.column import Column
 from tamis.values.types import (
     ANY,
     BIGINT,
+    CALENDAR_INTERVAL,
     DATE,
     DOUBLE,
     INT,
@@ -158,7 +159,7 @@ def _resolve_date_part(arguments: Sequence[Argument], zone: str) -> Signature:
     if field.value is None:
         return Signature((STRING, _moment(source.type)), DOUBLE, zone)
     name = field.value.upper()
-    if is_interval(source.type):
+    if is_interval(source.type) or source.type == CALENDAR_INTERVAL:
         return Signature((STRING, source.type), part_of_interval(name, source.type)[1], zone)
     if name in _FIELDS_OF_DATES:
         return Signature((STRING, DATE), INT, zone)
@@ -171,7 +172,7 @@ def _resolve_date_part(arguments: Sequence[Argument], zone: str) -> Signature:
 
 def _bind_date_part(signature: Signature) -> Scalar:
     type_ = signature.parameters[1]
-    if is_interval(type_):
+    if is_interval(type_) or type_ == CALENDAR_INTERVAL:
         return lambda field, value: part_of_interval(field.upper(), type_)[0](value)
     if type_ == DATE:
         return lambda field, days: _FIELDS_OF_DATES[field.upper()](days)
@@ -186,7 +187,7 @@ def _date_part_vector(signature: Signature, columns: Sequence[Column]) -> Column
         dtype = np.float64 if signature.returns == DOUBLE else np.int64
         return Column(signature.returns, np.zeros(len(valid), dtype), valid)
     name = field.values.drop_null()[0].as_py().upper()
-    if is_interval(source.type):
+    if is_interval(source.type) or source.type == CALENDAR_INTERVAL:
         return apply_strict(_bind_date_part(signature), signature.returns, columns)
     if source.type == DATE:
         return Column(INT, _FIELDS_OF_DATES[name](source.values), valid)

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from tamis.functions import calendar_intervals
+from tamis.functions.clock_moves import add_days, add_months
 from tamis.functions.registry import Argument, ArgumentError, Function, Signature, always, check_count, register
 from tamis.functions.rows import Scalar, all_valid, apply_strict
 from tamis.values import calendar
@@ -26,6 +28,7 @@ from tamis.values.intervals import in_range, truncated
 from tamis.values.types import (
     ANY,
     BIGINT,
+    CALENDAR_INTERVAL,
     DATE,
     DAY_TIME,
     INT,
@@ -39,7 +42,9 @@ from tamis.values.types import (
     decimal,
     is_decimal,
     is_interval,
+    is_numeric,
     is_year_month,
+    wrap_integer,
 )
 from tamis.values.zones import Zone, zone_of
 
@@ -48,14 +53,22 @@ _FAR = 1 << 61
 
 
 def concerns_intervals(signature: Signature) -> bool:
-    """Is it arithmetic of this module?"""
-    return is_interval(signature.returns) or any(map(is_interval, signature.parameters))
+    """Is it arithmetic of intervals, those of the calendar included?"""
+    types = (signature.returns, *signature.parameters)
+    return any(is_interval(type_) or type_ == CALENDAR_INTERVAL for type_ in types)
 
 
 def bind_arithmetic(name: str, signature: Signature) -> Scalar:
     """The scalar form of + - * / over intervals and moments."""
     left, right = signature.parameters
     returns = signature.returns
+    if returns == STRING:
+        return _text_mover(name, signature)
+    if CALENDAR_INTERVAL in signature.parameters:
+        return calendar_intervals.bind_arithmetic(name, signature)
+    if name == "div":
+        bits = 32 if is_year_month(left) else 64
+        return lambda one, other: _whole_quotient(one, other, bits)
     if name in ("*", "/"):
         return _scaling(name, left, right, returns)
     if is_interval(left) and is_interval(right):
@@ -66,13 +79,19 @@ def bind_arithmetic(name: str, signature: Signature) -> Scalar:
             return lambda end, start: (end - start) * MICROS_PER_DAY
         zone = _zone(left, signature.zone)
         return lambda end, start: in_range(zone.to_wall(end) - zone.to_wall(start), returns)
-    if returns == STRING:
-        return _text_mover(name, signature)
     if is_interval(left):
         move = _mover(right, left, signature.zone)
         return lambda length, moment: move(moment, length)
     move = _mover(left, right, signature.zone)
     return move if name == "+" else lambda moment, length: move(moment, -length)
+
+
+def _whole_quotient(dividend: int, divisor: int, bits: int) -> int | None:
+    """How often an interval fits into another one; of months, -2^31 / -1 wraps, as in Spark."""
+    if divisor == 0:
+        return None
+    quotient = truncated(dividend, abs(divisor)) // divisor
+    return wrap_integer(quotient, bits) if bits == 32 else in_range(quotient, DAY_TIME)
 
 
 def _text_mover(name: str, signature: Signature) -> Scalar:
@@ -89,7 +108,7 @@ def _text_mover(name: str, signature: Signature) -> Scalar:
 def vector_arithmetic(name: str, signature: Signature, columns: Sequence[Column]) -> Column:
     """Differences of moments and sums with intervals of less than a day's arithmetic by numpy, else row by row."""
     left, right = columns
-    if signature.returns == STRING:
+    if signature.returns == STRING or CALENDAR_INTERVAL in signature.parameters or name == "div":
         return apply_strict(bind_arithmetic(name, signature), signature.returns, columns)
     near = all(len(each) == 0 or bool((np.abs(each.values[each.valid]) < _FAR).all()) for each in columns)
     valid = all_valid(columns)
@@ -130,27 +149,6 @@ def _mover(moment: Type, length: Type, zone: str) -> Callable[[int, int], int | 
 
 def _date(days: int) -> int | None:
     return days if calendar.LEAST_DAY <= days <= calendar.GREATEST_DAY else None
-
-
-def add_months(zone: Zone, micros: int, months: int) -> int | None:
-    """The same clock some months later."""
-    wall = zone.to_wall(micros)
-    days, clock = divmod(wall, MICROS_PER_DAY)
-    return in_timestamp_range(_instant(zone, micros, calendar.plus_months(days, months) * MICROS_PER_DAY + clock))
-
-
-def add_days(zone: Zone, micros: int, more: int) -> int | None:
-    """The same clock as many days later as fit, and then the rest of the time."""
-    days = truncated(more, MICROS_PER_DAY)
-    moved = _instant(zone, micros, zone.to_wall(micros) + days) if days else micros
-    return in_timestamp_range(moved + more - days)
-
-
-def _instant(zone: Zone, before: int, wall: int) -> int:
-    """The instant of a wall clock, with the offset that was valid before wherever it still is."""
-    offset = zone.offset_at(before // MICROS_PER_SECOND)
-    kept = wall - offset * MICROS_PER_SECOND
-    return kept if zone.offset_at(kept // MICROS_PER_SECOND) == offset else zone.to_instant(wall)
 
 
 def _scaling(name: str, left: Type, right: Type, returns: Type) -> Scalar:
@@ -195,6 +193,12 @@ def part_of_interval(field: str, type_: Type) -> tuple[Scalar, Type]:
     """EXTRACT of a field of an interval, and the type of the result; raises ArgumentError."""
     name = next((each for each in _PARTS if field in (each, f"{each}S")), "")
     place, unit, wider, returns = _PARTS.get(name, (-1, 1, None, INT))
+    if type_ == CALENDAR_INTERVAL and place >= 0:
+        # Months, days and the rest are held apart; each has units of its own.
+        if name == "DAY":
+            return (lambda length: _within_int(length[1] + _part(length[2], unit, wider))), returns
+        part = 0 if place < 2 else 2
+        return (lambda length: _part(length[part], unit, wider)), returns
     if not type_.precision <= place <= type_.scale:
         msg = f"{field.lower()} is not a field of an {type_}"
         raise ArgumentError(msg, 0)
@@ -204,6 +208,10 @@ def part_of_interval(field: str, type_: Type) -> tuple[Scalar, Type]:
 def _part(value: int, unit: int, wider: int | None) -> int:
     rest = abs(value) if wider is None else abs(value) % wider
     return rest // unit if value >= 0 else -(rest // unit)
+
+
+def _within_int(value: int) -> int | None:
+    return value if -(1 << 31) <= value < 1 << 31 else None
 
 
 # Functions
@@ -287,13 +295,15 @@ def _months_between(start: int, end: int) -> int:
     return truncated(days, 32) // 32
 
 
-def _resolve_made(parameters: tuple[Type, ...], returns: Type) -> Callable[[Sequence[Argument], str], Signature]:
+def _resolve_made(
+    parameters: tuple[Type, ...], returns: Type, least: int = 0
+) -> Callable[[Sequence[Argument], str], Signature]:
     def resolve(arguments: Sequence[Argument], zone: str) -> Signature:
-        check_count(arguments, 0, len(parameters))
+        check_count(arguments, least, len(parameters))
         for place, argument in enumerate(arguments):
             if argument.type == ANY or argument.type == NULL:
                 continue
-            if argument.type.name in ("date", "timestamp", "timestamp_ntz", "boolean", "binary", "interval"):
+            if not (is_numeric(argument.type) or argument.type == STRING):
                 msg = f"expected a number, found {argument.type}"
                 raise ArgumentError(msg, place)
         return Signature(parameters[: len(arguments)], returns, zone)
@@ -320,3 +330,12 @@ register(
 register(
     Function("make_ym_interval", _resolve_made((INT, INT), YEAR_MONTH), always(_made(12, 1, type_=YEAR_MONTH)))
 )
+for _name, _least in (("make_interval", 0), ("try_make_interval", 1)):
+    _parameters = (INT, INT, INT, INT, INT, INT, decimal(18, 6))
+    register(
+        Function(
+            _name,
+            _resolve_made(_parameters, CALENDAR_INTERVAL, _least),
+            always(calendar_intervals.make_interval),
+        )
+    )

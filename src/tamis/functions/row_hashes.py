@@ -18,6 +18,7 @@ from tamis.values.types import (
     BIGINT,
     BINARY,
     BOOLEAN,
+    CALENDAR_INTERVAL,
     DOUBLE,
     FLOAT,
     INT,
@@ -30,6 +31,7 @@ from tamis.values.types import (
     holds_map,
     is_decimal,
     is_interval,
+    is_year_month,
     wrap_integer,
 )
 
@@ -152,7 +154,9 @@ def _hash_of(type_: Type, of_int: Hash, of_long: Hash, of_bytes: Hash) -> Hash:
         return lambda fields, seed: _folded(parts, fields, seed)
     is_long = type_ in (BIGINT, TIMESTAMP, TIMESTAMP_NTZ) or is_decimal(type_)
     if is_interval(type_):
-        is_long = "month" not in type_.name and "year" not in type_.name
+        is_long = not is_year_month(type_)
+    if type_ == CALENDAR_INTERVAL:
+        return lambda length, seed: of_int(length[0], of_int(length[1], of_long(length[2], seed)))
     return of_long if is_long else of_int
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tamis.functions.intervals import add_days, add_months
+from tamis.functions.clock_moves import add_days, add_months
 from tamis.functions.registry import Argument, ArgumentError, Function, Signature, check_count, register
 from tamis.functions.rows import Scalar
 from tamis.values import calendar

@@ -27,6 +27,7 @@ from tamis.formulas.expression import (
     Variable,
 )
 from tamis.functions import FUNCTIONS
+from tamis.functions.calendar_intervals import TAKE_CALENDAR_INTERVALS
 from tamis.functions.kinds import KINDS
 from tamis.functions.maps import TAKE_MAPS
 from tamis.functions.registry import Argument, ArgumentError, Function, Signature
@@ -62,6 +63,7 @@ from tamis.values.types import (
     Type,
     array,
     holds_map,
+    is_comparable,
     is_numeric,
     parse_type,
 )
@@ -429,9 +431,12 @@ class _Analyser:
             prefix = "" if _is_operator(function.name) else f"{function.name}: "
             self.report(prefix + error.message, place, error.hint)
             return None
-        if function.name not in TAKE_MAPS and any(map(holds_map, signature.parameters)):
-            self.report(f"{node.function} does not take maps: they have no order, nor are they equal", node)
-            return None
+        if not all(map(is_comparable, signature.parameters)):
+            has_map = any(map(holds_map, signature.parameters))
+            if function.name not in (TAKE_MAPS if has_map else TAKE_CALENDAR_INTERVALS):
+                what = "maps" if has_map else "intervals of months and days"
+                self.report(f"{node.function} does not take {what}: they have no order, nor are they equal", node)
+                return None
         cast = [
             self.cast(argument, target, part)
             for argument, target, part in zip(arguments, signature.parameters, node.arguments, strict=True)

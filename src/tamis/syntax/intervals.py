@@ -45,8 +45,12 @@ def interval_literal(parser: ConditionParser) -> Literal:
             break
         parser.at = quantity + 1
         word = parser.tokens.word(quantity)
-        text = sign + (word[1:-1] if parser.kinds[quantity] == Kind.STRING else word)
+        quoted = parser.kinds[quantity] == Kind.STRING
+        text = _signed(sign, word[1:-1]) if quoted else sign + word
         if unit_of(unit) is None:
+            if sign:
+                msg = "a list of quantities has its signs inside of the quotes"
+                raise parser.failure(msg, start, _HINT)
             return _whole(parser, start, _PAIRS.findall(text) if _is_list(text) else [])
         parser.at += 1
         if not pairs and parser.tokens.lower_words[parser.at] == "to":
@@ -55,6 +59,14 @@ def interval_literal(parser: ConditionParser) -> Literal:
             return _fields(parser, start, text, unit, last)
         pairs.append((text, unit))
     return _whole(parser, start, [("", text, unit) for text, unit in pairs])
+
+
+def _signed(sign: str, text: str) -> str:
+    """The text in quotes after a sign: -'-1' is 1."""
+    bare = text.strip()
+    if sign == "-" and bare.startswith("-"):
+        return bare[1:]
+    return text if sign == "+" else sign + text
 
 
 def _is_list(text: str) -> bool:

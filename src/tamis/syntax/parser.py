@@ -35,6 +35,7 @@ from tamis.values.types import (
     BINARY,
     BOOLEAN,
     DATE,
+    INTERVAL_FIELDS,
     NULL,
     STRING,
     TIMESTAMP,
@@ -593,7 +594,8 @@ class ConditionParser(Cursor):
         """Do the fields of INTERVAL DAY TO SECOND go on?"""
         if self.tokens.lower_words[start] != "interval":
             return False
-        return word in ("interval", "to") or self.tokens.lower_words[self.at] == "to"
+        following = self.tokens.lower_words[self.at]
+        return following in INTERVAL_FIELDS if word in ("interval", "to") else following == "to"
 
 
 def _flat_call(name: str, operands: list[Expression]) -> Expression:

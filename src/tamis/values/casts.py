@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from tamis.values.calendar import GREATEST_MICROS, LEAST_MICROS, MICROS_PER_DAY, MICROS_PER_SECOND
+from tamis.values.calendar_intervals import read_calendar_interval, write_calendar_interval
 from tamis.values.column import SHORT_DECIMAL, Value
 from tamis.values.datetimes import (
     in_timestamp_range,
@@ -45,6 +46,7 @@ from tamis.values.types import (
     BIGINT,
     BINARY,
     BOOLEAN,
+    CALENDAR_INTERVAL,
     DATE,
     DOUBLE,
     FLOAT,
@@ -101,6 +103,8 @@ def can_cast(source: Type, target: Type) -> bool:
 
 
 def _can_cast_atom(source: Type, target: Type) -> bool:
+    if CALENDAR_INTERVAL in (source, target):
+        return STRING in (source, target)
     if is_interval(source) or is_interval(target):
         return _can_cast_interval(source, target)
     if target == STRING:
@@ -123,7 +127,7 @@ def _can_cast_interval(source: Type, target: Type) -> bool:
     if is_interval(source) and is_interval(target):
         return is_year_month(source) == is_year_month(target)
     other = target if is_interval(source) else source
-    return other == STRING or is_integral(other) or is_decimal(target)
+    return other == STRING or is_integral(other) or is_decimal(other)
 
 
 def _is_number(type_: Type) -> bool:
@@ -194,6 +198,8 @@ def caster(source: Type, target: Type, zone: str) -> Caster:
         return lambda values: tuple(
             None if value is None else field(value) for field, value in zip(fields, values, strict=True)
         )
+    if CALENDAR_INTERVAL in (source, target):
+        return read_calendar_interval if target == CALENDAR_INTERVAL else write_calendar_interval
     if is_interval(target):
         return _to_interval(source, target)
     if is_interval(source) and is_integral(target):
@@ -317,7 +323,8 @@ def _to_interval(source: Type, target: Type) -> Caster:
     if is_interval(source):
         return lambda value: truncated(value, unit)
     least, greatest = integer_bounds(INT if is_year_month(target) else BIGINT)
-    return lambda value: _within(value * unit, least, greatest)
+    scaling = 10**source.scale  # 1 for whole numbers
+    return lambda value: _within(round_half_up(value * unit, scaling), least, greatest)
 
 
 def _within(value: int, least: int, greatest: int) -> int | None:

@@ -23,6 +23,7 @@ from tamis.values.types import (
     ANY,
     BIGINT,
     BINARY,
+    CALENDAR_INTERVAL,
     DATE,
     DAY_TIME,
     DAYS,
@@ -129,6 +130,8 @@ def arithmetic_type(operator: str, left: TypedOperand, right: TypedOperand) -> t
     """
     if is_interval(left.type) or is_interval(right.type):
         return _interval_arithmetic(operator, left.type, right.type)
+    if CALENDAR_INTERVAL in (left.type, right.type):
+        return _calendar_arithmetic(operator, left.type, right.type)
     types = {left.type, right.type}
     if operator == "-" and types <= {*_DATETIMES, STRING, ANY} and types & {*_DATETIMES}:
         return _difference(left.type, right.type)
@@ -240,7 +243,7 @@ def _beside_any(other: Type) -> Type | None:
     """The type as which a path of a schemaless event is read beside a typed operand."""
     if is_numeric(other):
         return NUMBER
-    return None if other == BINARY or other.name == "struct" else other
+    return None if other in (BINARY, CALENDAR_INTERVAL) or other.name == "struct" else other
 
 
 def _complex(left: Type, right: Type, inner: Rule) -> Type | None:
@@ -293,7 +296,7 @@ def _promote(left: Type, right: Type) -> Type | None:
         return BIGINT
     if is_numeric(other):
         return DOUBLE
-    return STRING if other == NULL else None if other.name in NESTED else other
+    return STRING if other == NULL else None if other.name in (*NESTED, "calendar interval") else other
 
 
 def _is_literal(operand: TypedOperand) -> bool:
@@ -341,10 +344,10 @@ def _beside_string(operator: str, other: Type) -> tuple[Type, Type, Type] | None
 def _interval_arithmetic(operator: str, left: Type, right: Type) -> tuple[Type, Type, Type] | None:
     """Intervals with intervals, with moments and with numbers."""
     if is_interval(left) and is_interval(right):
-        if operator not in ("+", "-") or is_year_month(left) != is_year_month(right):
+        if operator not in ("+", "-", "div") or is_year_month(left) != is_year_month(right):
             return None
         both = _wider_interval(left, right)
-        return both, both, both
+        return both, both, BIGINT if operator == "div" else both
     if ANY in (left, right) and operator in ("+", "-"):
         left, right = (TIMESTAMP if each == ANY else each for each in (left, right))
     kind, other = (left, right) if is_interval(left) else (right, left)
@@ -363,6 +366,26 @@ def _interval_arithmetic(operator: str, left: Type, right: Type) -> tuple[Type, 
     if other == DATE and not is_year_month(kind) and kind != DAYS:
         other = TIMESTAMP
     return (left, other, other) if kind == left else (other, right, other)
+
+
+def _calendar_arithmetic(operator: str, left: Type, right: Type) -> tuple[Type, Type, Type] | None:
+    """Calendar intervals with each other, with moments and texts, and with numbers."""
+    is_left = left == CALENDAR_INTERVAL
+    other = right if is_left else left
+    if operator in ("*", "/"):
+        fits = (is_numeric(other) and other != NUMBER) or other in (STRING, NULL)
+        if not fits or (operator == "/" and not is_left):
+            return None
+        return (left, DOUBLE, left) if is_left else (DOUBLE, right, right)
+    if operator not in ("+", "-"):
+        return None
+    if left == right:
+        return left, left, left
+    moment = TIMESTAMP if other in (STRING, ANY) else other
+    if moment not in _DATETIMES or (operator == "-" and is_left):
+        return None
+    returns = STRING if other == STRING else moment
+    return (left, moment, returns) if is_left else (moment, right, returns)
 
 
 def _difference(left: Type, right: Type) -> tuple[Type, Type, Type]:

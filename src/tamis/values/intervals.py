@@ -80,7 +80,7 @@ def read_fields(text: str, type_: Type) -> int | None:
     pattern = ""
     for field in range(type_.precision, type_.scale + 1):
         if pattern:
-            pattern += "-" if field == 1 else "\\s+" if field == 3 else ":"
+            pattern += "-" if field == 1 else " " if field == 3 else ":"
         pattern += r"(\d{1,19}(?:\.\d{0,9})?)" if field == 5 else r"(\d{1,19})"
     parts = found and re.fullmatch(pattern, found[2], re.ASCII)
     if not found or not parts:

@@ -15,6 +15,7 @@ The Python form of a value, in every scalar function, constant and reference eva
 | date | `int`, days since 1970-01-01 (proleptic Gregorian) |
 | timestamp, timestamp_ntz | `int`, microseconds since 1970-01-01T00:00:00 (UTC; wall clock for ntz) |
 | interval | `int`, months, or microseconds; `precision` and `scale` are its first and last field |
+| calendar interval | `tuple` of months, days and microseconds |
 | array, struct | `list` of values; `tuple` of values in the order of the fields |
 | map | `list` of pairs, `tuple`s of key and value, as if it were the array of its entries |
 | any (schemaless) | what JSON gave: `bool`, `int`, `float`, `str`, `list`, `dict` |
@@ -67,6 +68,8 @@ class Type:
             return f"array<{self.element}>"
         if self.name == "map":
             return f"map<{self.item.fields[0][1]},{self.item.fields[1][1]}>"
+        if self.name == "calendar interval":
+            return "interval"
         if self.name == "interval":
             first, last = INTERVAL_FIELDS[self.precision], INTERVAL_FIELDS[self.scale]
             return f"interval {first}" if first == last else f"interval {first} to {last}"
@@ -97,6 +100,8 @@ BINARY = Type("binary")
 DATE = Type("date")
 TIMESTAMP = Type("timestamp")
 TIMESTAMP_NTZ = Type("timestamp_ntz")
+CALENDAR_INTERVAL = Type("calendar interval")
+"""Spark's `interval` without fields, of months, days and microseconds, which has no order."""
 NULL = Type("null")
 """The type of the literal NULL."""
 ANY = Type("any")
@@ -176,13 +181,21 @@ def is_numeric(type_: Type) -> bool:
 
 def is_ordered(type_: Type) -> bool:
     """Are the values totally ordered, so that a comparison with a constant selects an interval?"""
-    return type_.name not in (*NESTED, "null", "any")
+    return type_.name not in (*NESTED, "null", "any", "calendar interval")
 
 
 def holds_map(type_: Type) -> bool:
     """Is it a map, or is there one inside of it?"""
-    inner = [each for _, each in type_.fields] + ([] if type_.element is None else [type_.element])
-    return type_.name == "map" or any(map(holds_map, inner))
+    return type_.name == "map" or any(map(holds_map, _inner_types(type_)))
+
+
+def is_comparable(type_: Type) -> bool:
+    """Can values be equal, and be in an order? Maps and calendar intervals cannot, nor what holds them."""
+    return type_.name not in ("map", "calendar interval") and all(map(is_comparable, _inner_types(type_)))
+
+
+def _inner_types(type_: Type) -> list[Type]:
+    return [each for _, each in type_.fields] + ([] if type_.element is None else [type_.element])
 
 
 def integer_bounds(type_: Type) -> tuple[int, int]:
@@ -297,7 +310,9 @@ def _type_at(tokens: list[str], at: int, text: str, depth: int) -> tuple[Type, i
 
 
 def _interval_at(tokens: list[str], at: int, text: str) -> tuple[Type, int]:
-    """`interval day to second`; the fields are of one kind, the wider one first."""
+    """`interval day to second`: fields of one kind, the wider one first. Without any, a calendar interval."""
+    if at >= len(tokens) or tokens[at].lower() not in INTERVAL_FIELDS:
+        return CALENDAR_INTERVAL, at
     words = [token.lower() for token in tokens[at : at + 3]]
     wide = len(words) == 3 and words[1] == "to"
     fields = [words[0], words[2]] if wide else words[:1]

@@ -57,7 +57,7 @@ def naive_values(columns: dict[str, pa.Array], places: list[int]) -> list[tuple[
 def block_values(table: WideTable, places: list[int]) -> list[tuple[int, int, Any]]:
     blocks = table.blocks(np.array(places, np.int64))
     assert len({block.array.type for block in blocks}) == len(blocks)
-    found = []
+    found: list[tuple[int, int, Any]] = []
     for block in blocks:
         block.array.validate(full=True)
         assert set(block.columns.tolist()) == set(range(len(block.places))), "no column is empty"

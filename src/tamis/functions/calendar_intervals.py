@@ -72,7 +72,8 @@ def _mover(moment: Type, zone: str) -> Callable[[int, CalendarInterval], int | N
 
 def make_interval(*counts: Any) -> CalendarInterval | None:
     """Of years, months, weeks, days, hours, minutes and microseconds."""
-    years, months, weeks, days, hours, minutes, micros = (*counts, *[0] * (7 - len(counts)))
+    given = [*counts, 0, 0, 0, 0, 0, 0, 0]
+    years, months, weeks, days, hours, minutes, micros = given[:7]
     if fitting(years * 12, weeks * 7, 0) is None:
         return None
     return fitting(years * 12 + months, weeks * 7 + days, hours * 3_600_000_000 + minutes * 60_000_000 + micros)

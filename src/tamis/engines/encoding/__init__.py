@@ -110,9 +110,9 @@ class Encoder:
         # The axes that wide tables are asked for in blocks, by name, and the others.
         self._in_blocks: dict[str, int] = {}
         for number, axis in enumerate(self.axes):
-            path = axis.attribute
-            if isinstance(path, Path) and len(path.steps) == 1 and isinstance(axis.scale, KeyScale):
-                self._in_blocks[path.steps[0]] = number
+            attribute = axis.attribute
+            if isinstance(attribute, Path) and len(attribute.steps) == 1 and isinstance(axis.scale, KeyScale):
+                self._in_blocks[attribute.steps[0]] = number
         blocked = set(self._in_blocks.values())
         self._others = AttributeFilter((number, each) for number, each in attributes if number not in blocked)
         self._plan: _BlockPlan | None = None

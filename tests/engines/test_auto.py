@@ -63,7 +63,7 @@ def test_a_much_faster_engine_answers_with_the_same_pairs(monkeypatch: pytest.Mo
     found = index()
     wanted = pairs(found.match(frame()))
     assert found.choice.engine == "scan"
-    assert found.choice.reason == "scan takes 4 us an event, bitslice 10"
+    assert found.choice.reason == "scan takes 4 us per event, bitslice 10"
     assert pairs(found.match(frame())) == wanted
     assert set(found.arrays()) == set(found.mapped.arrays()), "snapshots still get the index of bitslice"
 
@@ -74,7 +74,7 @@ def test_a_little_faster_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     found = index()
     found.match(frame())
     assert found.choice.engine == MAPPED_ENGINE
-    assert found.choice.reason == "bitslice takes 10 us an event, scan 6; another must be 2 times as fast"
+    assert found.choice.reason == "bitslice takes 10 us per event, scan 6; another must be 2 times as fast"
 
 
 def test_it_goes_back_when_events_drift(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,7 +201,7 @@ def test_a_matcher_says_what_was_chosen_and_why(monkeypatch: pytest.MonkeyPatch)
     stats = matcher.stats()
     assert (stats["engine"], matcher.engine) == ("scan", "scan")
     assert (stats["reason"], stats["us_per_event"]) == (
-        "scan takes 4 us an event, bitslice 10",
+        "scan takes 4 us per event, bitslice 10",
         {"bitslice": 10.0, "scan": 4.0},
     )
     assert matcher.match_batch([{"a": 5}, {"a": 50}] * 4).equals(wanted)

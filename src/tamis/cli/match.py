@@ -81,8 +81,8 @@ def match(
         typer.Option(
             "--on-misfit",
             metavar="WHAT",
-            help="Of an event that does not fit its type: null, matched with NULL there and counted; dead-letter, "
-            "reported and not matched; refuse, an error.",
+            help="What to do with an event that does not fit its type: null, match it with NULL there and count "
+            "it; dead-letter, report it and do not match it; refuse, an error.",
         ),
     ] = "null",
     unknown: Annotated[

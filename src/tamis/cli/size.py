@@ -138,7 +138,7 @@ def _lines(demand: Demand, node: Node, found: ClusterSize, simulated: Simulation
 
     busy = f"busy at most {share_text(node.utilisation)}"
     cores = f"{number_text(found.cores)}: {found.nodes} machines of {node.cores} cores, {busy}"
-    matching = f"{number_text(found.engine_us)} of {number_text(found.event_us)} us of a core an event"
+    matching = f"{number_text(found.engine_us)} of {number_text(found.event_us)} us of CPU time per event"
     network = f"events {mega(found.network_in_bytes)}, between workers {mega(found.network_shuffle_bytes)}"
     network += f", notifications {mega(found.network_out_bytes)}, versions {mega(found.network_versions_bytes)}"
     driver = f"busy {share_text(found.driver_share)}, {giga(found.driver_memory_bytes)} to merge segments"

@@ -192,7 +192,7 @@ def _first_comparison(forest: Forest | None = None) -> float:
 
 def _reason(chosen: str, times: Mapping[str, float]) -> str:
     others = ", ".join(f"{name} {time:.3g}" for name, time in times.items() if name != chosen)
-    told = f"{chosen} takes {times[chosen]:.3g} us an event"
+    told = f"{chosen} takes {times[chosen]:.3g} us per event"
     if not others:
         return f"{told}; no other engine was faster on a sample of the subscriptions"
     needed = "" if chosen != Bitslice.name else f"; another must be {MIN_SPEEDUP:g} times as fast"

@@ -90,13 +90,15 @@ class ServiceSettings:
     most_waiting: int = _setting(
         5_000_000, "Maximum number of events waiting for the stream; beyond it, publishing answers 503."
     )
-    hosts: tuple[str, ...] = _setting([], "Host names of the service, besides its address.")
+    hosts: tuple[str, ...] = _setting([], "Host names of the service, in addition to its address.")
     validity_seconds: int = _setting(86_400, "Default validity of a subscription.")
     longest_validity_seconds: int = _setting(366 * 86_400, "Maximum validity of a subscription.")
     event_bytes: int = _setting(1 << 20, "Maximum size of an event.")
     request_bytes: int = _setting(64 << 20, "Maximum size of a request.")
     request_events: int = _setting(100_000, "Maximum number of events in a request.")
-    request_seconds: float = _setting(30.0, "Time in which a request must arrive; a second more for each 16 KiB.")
+    request_seconds: float = _setting(
+        30.0, "Time in which a request must arrive; one more second for each 16 KiB."
+    )
     on_misfit: str = _setting(
         "null",
         "What to do with an event that does not fit its type: null (match it with NULL there, and count it), "
@@ -124,19 +126,18 @@ class ServiceSettings:
     site: str = _setting("", "Name of this site among linked sites; empty: no links.")
     peers: tuple[str, ...] = _setting(
         [],
-        "Neighbours: in a file [[peers]] with name, url and token; elsewhere the three, separated by blanks.",
+        "Neighbours: in a file [[peers]] with name, url and token; elsewhere the three, separated by spaces.",
         secret=True,
     )
-    link_bytes: int = _setting(
-        0, "Maximum bytes of the routing entries sent to a neighbour; 0: entries are exact."
-    )
+    link_bytes: int = _setting(0, "Maximum bytes of the routing entries sent to a neighbour; 0: no limit.")
     link_measure: str = _setting("occurrence", "Measure by which entries that exceed `link_bytes` are pruned.")
     link_merging: bool = _setting(
-        True, "Whether entries of one form are merged, with wider bounds, before any is pruned."
+        True, "Whether entries that differ only in constants are merged (with wider bounds) before pruning."
     )
     link_cutoff: bool = _setting(
         True,
-        "Whether to generalise entries as far as that pays, by measured filter time and events sent in vain.",
+        "Whether to generalise entries as long as the total cost of filtering and of events sent without a match "
+        "falls.",
     )
     link_advertisements: bool = _setting(
         False,

@@ -327,7 +327,7 @@ def test_a_tenant_is_made_and_changed(visitor: Callable[..., Visitor]) -> None:
     accounts = me.served.service.accounts
     page = me.go("/tenants")
     page.get_by_label("Name").fill("made-here")
-    page.get_by_label("Events a second").fill("2.5")
+    page.get_by_label("Events per second").fill("2.5")
     page.get_by_label("Operators").fill("none")
     press(page.get_by_role("button", name="Create tenant"))
     row = page.locator("tr", has_text="made-here")

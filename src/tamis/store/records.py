@@ -53,7 +53,7 @@ class StoredSubscription:
     Attributes:
         id: Chosen by the caller.
         revision: 1 when first added, one more with each other condition, dialect or event type, even after a
-            removal.
+            removal. Once the store has forgotten subscriptions that ended, a new id begins above their revisions.
         condition: Its text.
         event_type: Name of its event type.
         owner: Whose it is.

@@ -132,15 +132,21 @@ def condition_errors(
 
 
 def after_import(
-    before: Row | None, subscription: SubscriptionFields, present: frozenset[str], now: int, *, replace: bool
+    before: Row | None,
+    subscription: SubscriptionFields,
+    present: frozenset[str],
+    now: int,
+    *,
+    replace: bool,
+    floor: int = 0,
 ) -> Outcome | None:
-    """The outcome of importing a subscription; None for no change.
+    """The outcome of importing a subscription; None for no change. An id without a row begins above the floor.
 
     Raises:
         SubscriptionError: The id is taken, and nothing is to be replaced.
     """
     if before is None or not before.living:
-        revision = 1 if before is None else before.revision + 1
+        revision = 1 + (floor if before is None else before.revision)
         state = _state_after(subscription.state, subscription.valid_from, now)
         given = *subscription[1:8], now, now, state, None, subscription.dialect
         return Outcome("add", Row(subscription.id, revision, *given))

@@ -13,8 +13,7 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, exists, func, inspect, select
 
-from tamis.errors import TamisError
-from tamis.sql.database import Database
+from tamis.sql.database import Database, DatabaseError
 from tamis.sql.rows import insert_rows, overwrite, rows_by_key
 from tamis.store.tables import EXPIRED, LAYOUT, REMOVED, Row, changes, meta, metadata, subscriptions
 
@@ -22,7 +21,7 @@ _BUSY_SECONDS = 300
 """How long a writer waits for another one; a large import takes its time."""
 
 
-class StoreError(TamisError):
+class StoreError(DatabaseError):
     """A store cannot be opened, read or written: the message names it and what is wrong."""
 
 

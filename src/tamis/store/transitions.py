@@ -14,6 +14,7 @@ from tamis.errors import ConditionError, SubscriptionError, TamisError
 from tamis.events.event_type import EventType
 from tamis.language.dialects import COMPOSITE
 from tamis.limits import Limits
+from tamis.segments.fields import unknown_field
 from tamis.store.records import (
     DEFAULT_TYPE,
     FIELDS,
@@ -22,7 +23,6 @@ from tamis.store.records import (
     check_times,
     moment,
     parse_record,
-    unknown_field,
 )
 from tamis.store.tables import ACTIVE, PAUSED, WAITING, Row
 from tamis.store.view import StoreView

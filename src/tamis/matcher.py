@@ -39,6 +39,7 @@ from tamis.reference import EventRow, evaluate, evaluator
 from tamis.schedule.scheduler import Plan, Schedule, Scheduler, check_schedule
 from tamis.segments.collection import SegmentCollection, SegmentState
 from tamis.segments.columns import Columns, columns_of, texts_of
+from tamis.segments.fields import check_optional_text, check_priority
 from tamis.segments.files import open_segment, store_segment
 from tamis.segments.live_index import LiveCollection, LiveState
 from tamis.segments.pairs import Pairs, check_apart
@@ -194,14 +195,16 @@ class Matcher:
         Raises:
             ConditionError: The condition is refused; the error has all its problems.
             DialectError: There is no such dialect.
-            SubscriptionError: The id is taken, or no text; or the subscription is composite, which needs a
-                `SequenceMatcher` or a stream.
+            SubscriptionError: The id is taken, or no text; another field is not what it should be; or the
+                subscription is composite, which needs a `SequenceMatcher` or a stream.
         """
         _check_id(id)
+        check_priority(id, priority)
+        check_optional_text(id, "owner", owner)
         if dialect == COMPOSITE:
             msg = "a Matcher keeps no state, so this would never match: use SequenceMatcher or a stream"
             raise SubscriptionError(msg, id=id)
-        compiled = self._compile(condition, dialect)
+        compiled = self._compile(id, condition, dialect)
         self._collection.make_room()
         with self._collection.lock:
             if id in self:
@@ -214,12 +217,13 @@ class Matcher:
 
         Args:
             subscriptions: A mapping from ids to conditions; pairs (id, condition), mappings or `Subscription`s; or
-                an Arrow table with columns `id` and `condition` and, if there, `priority`, `owner` and `dialect`.
+                an Arrow table with columns `id` and `condition` and, if there, `priority`, `owner`, `revision`,
+                `label` and `dialect`, as mappings may have.
             dialect: Of the conditions that name none.
 
         Raises:
             DialectError: There is no dialect of the name that was given for all.
-            SubscriptionError: Something is none of these.
+            SubscriptionError: Something is none of these, or a field is unknown or not what it should be.
         """
         dialect_of(dialect)
         columns = columns_of(subscriptions, dialect)
@@ -251,7 +255,9 @@ class Matcher:
         dialect: str | None = None,
     ) -> None:
         """Give a subscription another condition, as its next revision; what is not given stays as it was."""
-        compiled = self._compile(condition, self.subscription(id).dialect if dialect is None else dialect)
+        check_priority(id, 0 if priority is None else priority)
+        check_optional_text(id, "owner", owner)
+        compiled = self._compile(id, condition, self.subscription(id).dialect if dialect is None else dialect)
         self._collection.make_room()
         with self._collection.lock:
             old = self.subscription(id)
@@ -482,7 +488,7 @@ class Matcher:
         subscription = self.subscription(id)
         batch = event if isinstance(event, EventBatch) else EventBatch.of(event, self.event_type)
         sharing = self._collection.newest().users
-        condition = self._compile(subscription.condition, subscription.dialect)
+        condition = self._compile(subscription.id, subscription.condition, subscription.dialect)
         return explain(condition, batch, subscription_id=id, sharing=sharing)
 
     def count_unknown(
@@ -494,7 +500,8 @@ class Matcher:
         meant for a sample of events.
         """
         batch = EventBatch.of(events, self.event_type)
-        verdicts = ((each.id, evaluate(self._compile(each.condition, each.dialect), batch)) for each in self)
+        compiled = ((each.id, self._compile(each.id, each.condition, each.dialect)) for each in self)
+        verdicts = ((id, evaluate(condition, batch)) for id, condition in compiled)
         return {id: unknown for id, found in verdicts if (unknown := found.count(None))}
 
     def sample_errors(self, batch: EventBatch, seed: int) -> tuple[int, int]:
@@ -518,7 +525,7 @@ class Matcher:
         for id in prone.take(pa.array(places)).to_pylist():
             each = self.subscription(id)
             try:
-                condition = self._compile(each.condition, each.dialect)
+                condition = self._compile(id, each.condition, each.dialect)
             except ConditionError:  # beyond the limits of this matcher, which may be narrower than the publisher's
                 continue
             verdict = evaluator(condition.expression, batch, columns)
@@ -666,9 +673,12 @@ class Matcher:
 
     # --- inside ------------------------------------------------------------------------------------------
 
-    def _compile(self, condition: str | Condition, dialect: str) -> Condition:
+    def _compile(self, id: str, condition: str | Condition, dialect: str) -> Condition:
         if isinstance(condition, Condition):
             return condition
+        if not isinstance(condition, str):
+            msg = f"condition: expected a text, found {condition!r:.80}"
+            raise SubscriptionError(msg, id=id)
         return compile_condition(condition, self.event_type, self.limits, dialect)
 
     def _new_collection(self) -> SegmentCollection | LiveCollection:
@@ -686,7 +696,7 @@ class Matcher:
         return collection
 
     def _formula_of(self, subscription: Subscription) -> Formula:
-        return self._compile(subscription.condition, subscription.dialect).formula
+        return self._compile(subscription.id, subscription.condition, subscription.dialect).formula
 
     def _build(self, forest: Forest) -> Index:
         return self._engine.build(forest, self.statistics)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -130,3 +131,32 @@ def test_errors_are_of_the_kind_asked_for_and_name_the_place_without_the_passwor
             pass
         database.close()
         assert "secret" not in str(raised.value) + database.where
+
+
+def provoke(database: Database, kind: str) -> None:
+    """Let the database itself say that its disk is full, or that nothing may be written."""
+    with database.writing() as connection:
+        if kind == "full" and not database.is_sqlite:
+            connection.exec_driver_sql("DO $$ BEGIN RAISE disk_full; END $$")
+        if kind == "full":
+            pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+            connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
+        if kind == "read-only":
+            reading = "PRAGMA query_only=ON" if database.is_sqlite else "SET TRANSACTION READ ONLY"
+            connection.exec_driver_sql(reading)
+        if kind == "failed":
+            connection.exec_driver_sql("SELECT * FROM nowhere")
+        connection.execute(insert(NOTES), [{"id": f"{number}" * 50, "size": 1} for number in range(1_000)])
+
+
+@pytest.mark.parametrize("kind", ["full", "read-only", "failed"])
+def test_an_error_tells_a_full_disk_from_one_that_is_read_only_and_from_others(
+    database_url: str, kind: str
+) -> None:
+    with closing(Database(database_url, METADATA)) as database:
+        with pytest.raises(DatabaseError) as caught:
+            provoke(database, kind)
+        assert caught.value.kind == kind
+        copy = pickle.loads(pickle.dumps(caught.value))
+        assert (copy.kind, str(copy)) == (kind, str(caught.value))
+        assert count(database) == 0

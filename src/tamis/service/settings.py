@@ -110,7 +110,9 @@ class ServiceSettings:
     keep_events_days: float = _setting(7.0, "How long published events are kept.")
     keep_feed_days: float = _setting(30.0, "How long notifications, failed deliveries and dead letters are kept.")
     keep_attempts_days: float = _setting(30.0, "How long the record of webhook calls is kept.")
-    keep_changes_days: float = _setting(366.0, "How long the history of subscriptions is kept.")
+    keep_changes_days: float = _setting(
+        366.0, "How long the history of subscriptions is kept, and those that ended with it."
+    )
     anonymous_publish: bool = _setting(
         False, "Whether anybody may publish to the tenant `default` without a token."
     )

@@ -18,6 +18,7 @@ from sqlalchemy import Connection
 from tamis.errors import SubscriptionError, TamisError
 from tamis.events.event_type import EventType
 from tamis.limits import Limits
+from tamis.segments.fields import unknown_field
 from tamis.service.accounts import Accounts, TenantRights
 from tamis.service.credentials import Sealed, new_secret
 from tamis.service.errors import Conflict, Forbidden, NotFound, QuotaExceeded
@@ -32,7 +33,7 @@ from tamis.service.names import (
 )
 from tamis.service.settings import ServiceSettings
 from tamis.store import ChangeLogEntry, ImportResult, Store, StoredSubscription
-from tamis.store.records import DEFAULT_TYPE, now_us, unknown_field
+from tamis.store.records import DEFAULT_TYPE, now_us
 from tamis.store.transitions import condition_errors
 
 if TYPE_CHECKING:

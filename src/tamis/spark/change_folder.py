@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from tamis.limits import DEFAULT_LIMITS, Limits
+from tamis.segments.fields import unknown_field
 from tamis.store import Store
-from tamis.store.records import FIELDS, unknown_field
+from tamis.store.records import FIELDS
 
 _log = logging.getLogger(__name__)
 _SUFFIXES = (".jsonl", ".ndjson", ".json")

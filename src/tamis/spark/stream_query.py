@@ -141,7 +141,7 @@ def stream(
         call_order: Which call of an operator is made next, as for `tamis.Matcher`.
         on_failure: Called with the stage, the number and the error of a batch that fails; the query then ends.
         history_bytes: How long the file of reports may grow.
-        change_retention: For how long the store keeps its log of changes; by default for ever.
+        change_retention: For how long the store keeps its changes and what ended; by default for ever.
         composite: How late events may be for composite subscriptions, and how much is kept for them.
 
     Returns:

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from tamis.errors import SubscriptionError
 from tamis.events.conversion import clean
-from tamis.events.schemas import suggestion
 from tamis.language.dialects import SQL
+from tamis.segments.fields import check_priority, unknown_field
 from tamis.store.tables import LIVING, Row
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class StoredSubscription:
     Attributes:
         id: Chosen by the caller.
         revision: 1 when first added, one more with each other condition, dialect or event type, even after a
-            removal.
+            removal. Once the store has forgotten subscriptions that ended, a new id begins above their revisions.
         condition: Its text.
         event_type: Name of its event type.
         owner: Whose it is.
@@ -195,16 +195,6 @@ def read_records(rows: Iterable[Mapping[str, Any]] | pa.Table) -> tuple[list[Map
     return records, present
 
 
-def unknown_field(name: str, known: Iterable[str]) -> str:
-    """What to say of a field that no subscription has.
-
-    >>> unknown_field("prioriti", FIELDS)
-    "there is no field 'prioriti'; did you mean 'priority'?"
-    """
-    names = [*known]
-    return f"there is no field {name!r}" + (suggestion(name, names) or f"; expected {', '.join(names)}")
-
-
 def _check_fields(present: frozenset[str]) -> None:
     unknown = sorted(present - {*FIELDS})
     missing = [name for name in ("id", "condition") if name not in present]
@@ -272,13 +262,6 @@ def check_text(id: str, key: str, value: object, *, optional: bool = False) -> N
 def is_storable(text: str) -> bool:
     """Can every database store this text?"""
     return "\0" not in text and (text.isascii() or text == clean(text))
-
-
-def check_priority(id: str, value: object) -> None:
-    """Refuse what is no integer of 64 bits."""
-    if not isinstance(value, int) or isinstance(value, bool) or not -(1 << 63) <= value < 1 << 63:
-        msg = f"priority: expected an integer of 64 bits, found {value!r}"
-        raise SubscriptionError(msg, id=id)
 
 
 def check_times(id: str, valid_from: int | None, expires: int | None, now: int) -> None:

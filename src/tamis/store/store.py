@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from tamis.errors import SubscriptionError
 from tamis.events.event_type import EventType
@@ -26,7 +26,7 @@ from tamis.language.dialects import SQL
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.store import tables
 from tamis.store.change_set import ChangeSet
-from tamis.store.database import StoreDatabase
+from tamis.store.database import StoreDatabase, forget_ended
 from tamis.store.records import (
     DEFAULT_TYPE,
     ChangeLogEntry,
@@ -400,7 +400,8 @@ class Store:
     def trim(self, before: int) -> int:
         """Cut the change log: the changes of versions before this one; gives how many.
 
-        A snapshot that holds an older version is rebuilt when it is published next.
+        Subscriptions whose end is cut are forgotten. A snapshot that holds an older version is rebuilt when it is
+        published next.
         """
         table, meta = tables.changes, tables.meta
         with self._database.writing() as connection:
@@ -408,11 +409,8 @@ class Store:
             last = min(before - 1, view.version)
             if last <= view.trimmed:
                 return 0
+            forget_ended(connection, last, view.floor)
             connection.execute(meta.update().values(trimmed=last))
-            until = select(func.max(table.c.at)).where(table.c.version <= last).scalar_subquery()
-            rows = tables.subscriptions
-            ended = rows.update().where(rows.c.state == EXPIRED, rows.c.expires <= until)
-            connection.execute(ended.values(condition="", valid_from=None, expires=None, refusal=None))
             return connection.execute(table.delete().where(table.c.version <= last)).rowcount
 
     def trim_older(self, than: datetime) -> int:
@@ -453,7 +451,12 @@ class Store:
         for place, subscription in done.good.items():
             try:
                 outcome = after_import(
-                    there.get(subscription.id), subscription, present, change_set.now, replace=replace
+                    there.get(subscription.id),
+                    subscription,
+                    present,
+                    change_set.now,
+                    replace=replace,
+                    floor=change_set.view.floor,
                 )
             except SubscriptionError as error:
                 done.errors[place] = error

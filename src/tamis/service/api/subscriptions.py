@@ -14,6 +14,7 @@ from pydantic_core import to_jsonable_python
 
 from tamis.errors import SubscriptionError
 from tamis.matcher import Refusal
+from tamis.segments.fields import unknown_field
 from tamis.service.api import serializers
 from tamis.service.api.auth import CurrentService, Subscriber, in_thread
 from tamis.service.api.models.subscriptions import (
@@ -38,7 +39,6 @@ from tamis.service.open_matches import read_open
 from tamis.service.subscriptions import TenantSubscriptions
 from tamis.service.webhooks.records import Webhook
 from tamis.store import StoredSubscription
-from tamis.store.records import unknown_field
 
 router = APIRouter(prefix="/v1/subscriptions", tags=["subscriptions"], responses=RESPONSES)
 

@@ -1,4 +1,4 @@
-"""The table that two queries write to at the same time: what is in it, read by two programs, and what should be."""
+"""The table that two queries write to at the same time: what two programs read there, and what should be there."""
 
 from __future__ import annotations
 

@@ -371,8 +371,9 @@ class MicroBatches:
         self.history.append(report)
         self.sharding.observe(report)
         accepted = pc.min(found.of(OLDEST)["count"]).as_py()
-        if accepted is not None:  # what comes next was accepted no earlier
-            self.live.valid_since = max(accepted, self.live.valid_since or 0)
+        if accepted is not None:
+            next_accepted = accepted - self.reading.acceptance_lateness // timedelta(microseconds=1)
+            self.live.valid_since = max(next_accepted, self.live.valid_since or 0)
         for view in self.views:
             view.show(report)
 

@@ -408,6 +408,8 @@ def test_a_second_query_on_a_checkpoint_is_refused_and_the_first_goes_on(run: Ru
     with pytest.raises(CheckpointInUse) as caught:
         run.start(store, views=[])
     assert caught.value.pid == os.getpid()
+    with pytest.raises(CheckpointInUse):
+        run.start(store, views=[], state=run.folder / "another state")
     run.reports.query = first
     run.feed({"id": "e0"})
     run.reports.count(1)

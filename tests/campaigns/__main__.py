@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.campaigns.outcome import Outcome
-from tests.servers import spark_variables
+from tests.servers import postgresql, spark_variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,10 @@ def _fuzz(outcome: Outcome, given: argparse.Namespace) -> None:
 
 def _streams_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kills", type=int, default=1_000, help="in all")
-    parser.add_argument("--one-table", action="store_true", help="two drivers that write to one table")
+    others = parser.add_mutually_exclusive_group()
+    others.add_argument("--one-table", action="store_true", help="two drivers that write to one table")
+    others.add_argument("--postgresql", action="store_true", help="tasks that load rows into a PostgreSQL")
+    others.add_argument("--executors", action="store_true", help="executors that are processes, killed as well")
     _folder_argument(parser)
 
 
@@ -51,8 +54,13 @@ def _streams(outcome: Outcome, given: argparse.Namespace) -> None:
 
     os.environ.update(spark_variables())
     with _folder(given) as folder:
-        run = streams.run_on_one_table if given.one_table else streams.run
-        run(outcome, folder, kills=given.kills)
+        if given.one_table:
+            streams.run_on_one_table(outcome, folder, kills=given.kills)
+        elif given.postgresql:
+            with postgresql() as url:
+                streams.run_on_postgresql(outcome, folder, url, kills=given.kills)
+        else:
+            streams.run(outcome, folder, kills=given.kills, executors=given.executors)
 
 
 def _service_arguments(parser: argparse.ArgumentParser) -> None:

@@ -75,7 +75,7 @@ def start(
     """
     from tamis.routing.shards import Routing
     from tamis.spark.composite_states import CompositeSettings
-    from tamis.spark.event_reading import Reading
+    from tamis.spark.event_reading import ACCEPTANCE_LATENESS, Reading
     from tamis.spark.stream_query import stream
 
     folder = settings.folder / STREAM
@@ -98,6 +98,8 @@ def start(
         id_column="id",
         type_column="event_type",
         accepted_at="accepted_at",
+        # The inbox gives numbers and times in one order; Kafka's partitions have none in common.
+        acceptance_lateness=ACCEPTANCE_LATENESS if settings.kafka else timedelta(0),
         most_bytes=settings.event_bytes,
         event_time="time",
         shown_type=local_name,

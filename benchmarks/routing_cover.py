@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.report import Figures, Size, number, table
 from benchmarks.routing_network import Found
-from tamis.lab.bittner.measures import OCCURRENCE
+from tamis.lab.bittner.measures import ACCURACY, OCCURRENCE
 from tamis.lab.bittner.network.topology import line
 from tamis.lab.claims.networks import SEED, Auctions, Network, Path, auctions, described, name_of, progress, pruned
 from tamis.report import charts
@@ -118,7 +118,7 @@ def deregistration(size: Size, sizes: Sequence[int] = ()) -> Found:
     rows = []
     contestants: dict[str, dict[str, Any]] = {
         "not optimised": {},
-        "pruned": {},
+        "pruned": {"measure": ACCURACY},
         "conjunctive": {"conjunctive": True, "engine": "counting"},
         "conjunctive, covered": _COVERED,
     }

@@ -138,9 +138,9 @@ class Running:
 
 @contextmanager
 def running(folder: Path, **settings: Any) -> Iterator[Running]:
-    """A service without a stream, in a thread; a test may stop it earlier."""
+    """A service without a stream, in a thread, at a given `port` or any; a test may stop it earlier."""
     service = Service(ServiceSettings(data=str(folder), stream=False, **settings))
-    listening = socket.create_server(("127.0.0.1", 0))
+    listening = socket.create_server(("127.0.0.1", settings.get("port", 0)))
     server = Server(service)
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()

@@ -35,6 +35,11 @@ class LinkedSite:
         self._stream = ExitStack()
         self._query: Any = None
 
+    @property
+    def port(self) -> int:
+        """Where the service listens."""
+        return int(self.running.url.rpartition(":")[2])
+
     def start(self) -> None:
         """Start the stream, and wait until it looks for events: several at once may be too much for a machine."""
         assert self._spark is not None
@@ -128,6 +133,19 @@ def settled(*sites: LinkedSite) -> None:
 
 
 @contextmanager
+def site_in(
+    folder: Path, name: str, spark: SparkSession | None = None, port: int = 0, **settings: Any
+) -> Iterator[LinkedSite]:
+    """One site whose stream does not run yet; it may be opened again on the same folder and port."""
+    with running(folder / name, port=port, site=name, trigger_seconds=0.02, **settings) as made:
+        site = LinkedSite(spark, name, made)
+        try:
+            yield site
+        finally:
+            site.stop()
+
+
+@contextmanager
 def sites_in(
     folder: Path, *names: str, spark: SparkSession | None = None, **settings: Any
 ) -> Iterator[list[LinkedSite]]:
@@ -135,9 +153,7 @@ def sites_in(
     with ExitStack() as stack:
         sites = []
         for name in names:
-            made = stack.enter_context(running(folder / name, site=name, trigger_seconds=0.02, **settings))
-            sites.append(LinkedSite(spark, name, made))
-            stack.callback(sites[-1].stop)
+            sites.append(stack.enter_context(site_in(folder, name, spark, **settings)))
             if spark is not None:
                 sites[-1].start()
         yield sites

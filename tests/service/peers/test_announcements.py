@@ -14,11 +14,11 @@ from tamis.lab.bittner.network.overlay import Overlay
 from tamis.lab.bittner.network.topology import line
 from tamis.language.condition import normalise
 from tamis.routing.covering import uncovered
-from tamis.service.accounts import TenantRights
+from tamis.service.accounts import Accounts, TenantRights
 from tamis.service.peers.announcements import ANYTHING, AnnouncedFilter, any_of_tenant
 from tamis.service.peers.entries import EVERYTHING, Entry
 from tests.service.living import until
-from tests.service.peers.chains import LinkedSite, are_linked, in_step, settled, sites_in
+from tests.service.peers.chains import LinkedSite, are_linked, in_step, settled, site_in, sites_in
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -119,6 +119,87 @@ def test_an_ended_advertisement_is_announced_until_its_events_are_through(
         assert held(a, b) == {"price < 9"}
         a.service.inbox.finish_upto(a.service.inbox.end())
         until(lambda: held(a, b) == set())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("withdrawn", ["before", "while the site was down"])
+def test_an_ended_advertisement_is_announced_after_a_restart_as_well(
+    tmp_path: Path, conform: Callable[[LinkedSite], None], withdrawn: str
+) -> None:
+    announced = Entry("default/event", "price > 5")
+    with sites_in(tmp_path, "b", link_advertisements=True) as (b,):
+        with site_in(tmp_path, "a", link_advertisements=True) as a:
+            a.link_to(b)
+            are_linked(a, b)
+            conform(a)
+            b.subscribe("cheap", "price < 9")
+            advertise(a, "any", announced.condition)
+            until(lambda: a.site.announced_to("b") == {announced} and held(a, b) == {"price < 9"})
+            a.publish({"id": "e1", "price": 7})
+            if withdrawn == "before":
+                assert a.client.delete("/v1/advertisements/any").status_code in (200, 204)
+                until(lambda: a.site.announcements._advertised() == frozenset())
+                assert announced in a.site.announced_to("b")
+            port = a.port
+        if withdrawn != "before":
+            accounts = Accounts(f"sqlite:///{tmp_path / 'a' / 'store.db'}")
+            [found] = accounts.advertisements("default")
+            assert accounts.withdraw(found.id)
+            accounts.close()
+        with site_in(tmp_path, "a", port=port, link_advertisements=True) as a:
+            for _ in range(3):  # no stream runs: the event stays unmatched
+                assert a.site.announced_to("b") == {announced}
+            until(lambda: a.peer("b")["state"] == "linked" and b.peer("a")["state"] == "linked")
+            in_step(a, b)
+            assert held(a, b) == {"price < 9"}
+            a.service.inbox.finish_upto(a.service.inbox.end())
+            until(lambda: held(a, b) == set())
+
+
+@pytest.mark.slow
+def test_any_event_was_announced_where_nobody_knows_what_was(
+    tmp_path: Path, conform: Callable[[LinkedSite], None]
+) -> None:
+    with sites_in(tmp_path, "b", link_advertisements=True) as (b,):
+        with site_in(tmp_path, "a", link_advertisements=False) as a:
+            a.link_to(b)
+            are_linked(a, b)
+            conform(a)
+            b.subscribe("cheap", "price < 9")
+            until(lambda: held(a, b) == {"price < 9"})
+            a.publish({"id": "e1", "price": 7})
+            port = a.port
+        with site_in(tmp_path, "a", port=port, link_advertisements=True) as a:
+            for _ in range(3):
+                assert a.site.announced_to("b") == {ANYTHING}
+            a.service.inbox.finish_upto(a.service.inbox.end())
+            until(lambda: a.site.announced_to("b") == frozenset())
+            until(lambda: held(a, b) == set())
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_no_event_is_lost_if_a_site_restarts_after_an_advertisement_has_ended(
+    spark: SparkSession, tmp_path: Path, conform: Callable[[LinkedSite], None]
+) -> None:
+    with sites_in(tmp_path, "b", spark=spark, link_advertisements=True) as (b,):
+        with site_in(tmp_path, "a", link_advertisements=True) as a:
+            a.link_to(b)
+            are_linked(a, b)
+            conform(a)
+            b.subscribe("cheap", "price < 9")
+            advertise(a, "any", "price > 5")
+            until(lambda: held(a, b) == {"price < 9"})
+            a.publish({"id": "e1", "price": 7})
+            assert a.client.delete("/v1/advertisements/any").status_code in (200, 204)
+            port = a.port
+        with site_in(tmp_path, "a", spark, port, link_advertisements=True) as a:
+            until(lambda: b.peer("a")["announced_in"] is not None and b.peer("a")["state"] == "linked")
+            in_step(a, b)
+            a.start()
+            settled(a, b)
+            assert b.notified() == [("cheap", "e1")]
+            until(lambda: held(a, b) == set())
 
 
 @pytest.mark.slow

@@ -110,6 +110,44 @@ CONDITIONS = st.recursive(
 EVENTS = st.fixed_dictionaries({name: st.sampled_from([None, 1, 2, 3.5, "x", True]) for name in "abcd"})
 
 
+COVERED = [f"price < {n} AND title = 'book {n}'" for n in range(1, 50)]
+OTHERS = ["used AND price < 300", "a = 1 AND b < 3", "a = 1 AND b < 7 AND c = 2", "a = 1 AND b < 5"]
+
+
+@pytest.mark.parametrize("merging", [False, True])
+@pytest.mark.parametrize("budget", [10, 60, 500, 5_000])
+def test_what_another_condition_covers_needs_no_bytes(budget: int, merging: bool) -> None:
+    found = entries_for("n", sources("price < 50", *COVERED), TYPES, EntryRules(budget, merging=merging))
+    assert texts(dict(found.entries)) == {"price < 50"}
+    assert (found.sources, found.bytes, found.is_over_budget) == (50, 10, False)
+
+
+@pytest.mark.parametrize("merging", [False, True])
+def test_what_no_other_covers_is_generalised_only_beyond_the_budget(merging: bool) -> None:
+    here = sources("price < 50", *COVERED, *OTHERS)
+    exact = {"price < 50", *OTHERS} - {"a = 1 AND b < 3"}
+    found = entries_for("n", here, TYPES, EntryRules(sum(map(len, exact)), merging=merging))
+    assert texts(dict(found.entries)) == exact
+    fewer = entries_for("n", here, TYPES, EntryRules(60, merging=merging))
+    assert 0 < fewer.bytes <= 60 and "price < 50" in texts(dict(fewer.entries))
+
+
+@given(st.lists(CONDITIONS, min_size=1, max_size=6), st.booleans())
+def test_a_budget_that_exact_entries_keep_to_changes_nothing(conditions: list[str], merging: bool) -> None:
+    exact = entries_for("n", sources(*conditions), TYPES)
+    assert entries_for("n", sources(*conditions), TYPES, EntryRules(exact.bytes, merging=merging)) == exact
+
+
+def test_with_a_budget_what_was_covered_comes_back_when_its_coverer_ends() -> None:
+    entries, rules = LinkEntries("n"), EntryRules(70)
+    kept = ["a = 1 AND b < 5", "used AND price < 300"]
+    assert texts(dict(_update(entries, ["price < 50", *COVERED[:1], *kept], rules).entries)) == {
+        "price < 50",
+        *kept,
+    }
+    assert texts(dict(_update(entries, [*COVERED[:1], *kept], rules).entries)) == {*COVERED[:1], *kept}
+
+
 @given(st.lists(CONDITIONS, min_size=1, max_size=6), st.integers(0, 120), EVENTS, st.booleans())
 def test_no_budget_keeps_back_an_event_that_somebody_wants(
     conditions: list[str], budget: int, event: dict[str, object], merging: bool

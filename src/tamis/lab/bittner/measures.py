@@ -9,8 +9,7 @@ order that Bittner's thesis (2008) gives.
 - efficiency: the fall of the number of predicates that must hold; reference: original; then accuracy, memory.
 - memory: bytes saved, the most first, bottom-up; reference: current; then accuracy, efficiency.
 - occurrence: the loss of accuracy (reference: original), times the quotient of the occurrences of the predicates
-in
-  all entries before and after (reference: current); then accuracy, efficiency.
+  in all entries before and after (reference: current); then accuracy, efficiency.
 - distance: the loss of accuracy, divided by the hops to the subscriber's broker; reference: original; then
   accuracy, efficiency, memory.
 

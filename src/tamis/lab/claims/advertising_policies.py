@@ -16,6 +16,7 @@ import numpy as np
 from tamis.events.batch import EventBatch
 from tamis.formulas.formula import Formula
 from tamis.lab.bittner.advertisements import Advertisement, Advertisements
+from tamis.lab.bittner.measures import ACCURACY
 from tamis.lab.bittner.memory import MemoryParameters, memory
 from tamis.lab.bittner.network.overlay import Overlay, OverlayReport
 from tamis.lab.bittner.network.settings import Forwarding
@@ -92,7 +93,9 @@ def pruned_advertisements(given: Auctions) -> list[Formula]:
 
 def ran(given: Auctions, policy: Policy, events: Sequence[EventBatch]) -> Run:
     """Advertise, subscribe, prune and publish; places are dealt to brokers in turn."""
-    overlay = Overlay(line(BROKERS), given.event_type, table=given.table, forwarding=policy.forwarding)
+    overlay = Overlay(
+        line(BROKERS), given.event_type, measure=ACCURACY, table=given.table, forwarding=policy.forwarding
+    )
     advertised = pruned_advertisements(given) if policy.advertisements else given.advertisements
     if policy.forwarding == "advertisements":
         for place, formula in enumerate(advertised):

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from tamis.lab.bittner.measures import ACCURACY
 from tamis.lab.bittner.network.topology import line
 from tamis.lab.claims import networks
 from tamis.lab.claims.bench import Bench
@@ -189,7 +190,7 @@ def _deregistration(bench: Bench) -> Outcome:
     data = network.auctions(count, events_of(bench), auctions_per_book=5_000.0)
     contestants: dict[str, dict[str, Any]] = {
         "not optimised": {},
-        "pruned": {},
+        "pruned": {"measure": ACCURACY},
         "conjunctive": {"conjunctive": True, "engine": "counting"},
         "covered": {"covering": True, "engine": "counting"},
     }

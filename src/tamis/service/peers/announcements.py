@@ -7,7 +7,8 @@ rights have another `conformity` than "refuse", of a site where `link_advertisem
 that was not heard yet.
 
 An announcement that ends is repeated until the events that were accepted under it are matched here and taken by
-the neighbour: until then they may need the entries that came because of it.
+the neighbour: until then they may need the entries that came because of it. That outlives the process: what was
+announced is on disk before it is said (`SaidTable`).
 """
 
 from __future__ import annotations
@@ -25,12 +26,14 @@ from tamis.routing.overlap import OverlapIndex
 from tamis.service.names import qualified_name, tenant_of
 from tamis.service.peers.entries import EVERYTHING, Entry, EntryRules, generalise_entries
 from tamis.service.peers.links import DOWN, LINKED, Link
+from tamis.service.peers.said import Said, SaidTable
 
 if TYPE_CHECKING:
     from tamis.service.core import Service
 
 ANYTHING = Entry("", EVERYTHING)
 """The announcement of any event of any tenant."""
+_ANYTHING_SAID = Said(frozenset({ANYTHING}))
 _MOST_BYTES = 1 << 16
 """Of the announcements to a neighbour; they are generalised to it as entries are."""
 _KNOWN_SECONDS = 0.5
@@ -57,8 +60,9 @@ class Announcements:
         self._clock = clock
         self._lock = threading.Lock()
         self._heard: dict[str, frozenset[Entry]] = {}
-        self._ending: dict[str, dict[Entry, tuple[float, int | None]]] = {}
-        self._said: dict[str, frozenset[Entry]] = {}
+        self._table = SaidTable(service.accounts.database)
+        self._said: dict[str, Said] = {}
+        self._since: dict[tuple[str, Entry], float] = {}
         self._generalised: dict[str, tuple[frozenset[Entry], frozenset[Entry]]] = {}
         self._own: tuple[float, frozenset[Entry]] | None = None
 
@@ -75,8 +79,9 @@ class Announcements:
     def forget(self, link: str) -> None:
         """Nothing comes over a link any more."""
         with self._lock:
-            for each in (self._heard, self._ending, self._said, self._generalised):
+            for each in (self._heard, self._generalised):
                 each.pop(link, None)
+            self._forget_said(link)
 
     def heard(self, link: str) -> frozenset[Entry]:
         """What a neighbour announces; anything if it has not said so, or if that does not matter here."""
@@ -90,22 +95,46 @@ class Announcements:
             links: All of this site.
         """
         if not self.is_on:
+            with self._lock:
+                if link not in self._said:
+                    self._forget_said(link)
+                    self._said[link] = _ANYTHING_SAID
             return frozenset({ANYTHING})
         now = {*self._advertised()}
         for each in links:
             if each.name != link and each.state in (LINKED, DOWN):
                 now |= self.heard(each.name)
         with self._lock:
-            ending = self._ending.setdefault(link, {})
-            for entry in self._said.get(link, frozenset()) - now - ending.keys():
-                ending[entry] = self._clock(), None
-            for entry, (since, upto) in [*ending.items()]:
-                if entry in now or (upto is not None and self._is_through(link, upto)):
-                    del ending[entry]
-                elif upto is None and self._clock() - since >= _IN_FLIGHT_SECONDS:
-                    ending[entry] = since, self._service.inbox.end()
-            self._said[link] = frozenset(now)
-            return self._bounded(link, frozenset(now | ending.keys()))
+            before = self._said.get(link)
+            if before is None:
+                before = self._table.read(link) or _ANYTHING_SAID
+            said = Said(frozenset(now), self._ending(link, before, now))
+            if said != self._said.get(link):
+                self._table.write(link, said)
+                self._said[link] = said
+            return self._bounded(link, frozenset(now | said.ending.keys()))
+
+    def _ending(self, link: str, before: Said, now: set[Entry]) -> dict[Entry, int | None]:
+        """What was announced before and is needed still, and the last event that needs it, if that is known."""
+        found: dict[Entry, int | None] = {}
+        for entry in (before.current | before.ending.keys()) - now:
+            upto = before.ending.get(entry)
+            # After a restart the wait begins again: that is too long, never too short.
+            since = self._since.setdefault((link, entry), self._clock())
+            if upto is None and self._clock() - since >= _IN_FLIGHT_SECONDS:
+                upto = self._service.inbox.end()
+            if upto is None or not self._is_through(link, upto):
+                found[entry] = upto
+        for key in [key for key in self._since if key[0] == link and key[1] not in found]:
+            del self._since[key]
+        return found
+
+    def _forget_said(self, link: str) -> None:
+        """Forget what was announced over a link, here and on disk."""
+        self._said.pop(link, None)
+        for key in [key for key in self._since if key[0] == link]:
+            del self._since[key]
+        self._table.write(link, None)
 
     def _is_through(self, link: str, number: int) -> bool:
         """Are all events up to a number matched here, and those for the neighbour taken by it?"""

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.engines import ENGINES, MAPPED_ENGINE
-from tamis.engines.forest import forest_of
+from tamis.engines.forest import Forest, forest_of
 from tamis.engines.forest.join import join_forests
 from tamis.events.event_type import EventType
 from tamis.formulas.formula import FALSE, Formula
@@ -182,14 +182,13 @@ class LinkEntries:
         if len(self._of_source) > 2 * len(behind):
             self._of_source = {each: self._of_source[each] for each in behind}
         everything = {Entry(each.event_type, EVERYTHING) for each in wanted if each.event_type in widened}
-        rest = {each for each in wanted if each.event_type not in widened}
+        rest = self._uncovered({each for each in wanted if each.event_type not in widened}, types)
         exact = _bytes(rest) + _bytes(everything)
         rules = replace(rules, budget=rules.allowed(exact), halvings=0)
         if not rules.budget or exact <= rules.budget:
             self._made = None
-            found, is_late = frozenset(self._exact(rest, types)), False
+            found, is_late = frozenset(rest), False
         else:
-            self._coverings.clear()
             made = self._made
             key = widened, rules, {each.event_type: types[each.event_type] for each in rest}
             if made is None or made.key != key or made.is_due(rest, rules.budget, self._clock(), types, samples):
@@ -212,7 +211,7 @@ class LinkEntries:
             known = self._of_source[source] = event_type, made
         return known[1]
 
-    def _exact(self, wanted: set[Entry], types: Mapping[str, EventType]) -> set[Entry]:
+    def _uncovered(self, wanted: set[Entry], types: Mapping[str, EventType]) -> set[Entry]:
         """All entries but those that another one covers."""
         by_type: dict[str, set[Entry]] = {}
         for each in wanted:
@@ -314,32 +313,45 @@ def generalise_entries(
     rules: EntryRules,
     samples: Callable[[str], Sample],
 ) -> frozenset[Entry]:
-    """Entries for exact ones that keep to the budget, each event type to its share."""
+    """Entries for exact ones that keep to the budget, each event type to its share.
+
+    Those that others cover are left out first: they are implied, so that they cost nothing but bytes.
+    """
     by_type: dict[str, list[str]] = {}
     for each in sorted(wanted):
         by_type.setdefault(each.event_type, []).append(each.condition)
-    total = sum(byte_count(texts) for texts in by_type.values())
+    exact = {name: _uncovered_texts(texts, types[name]) for name, texts in by_type.items()}
+    total = sum(byte_count(texts) for texts, _ in exact.values())
     found: set[Entry] = set()
-    for name, texts in by_type.items():
+    for name, (texts, forest) in exact.items():
         budget = _ROOM * rules.budget * byte_count(texts) / total
-        made = _generalised_texts(texts, types[name], budget, rules, samples(name))
+        made = (
+            set(texts)
+            if total <= rules.budget
+            else _generalised_texts(texts, forest, types[name], budget, rules, samples(name))
+        )
         found |= {Entry(name, text) for text in made}
     return frozenset(found)
 
 
-def _generalised_texts(
-    texts: Sequence[str], event_type: EventType, budget: float, rules: EntryRules, sample: Sample
-) -> set[str]:
-    """Conditions to one event type as fewer, more general ones."""
+def _uncovered_texts(texts: Sequence[str], event_type: EventType) -> tuple[list[str], Forest]:
+    """Those of the conditions that no other covers, and their formulas."""
     forest = forest_of(compiled_texts(texts, event_type))
+    kept = uncovered(forest)
+    return [texts[place] for place in kept], join_forests([(forest, np.array(kept, np.int64))])
+
+
+def _generalised_texts(
+    texts: Sequence[str], forest: Forest, event_type: EventType, budget: float, rules: EntryRules, sample: Sample
+) -> set[str]:
+    """Conditions to one event type, none of which covers another, as fewer, more general ones."""
     if rules.merging:
         formulas, of = merge(forest, budget, text_bytes)
         origins: list[list[int]] = [[] for _ in formulas]
         for place, number in enumerate(of.tolist()):
             origins[number].append(place)
     else:
-        origins = [[place] for place in uncovered(forest)]
-        formulas = [forest[place] for [place] in origins]
+        formulas, origins = [*forest], [[place] for place in range(len(forest))]
     written = written_texts(formulas, event_type)
     # What cannot be written as a text again stays as it was.
     exact = {texts[place] for number, text in enumerate(written) if text is None for place in origins[number]}

@@ -12,12 +12,13 @@ from tamis import reference
 from tamis.errors import EventError, SubscriptionError
 from tamis.events import EventBatch, EventType
 from tamis.formulas.formula import at_least, conjunction, disjunction
-from tamis.lab.bittner.measures import DISTANCE, MEASURES, OCCURRENCE
+from tamis.lab.bittner.measures import ACCURACY, DISTANCE, EFFICIENCY, MEASURES, OCCURRENCE
 from tamis.lab.bittner.network.overlay import Overlay, OverlayReport
 from tamis.lab.bittner.network.settings import PrePruning
 from tamis.lab.bittner.network.topology import Topology, line, star, tree
 from tamis.lab.bittner.ranking import Ranking, SharedRanking
 from tamis.lab.bittner.selectivity_table import SelectivityTable
+from tamis.lab.claims.networks import auctions
 from tamis.language.condition import Condition, compile_condition
 from tests.lab.bittner.small_worlds import SMALL, VALUES, predicate_text
 from tests.routing.drawing import EVENTS, formula_of, random_formula, random_frame
@@ -30,7 +31,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "conjunctive": {"conjunctive": True, "engine": "counting"},
     "covering": {"covering": True},
     "before forwarding": {"pre": PrePruning(count=1), "measure": DISTANCE},
-    "up to a threshold": {"pre": PrePruning(threshold=0.3), "strategy": "dynamic"},
+    "up to a threshold": {"pre": PrePruning(threshold=0.3), "strategy": "dynamic", "measure": ACCURACY},
     "covering, before forwarding": {"covering": True, "pre": PrePruning(count=2), "measure": OCCURRENCE},
 }
 
@@ -346,6 +347,34 @@ def test_selectivities_are_learned_from_the_events_that_pass() -> None:
         assert len(overlay.publish(batch, 0)) == 10
         forwards[learns] = overlay.report().false_forwards
     assert forwards[True] == 0 < forwards[False]
+
+
+def test_the_default_measure_sends_no_more_in_vain_than_one_that_needs_no_knowledge() -> None:
+    """By the bytes of entries, and less than `accuracy` where these are few."""
+    data = auctions(80, 200)
+    batches = data.batches(3)
+    in_vain: dict[str, list[int]] = {}
+    settings: dict[str, dict[str, Any]] = {
+        "default": {},
+        "efficiency": {"measure": EFFICIENCY},
+        "accuracy": {"measure": ACCURACY},
+    }
+    for name, given in settings.items():
+        overlay = Overlay(line(3), data.event_type, **given)
+        for place, formula in enumerate(data.formulas):
+            overlay.subscribe(f"s{place}", formula, place % 3)
+        exact = overlay.report().bytes_per_entry
+        in_vain[name] = []
+        for share in (1.0, 0.5, 0.25):
+            while overlay.report().bytes_per_entry > share * exact and any(overlay.prune(count=20)):
+                pass
+            overlay.reset()
+            for broker, batch in enumerate(batches):
+                overlay.publish(batch, broker)
+            in_vain[name].append(overlay.report().false_forwards)
+    assert in_vain["default"][0] == 0
+    assert all(ours <= theirs for ours, theirs in zip(in_vain["default"], in_vain["efficiency"], strict=True))
+    assert in_vain["default"][-1] < in_vain["accuracy"][-1]
 
 
 def test_what_was_learned_long_ago_is_forgotten() -> None:

@@ -28,7 +28,7 @@ from tamis.formulas.predicates.base import Frame
 from tamis.frames import BatchFrame
 from tamis.lab.bittner.advertisements import Advertisement
 from tamis.lab.bittner.implication import terms
-from tamis.lab.bittner.measures import ACCURACY, Measure
+from tamis.lab.bittner.measures import MEMORY, Measure
 from tamis.lab.bittner.network.broker import Broker, BrokerTable, Message, Retract, Subscribe, Withdraw
 from tamis.lab.bittner.network.settings import EngineName, Forwarding, NetworkSettings, PrePruning
 from tamis.lab.bittner.network.topology import validate
@@ -174,7 +174,7 @@ class Overlay:
         topology: Sequence[Sequence[int]],
         event_type: EventType,
         *,
-        measure: Measure = ACCURACY,
+        measure: Measure = MEMORY,
         table: Estimates | None = None,
         strategy: Strategy = "strict",
         forwarding: Forwarding = "subscriptions",
@@ -191,7 +191,8 @@ class Overlay:
         Args:
             topology: The neighbours of each broker, see `tamis.lab.bittner.network.topology`.
             event_type: Of all events.
-            measure: By which entries are pruned.
+            measure: By which entries are pruned. The default needs no selectivities and, in entries of few bytes,
+                sends least in vain (`docs/benchmarks/routing.md`).
             table: Selectivities of predicates, shared by all brokers; by default they are learned.
             strategy: What pruning does about stale ranks.
             forwarding: Send subscriptions everywhere, or only where overlapping advertisements came from.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from tamis.events.event_type import EventType
-from tamis.lab.bittner.measures import ACCURACY, Measure
+from tamis.lab.bittner.measures import MEMORY, Measure
 from tamis.lab.bittner.pruning import Strategy
 from tamis.lab.bittner.ranking import Estimates, Ranking
 
@@ -33,7 +33,7 @@ class NetworkSettings:
     event_type: EventType
     table: Estimates
     ranking: Ranking | None
-    measure: Measure = ACCURACY
+    measure: Measure = MEMORY
     strategy: Strategy = "strict"
     forwarding: Forwarding = "subscriptions"
     engine: EngineName = "hits"

@@ -219,7 +219,7 @@ def run(
                 (inbox._database.reading, ("tamis_events",)),
                 (
                     reader.database.reading,
-                    ("tamis_feed", "tamis_feed_commits", "tamis_bad_events", "tamis_attempts"),
+                    ("tamis_feed", "tamis_feed_commits", "tamis_feed_dead_letters", "tamis_attempts"),
                 ),
                 (store._database.reading, ("tamis_changes", "tamis_subscriptions", "tamis_tickets")),
             ):

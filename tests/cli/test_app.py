@@ -89,7 +89,7 @@ def test_module_runs_as_a_command_in_a_pipe(tmp_path: Path) -> None:
     assert done.stdout.decode() == '{"event_id": "é", "subscription_id": "1"}\n'
     assert b"\x1b" not in done.stdout + done.stderr
     assert b"s.txt:2: subscription '2' is refused:" in done.stderr
-    assert b"standard input:2: bad event: not JSON" in done.stderr
+    assert b"standard input:2: dead letter: not JSON" in done.stderr
 
 
 @pytest.mark.slow

@@ -57,7 +57,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 # --- dead letters ------------------------------------------------------------------------------------------
 
 
-def test_bad_events_are_set_aside_with_their_bytes(run: Run, store: Store) -> None:
+def test_dead_letters_are_set_aside_with_their_bytes(run: Run, store: Store) -> None:
     store.set_event_type(SALE)
     store.set_event_type(VISIT)
     store.add("cheap", "price < 10", event_type="sale")
@@ -155,7 +155,7 @@ def test_columns_of_the_wrong_type_are_dead_letters_if_asked_for(run: Run, store
     assert json.loads(dead["wrong type"]["original"]) == {"id": "e3", "price": {"a": 1}, "kind": None}
 
 
-def test_a_batch_of_bad_events_only_is_committed(run: Run, store: Store) -> None:
+def test_a_batch_of_dead_letters_only_is_committed(run: Run, store: Store) -> None:
     store.add("all", "true")
     run.feed(b"nonsense")
     run.feed(b"more of it")
@@ -599,7 +599,7 @@ def test_a_fresh_stream_does_a_batch_again_with_the_version_of_its_first_time(ru
 # --- shards, and what is refused -----------------------------------------------------------------------------
 
 
-def test_shards_see_changes_and_tell_of_every_bad_event_once(run: Run, store: Store) -> None:
+def test_shards_see_changes_and_tell_of_every_dead_letter_once(run: Run, store: Store) -> None:
     for number in range(6):
         store.add(f"s{number}", f"x >= {number}")
         Publisher(store, run.snapshots().url).sync()

@@ -8,10 +8,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Column, Index, Integer, MetaData, Table, Text, func, insert, select
+from sqlalchemy import Column, Index, Integer, MetaData, Table, Text, func, insert, inspect, select
 
 from tamis.errors import TamisError
-from tamis.sql.database import Database, DatabaseError
+from tamis.sql.database import EARLIER_NAME, Database, DatabaseError
 
 METADATA = MetaData()
 NOTES = Table("notes", METADATA, Column("id", Text, primary_key=True), Column("size", Integer))
@@ -50,6 +50,38 @@ def test_a_table_of_an_earlier_version_gets_the_columns_that_it_lacks(database_u
             database.add_missing_columns([notes])
             with database.reading() as connection:
                 assert connection.execute(select(notes)).all() == [("a", 3, 7, None)]
+
+
+def test_a_table_of_an_earlier_version_gets_its_name(database_url: str) -> None:
+    later = MetaData()
+    remarks = Table(
+        "remarks",
+        later,
+        Column("id", Text, primary_key=True),
+        Column("size", Integer),
+        Column("flag", Integer, nullable=False, server_default="7"),
+        info={EARLIER_NAME: "notes"},
+    )
+    Index("remarks_size", remarks.c.size)
+    with closing(Database(database_url, METADATA)) as database, database.writing() as connection:
+        connection.execute(insert(NOTES).values(id="a", size=3))
+    for _ in range(2):  # the second time there is nothing to do
+        with closing(Database(database_url, later)) as database, database.reading() as connection:
+            assert connection.execute(select(remarks)).all() == [("a", 3, 7)]
+            assert inspect(connection).get_table_names() == ["remarks"]
+            assert [index["name"] for index in inspect(connection).get_indexes("remarks")] == ["remarks_size"]
+
+
+def test_a_table_that_has_its_name_is_left_alone_beside_an_earlier_one(database_url: str) -> None:
+    later = MetaData()
+    remarks = Table("remarks", later, Column("id", Text, primary_key=True), info={EARLIER_NAME: "notes"})
+    with closing(Database(database_url, later)):
+        pass
+    with closing(Database(database_url, METADATA)) as earlier, earlier.writing() as connection:
+        connection.execute(insert(NOTES).values(id="a", size=3))
+    with closing(Database(database_url, later)) as database, database.reading() as connection:
+        assert connection.execute(select(remarks)).all() == []
+        assert connection.execute(select(NOTES.c.id)).all() == [("a",)]
 
 
 def test_a_reader_sees_one_state_and_does_not_hold_up_a_writer(database_url: str) -> None:

@@ -29,6 +29,8 @@ _CHECKPOINT_PAGES = 8_000
 _SCHEMA_LOCK = 0x74616D6973
 """The advisory lock of PostgreSQL under which tables are created: without it, two that create the same table at
 the same moment collide, even with IF NOT EXISTS."""
+EARLIER_NAME = "earlier name"
+"""Where `Table.info` has the name of the table in databases of an earlier version."""
 
 
 DatabaseProblem: TypeAlias = Literal["full", "read-only", "failed"]
@@ -122,9 +124,25 @@ class Database:
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({key})")
 
     def prepare(self, tables: MetaData) -> None:
-        """Create the tables that are not there, and add what those of an earlier version lack."""
+        """Create the tables that are not there, and bring those of an earlier version up to date."""
+        self.rename_earlier(tables.sorted_tables)
         self.create_missing(tables.sorted_tables)
         self.add_missing_columns(tables.sorted_tables)
+
+    def rename_earlier(self, tables: Iterable[Table]) -> None:
+        """Rename tables that the database has under their `EARLIER_NAME`, with their rows and indexes."""
+        wanted = [table for table in tables if EARLIER_NAME in table.info]
+        with self.reading() as connection:
+            if not _under_earlier_names(connection, wanted):
+                return
+        with self.creating() as connection:
+            for table in _under_earlier_names(connection, wanted):
+                earlier = table.info[EARLIER_NAME]
+                connection.exec_driver_sql(f"ALTER TABLE {earlier} RENAME TO {table.name}")
+                for index in table.indexes:  # SQLite renames no index
+                    suffix = str(index.name).removeprefix(table.name)
+                    connection.exec_driver_sql(f"DROP INDEX IF EXISTS {earlier}{suffix}")
+                    connection.execute(CreateIndex(index))
 
     def create_missing(self, tables: Iterable[Table]) -> None:
         """Create the tables that are not there, with their indexes, in one transaction."""
@@ -209,6 +227,12 @@ def _problem(error: Exception) -> DatabaseProblem:
         # The low byte is the primary code. An error that is no answer of SQLite has no code.
         return _SQLITE_PROBLEMS.get(getattr(cause, "sqlite_errorcode", 0) & 0xFF, "failed")
     return _POSTGRESQL_PROBLEMS.get(getattr(cause, "sqlstate", None) or "", "failed")
+
+
+def _under_earlier_names(connection: Connection, tables: Iterable[Table]) -> list[Table]:
+    """The tables that the database has under their earlier names only."""
+    present = set(inspect(connection).get_table_names())
+    return [table for table in tables if table.name not in present and table.info[EARLIER_NAME] in present]
 
 
 def _missing_columns(connection: Connection, tables: Iterable[Table]) -> list[Column[Any]]:

@@ -418,7 +418,7 @@ def test_pages_are_accessible_and_fit_a_phone(visitor: Callable[..., Visitor], s
 
 def test_a_page_without_data_says_what_to_do(visitor: Callable[..., Visitor]) -> None:
     me = visitor("admin")
-    for path in ("/", "/subscriptions", "/feed", "/events", "/event-types", "/bad-events", "/failed-deliveries"):
+    for path in ("/", "/subscriptions", "/feed", "/events", "/event-types", "/dead-letters", "/failed-deliveries"):
         empty = me.go(path).locator(".empty:visible")
         expect(empty).not_to_have_count(0)
         for each in empty.all():

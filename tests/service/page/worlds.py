@@ -49,7 +49,7 @@ class World:
         return made.ticket
 
     def match(self, pairs: Sequence[tuple[str, str]], dead: Sequence[tuple[str, bytes]] = ()) -> None:
-        """A batch with notifications of (event, subscription), named as inside, and bad events."""
+        """A batch with notifications of (event, subscription), named as inside, and dead letters."""
         when = datetime.now(UTC) - timedelta(seconds=15)
         sink = FeedSink(url=self.service.settings.database("feed"))
         notifications, letters = _notifications(pairs, when), _dead(dead, when)

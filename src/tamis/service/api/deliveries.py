@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 
 from tamis.service.api.auth import CurrentService, Subscriber, in_thread
-from tamis.service.api.models.events import BadEventsAnswer
+from tamis.service.api.models.events import DeadLettersAnswer
 from tamis.service.api.models.fields import Moment
 from tamis.service.api.models.webhooks import FailedPageAnswer, ReplayedAnswer, ReplayWanted
 from tamis.service.api.problems import RESPONSES
@@ -64,8 +64,12 @@ async def replay(id: str, caller: Subscriber, service: CurrentService) -> Respon
     return Response(status_code=202)
 
 
-@router.get("/dead-letters", response_model=BadEventsAnswer)
-async def bad_events(
+@router.get(
+    "/dead-letters",
+    response_model=DeadLettersAnswer,
+    operation_id="bad_events_v1_dead_letters_get",  # generated clients know it by this name
+)
+async def dead_letters(
     caller: Subscriber,
     service: CurrentService,
     before: Annotated[int | None, Query(ge=0, le=2**62, description="The `next` of the page before.")] = None,
@@ -77,8 +81,12 @@ async def bad_events(
     return {"items": items, "next": items[-1]["number"] if len(items) == limit else None}
 
 
-@router.post("/dead-letters/{id}/replay", status_code=202)
-async def replay_bad_event(id: str, caller: Subscriber, service: CurrentService) -> Response:
+@router.post(
+    "/dead-letters/{id}/replay",
+    status_code=202,
+    operation_id="replay_bad_event_v1_dead_letters__id__replay_post",  # generated clients know it by this name
+)
+async def replay_dead_letter(id: str, caller: Subscriber, service: CurrentService) -> Response:
     """Match a dead letter again, after its cause has been repaired."""
     await in_thread(_publish_again, service, caller.tenant, id)
     return Response(status_code=202)
@@ -110,12 +118,12 @@ def serialize_dead_letter(of: FeedDeadLetter) -> dict[str, Any]:
 
 
 def _publish_again(service: Service, tenant: str, id: str) -> None:
-    bad = service.feed.dead_letter(tenant, id)
-    if bad is None:
+    letter = service.feed.dead_letter(tenant, id)
+    if letter is None:
         msg = f"there is no dead letter {id!r}"
         raise NotFound(msg)
-    name = qualified_name(tenant, bad.event_id or "")
+    name = qualified_name(tenant, letter.event_id or "")
     accepted = service.inbox.get([name]).get(name)
     event_type = qualified_name(tenant, "event") if accepted is None else accepted.event_type
-    service.inbox.append([Arrival(name, event_type, bad.original)], replay=True)
+    service.inbox.append([Arrival(name, event_type, letter.original)], replay=True)
     service.feed.forget_dead_letter(tenant, id)

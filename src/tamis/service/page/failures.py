@@ -13,12 +13,12 @@ from tamis.service.page.page_request import PageData, PageRequest
 _SHOWN = 50
 
 
-def bad_events(request: PageRequest) -> PageData:
-    """Bad events, the newest first."""
+def dead_letters(request: PageRequest) -> PageData:
+    """Dead letters, the newest first."""
     before = request.number("before")
     found = request.service.feed.dead_letters(request.tenant, before=before, limit=_SHOWN + 1)
     items = [serialize_dead_letter(each) for each in found[:_SHOWN]]
-    older = with_query("/bad-events", before=items[-1]["number"]) if len(found) > _SHOWN else None
+    older = with_query("/dead-letters", before=items[-1]["number"]) if len(found) > _SHOWN else None
     return {"before": before, "items": items, "next": older}
 
 

@@ -1,4 +1,4 @@
-"""Events, their types, advertisements, and events that could not be read."""
+"""Events, their types, advertisements, and dead letters."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class AdvertisementsAnswer(BaseModel):
     items: list[AdvertisementAnswer]
 
 
-class BadEventAnswer(BaseModel):
+class DeadLetterAnswer(BaseModel):
     """An event that could not be matched."""
 
     number: int
@@ -102,8 +102,8 @@ class BadEventAnswer(BaseModel):
     batch: int
 
 
-class BadEventsAnswer(BaseModel):
-    """A page of them, the newest first; `next` is the `before` of the next one."""
+class DeadLettersAnswer(BaseModel):
+    """A page of dead letters, the newest first; `next` is the `before` of the next one."""
 
-    items: list[BadEventAnswer]
+    items: list[DeadLetterAnswer]
     next: int | None

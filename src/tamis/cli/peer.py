@@ -140,6 +140,8 @@ def _line(of: Peer) -> str:
     entries = f"{of.entries_in} entries in, {of.entries_out} out"
     if of.halvings:
         entries += f" (halvings: {of.halvings})"
+    if of.is_over_budget:
+        entries += " (over budget)"
     events = f"{of.forwarded} events sent, {of.in_vain} in vain, {of.backlog} waiting, {of.taken} taken"
     behind = f"  reaches {', '.join(of.reach)}" if of.reach else ""
     return f"{of.name}  {of.state}  {of.url}  {entries}  {events}{behind}{f': {of.reason}' if of.reason else ''}"

@@ -20,6 +20,7 @@
 | `tamis_link_entries` | gauge | routing entries, by link and direction: in, out |
 | `tamis_link_entry_bytes` | gauge | bytes of their texts |
 | `tamis_link_halvings` | gauge | how often `link_cutoff` has halved those that go out |
+| `tamis_link_over_budget` | gauge | 1 while those that go out take more bytes than `link_bytes` allows |
 | `tamis_link_events` | gauge | events, by link and kind, as `/peers` shows them: forwarded, in_vain, backlog... |
 | `tamis_link_lag_seconds` | gauge | how long the oldest event has waited for its link |
 | `tamis_ready` | gauge | 1 while `/ready` says so: events are matched as soon as they are published |
@@ -128,15 +129,17 @@ class ServiceMetrics:
         entries = GaugeMetricFamily("tamis_link_entries", "Routing entries", labels=["link", "direction"])
         sizes = GaugeMetricFamily("tamis_link_entry_bytes", "Bytes of them", labels=["link", "direction"])
         halvings = GaugeMetricFamily("tamis_link_halvings", "Halvings of the entries out", labels=["link"])
+        over = GaugeMetricFamily("tamis_link_over_budget", "Do they take more than is allowed?", labels=["link"])
         events = GaugeMetricFamily("tamis_link_events", "Events of a link", labels=["link", "kind"])
         lag = GaugeMetricFamily("tamis_link_lag_seconds", "Wait of the oldest event", labels=["link"])
         for each in self._service.site.status():
             up.add_metric([each["name"]], each["state"] == "linked")
             lag.add_metric([each["name"]], each["lag_seconds"])
             halvings.add_metric([each["name"]], each["halvings"])
+            over.add_metric([each["name"]], each["is_over_budget"])
             for direction in ("in", "out"):
                 entries.add_metric([each["name"], direction], each[f"entries_{direction}"])
                 sizes.add_metric([each["name"], direction], each[f"entries_{direction}_bytes"])
             for kind in _LINK_EVENTS:
                 events.add_metric([each["name"], kind], each[kind])
-        yield from (up, entries, sizes, halvings, events, lag)
+        yield from (up, entries, sizes, halvings, over, events, lag)

@@ -7,11 +7,17 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
+from tamis._version import __version__
+from tamis.cli.app import app
 from tamis.events import EventType
 from tamis.service.accounts import TenantRights
 from tamis.service.inbox import Arrival
+from tamis.service.peers import protocol
+from tamis.service.peers.links import LinkError
 from tamis.service.peers.outbox import write_forwards
+from tamis.service.peers.sender import BackOff, Conversation
 from tests.service.api.running import running
 from tests.service.living import until
 from tests.service.peers.chains import TOKEN, LinkedSite, are_linked, in_step, sites_in
@@ -20,10 +26,10 @@ from tests.service.peers.ways import way_to
 pytestmark = pytest.mark.slow
 
 
-def forward(site: LinkedSite, link: str, *ids: str, path: tuple[str, ...] = ()) -> None:
+def forward(site: LinkedSite, link: str, *ids: str, path: tuple[str, ...] = (), padding: int = 0) -> None:
     """Accept events and put them into the outbox, as the stream would."""
     names = [f"default/{id}" for id in ids]
-    values = [json.dumps({"id": id, "x": 1}).encode() for id in ids]
+    values = [json.dumps({"id": id, "x": 1, "text": "-" * padding}).encode() for id in ids]
     inbox = site.service.inbox
     inbox.append([Arrival(name, "default/event", value, path) for name, value in zip(names, values, strict=True)])
     table = pa.table({"event_id": names, "subscription_id": [f"~link/{link}/k"] * len(names)})
@@ -174,6 +180,113 @@ def test_the_sender_learns_what_was_in_vain(tmp_path: Path) -> None:
         b.service.inbox.finish_upto(2)
         until(lambda: a.peer("b")["useful"] + a.peer("b")["in_vain"] == 2)
         assert (a.peer("b")["useful"], a.peer("b")["in_vain"]) == (1, 1)
+
+
+def test_metrics_tell_how_a_link_is_doing(tmp_path: Path) -> None:
+    with sites_in(tmp_path, "a") as (a,):
+        with running(tmp_path / "b", site="b") as made:
+            b = LinkedSite(None, "b", made)
+            a.link_to(b)
+            are_linked(a, b)
+            forward(a, "b", "e1", "e2", "e3")
+            until(lambda: arrived(b) == ["e1", "e2", "e3"] and a.peer("b")["backlog"] == 0)
+            b.running.match("default", "s", "e1")
+            b.service.inbox.finish_upto(3)
+            until(lambda: a.peer("b")["useful"] + a.peer("b")["in_vain"] == 3)
+            found = metrics(a)
+            assert found['tamis_link_up{link="b"}'] == 1.0
+            assert {
+                kind: found[f'tamis_link_events{{kind="{kind}",link="b"}}']
+                for kind in ("forwarded", "useful", "in_vain", "backlog")
+            } == {"forwarded": 3.0, "useful": 1.0, "in_vain": 2.0, "backlog": 0.0}
+            assert found['tamis_link_lag_seconds{link="b"}'] == found['tamis_link_over_budget{link="b"}'] == 0.0
+            assert metrics(b)['tamis_link_events{kind="taken",link="a"}'] == 3.0
+        forward(a, "b", "e4")
+        until(lambda: metrics(a)['tamis_link_up{link="b"}'] == 0.0)
+        waits = metrics(a)
+        assert waits['tamis_link_events{kind="backlog",link="b"}'] == 1.0
+        assert waits['tamis_link_lag_seconds{link="b"}'] > 0.0
+
+
+def metrics(site: LinkedSite) -> dict[str, float]:
+    """What Prometheus would read of links."""
+    lines = site.client.get("/metrics").text.splitlines()
+    return {
+        name: float(value) for name, value in (each.split() for each in lines if each.startswith("tamis_link"))
+    }
+
+
+def test_entries_over_their_budget_are_logged_once_and_shown(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with sites_in(tmp_path, "a", "b", link_bytes=3) as (a, b):
+        b.subscribe("s", "x = 1")
+        a.link_to(b)
+        until(lambda: b.peer("a")["is_over_budget"])  # TRUE has four bytes
+        b.subscribe("t", "y = 1")
+        in_step(a, b)
+        logged = [each.getMessage() for each in caplog.records if "'a' take" in each.getMessage()]
+        assert logged == [
+            "the 1 entries for site 'a' take 4 bytes, more than is allowed, and cannot be pruned further"
+        ]
+        assert metrics(b)['tamis_link_over_budget{link="a"}'] == 1.0
+        assert "(entries over budget)" in b.client.get("/peers").text
+        monkeypatch.setenv("TAMIS_TOKEN", b.running.token("admin"))
+        line = CliRunner().invoke(app, ["peer", "list", "--url", b.running.url]).stdout
+        assert line.startswith("a  linked") and " (over budget)" in line
+
+
+def test_the_versions_of_a_neighbour_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with sites_in(tmp_path, "a", "b") as (a, b):
+        a.link_to(b)
+        are_linked(a, b)
+        for site, neighbour in ((a, "b"), (b, "a")):
+            shown = site.peer(neighbour)
+            assert (shown["tamis"], shown["protocol"]) == (__version__, protocol.PROTOCOL)
+            assert f"<td>{__version__}, protocol {protocol.PROTOCOL}</td>" in site.client.get("/peers").text
+        monkeypatch.setenv("TAMIS_TOKEN", a.running.token("admin"))
+        status = CliRunner().invoke(app, ["peer", "status", "b", "--url", a.running.url]).stdout
+        assert {f"tamis: {__version__}", f"protocol: {protocol.PROTOCOL}"} <= {*status.splitlines()}
+
+
+def test_a_neighbour_of_another_protocol_is_shown_with_it(tmp_path: Path) -> None:
+    with sites_in(tmp_path, "a") as (a,):
+        a.client.put("/v1/peers/b", json={"url": "http://127.0.0.1:9", "token": TOKEN})
+        said = protocol.Hello(site="b", protocol=99, tamis="9.9", reach=[], types={})
+        with pytest.raises(LinkError) as caught:
+            a.site.hello(a.site.links.get("b"), said)
+        assert caught.value.kind == "protocol"
+        assert (a.peer("b")["tamis"], a.peer("b")["protocol"]) == ("9.9", 99)
+
+
+def test_waits_double_up_to_a_bound_until_something_works() -> None:
+    back_off = BackOff()
+    waits = [back_off.next_seconds() for _ in range(12)]
+    for number, wait in enumerate(waits):
+        longest = min(0.5 * 2**number, 30.0)
+        assert longest / 2 <= wait <= longest
+    assert waits[-1] >= 15.0
+    back_off.reset()
+    assert back_off.next_seconds() <= 0.5
+
+
+def test_a_request_holds_a_bounded_part_of_a_long_backlog(tmp_path: Path) -> None:
+    """However many events wait, and however long they are, what is read for a request is bounded."""
+    longest = 1 << 16
+    with sites_in(tmp_path, "a") as (a,):
+        a.client.put("/v1/peers/b", json={"url": "http://127.0.0.1:9", "token": TOKEN})
+        ids = [f"e{number}" for number in range(300)]
+        forward(a, "b", *ids, padding=longest)
+        conversation = Conversation(a.service, a.site, a.site.links.get("b"))
+        numbers, read = a.site.outbox.pending("b", 1_000), []
+        assert len(numbers) == 300
+        while numbers:
+            events, upto = conversation._read(numbers)
+            size = sum(len(each.value) for each in events)
+            assert len(events) == upto and size <= (4 << 20) + 50 * (longest + 100)
+            read += [each.id for each in events]
+            numbers = numbers[upto:]
+        assert read == [f"default/{id}" for id in ids]
 
 
 def test_entries_are_pruned_by_what_recent_events_are_like(tmp_path: Path) -> None:

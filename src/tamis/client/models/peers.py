@@ -36,6 +36,8 @@ class Peer:
         kind: Why it is not linked, for programs.
         reason: Why, for people.
         reach: The sites behind the neighbour.
+        tamis: The version of tamis there, as of the last handshake since the service was started; None before.
+        protocol: The version of the protocol of links that it speaks.
         entries_in: Routing entries that the neighbour has sent.
         entries_in_bytes: Bytes of their texts.
         entries_out: Routing entries for the neighbour.
@@ -64,6 +66,8 @@ class Peer:
     kind: str | None
     reason: str | None
     reach: tuple[str, ...]
+    tamis: str | None
+    protocol: int | None
     entries_in: int
     entries_in_bytes: int
     entries_out: int

@@ -80,6 +80,23 @@ class Senders:
                 running[key] = asyncio.create_task(Conversation(self._service, self._site, link).run())
 
 
+class BackOff:
+    """How long to wait after each failure: twice as long as before, up to a bound, and not in step with others."""
+
+    def __init__(self) -> None:
+        """Nothing has failed."""
+        self._longest = _FIRST_WAIT_SECONDS
+
+    def next_seconds(self) -> float:
+        """The wait after another failure."""
+        longest, self._longest = self._longest, min(2 * self._longest, _LONGEST_WAIT_SECONDS)
+        return longest * random.uniform(0.5, 1.0)
+
+    def reset(self) -> None:
+        """Something has worked."""
+        self._longest = _FIRST_WAIT_SECONDS
+
+
 class Conversation:
     """What this site says to one neighbour."""
 
@@ -98,14 +115,14 @@ class Conversation:
     async def run(self) -> None:
         """Talk until cancelled."""
         headers = {"Authorization": f"Bearer {self._link.token}", protocol.SITE_HEADER: self._site.name}
-        wait = _FIRST_WAIT_SECONDS
+        back_off = BackOff()
         async with httpx2.AsyncClient(
             base_url=self._link.url, headers=headers, timeout=_TIMEOUT_SECONDS, trust_env=False
         ) as self._client:
             while True:
                 try:
                     await self._hello()
-                    wait = _FIRST_WAIT_SECONDS
+                    back_off.reset()
                     await self._converse()
                     continue
                 except LinkError as error:
@@ -120,8 +137,7 @@ class Conversation:
                     _log.exception("the conversation with site %r failed", self._name)
                     reason = LinkError(f"the conversation failed: {_text(error)}", "failure")
                     await asyncio.to_thread(self._note_down, reason)
-                await asyncio.sleep(wait * random.uniform(0.5, 1.0))
-                wait = min(2 * wait, _LONGEST_WAIT_SECONDS)
+                await asyncio.sleep(back_off.next_seconds())
 
     def _note_down(self, reason: LinkError) -> None:
         """Keep why the neighbour does not answer; one that was never agreed on stays new, and leads nowhere."""
@@ -180,7 +196,7 @@ class Conversation:
         """
         while True:
             version, wanted = await asyncio.to_thread(self._site.wanted_entries, self._name, self._widened)
-            self._site.sent_entries[self._name] = wanted
+            self._site.note_entries(self._name, wanted)
             new = [wanted.entries[key] for key in wanted.entries.keys() - self._there - self._skipped]
             old = sorted(self._there - wanted.entries.keys())
             if not new and not old:

@@ -58,6 +58,7 @@ class Site:
         forwarded: Events that were sent since the start, by link.
         answered: Of these, those of which the neighbour has said whether anybody wanted them.
         in_vain: Of these, those that nobody wanted.
+        versions: Of tamis and of the protocol, as each neighbour has said it.
     """
 
     def __init__(self, service: Service) -> None:
@@ -75,6 +76,7 @@ class Site:
         self.forwarded: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
         self.in_vain: Counter[str] = Counter()
+        self.versions: dict[str, tuple[str, int]] = {}
         self._cutoffs: dict[str, LoadCutOff] = {}
         self._sources = SourceTable(service.store)
         self._entries: dict[str, tuple[LinkEntries, AnnouncedFilter]] = {}
@@ -138,6 +140,7 @@ class Site:
             LinkError: The two sites do not fit, or the link would close a cycle.
         """
         with self._lock:
+            self.versions[link] = said.tamis, said.protocol
             try:
                 protocol.check_hello(said, link, protocol.type_hashes(self._store.event_types()))
                 self.links.check_acyclic(link, said.reach)
@@ -272,6 +275,18 @@ class Site:
             lambda wanted: announced.overlapping(wanted, heard, types),
         )
 
+    def note_entries(self, link: str, entries: EntrySet) -> None:
+        """Keep what a neighbour is to have, and log once if that cannot keep to its budget."""
+        before = self.sent_entries.get(link)
+        self.sent_entries[link] = entries
+        if entries.is_over_budget and not (before is not None and before.is_over_budget):
+            _log.warning(
+                "the %d entries for site %r take %d bytes, more than is allowed, and cannot be pruned further",
+                len(entries.entries),
+                link,
+                entries.bytes,
+            )
+
     def described_types(self, names: set[str]) -> dict[str, dict[str, Any]]:
         """Event types as a neighbour may declare them."""
         return {name: each.to_dict() for name, each in self._store.event_types().items() if name in names}
@@ -293,6 +308,8 @@ class Site:
             self._accepted.discard(name)
             self.forget_entries(name)
             self.announcements.forget(name)
+            self.sent_entries.pop(name, None)
+            self.versions.pop(name, None)
         self.tidy(0)
 
     def tidy(self, before: int) -> int:
@@ -307,6 +324,7 @@ class Site:
             total = totals.get(link.name, LinkTotals())
             out = self.sent_entries.get(link.name)
             held = self._sources.held(link.name)
+            tamis, spoken = self.versions.get(link.name, (None, None))
             heard, said = self.announcements.heard(link.name), self.announced_to(link.name)
             found.append(
                 {
@@ -318,6 +336,8 @@ class Site:
                     "kind": link.kind,
                     "reason": link.reason,
                     "reach": sorted(link.reach),
+                    "tamis": tamis,
+                    "protocol": spoken,
                     "entries_in": len(held),
                     "entries_in_bytes": sum(held.values()),
                     "entries_out": 0 if out is None else len(out.entries),

@@ -37,6 +37,8 @@ class PeerAnswer(BaseModel):
     kind: str | None
     reason: str | None
     reach: list[str]
+    tamis: str | None
+    protocol: int | None
     entries_in: int
     entries_in_bytes: int
     entries_out: int

@@ -176,8 +176,8 @@ class Matcher:
         """The name of the engine that answers; "auto" may have chosen several: that of most subscriptions."""
         if self._engine.name != AUTO:
             return self._engine.name
-        chosen = self._choice()
-        return MAPPED_ENGINE if chosen is None else chosen.engine
+        choices = self._choices()
+        return choices[0][1].engine if choices else MAPPED_ENGINE
 
     # --- subscriptions -----------------------------------------------------------------------------------
 
@@ -535,14 +535,17 @@ class Matcher:
     def stats(self) -> dict[str, Any]:
         """What the matcher holds: the engine, counts, and bytes by structure.
 
-        Where "auto" chose, `reason` says why, and `us_per_event` what each engine took for an event, if they were
-        compared. `response_seconds` tells how long events of the last batches waited for their answers.
+        Where "auto" chooses, `choices` has an entry for every segment, the largest first: its `subscriptions`, the
+        `engine`, the `reason`, and the evidence if engines were compared, `us_per_event` of each on so many
+        `events`. `reason`, `us_per_event` and `events` beside it are those of the largest segment.
+        `response_seconds` tells how long events of the last batches waited for their answers.
         """
         counts, sizes = self._collection.stats()
-        chosen = self._choice()
         engine: dict[str, Any] = {"engine": self.engine}
-        if chosen is not None:
-            engine |= {"reason": chosen.reason, "us_per_event": dict(chosen.microseconds)}
+        choices = [{"subscriptions": count, **chosen.to_dict()} for count, chosen in self._choices()]
+        if choices:
+            engine |= {name: choices[0][name] for name in ("reason", "us_per_event", "events")}
+            engine["choices"] = choices
         waits = self._scheduler.stats()
         return {**engine, "event_type": self.event_type.name, **counts, "bytes": sizes, "response_seconds": waits}
 
@@ -701,12 +704,12 @@ class Matcher:
     def _build(self, forest: Forest) -> Index:
         return self._engine.build(forest, self.statistics)
 
-    def _choice(self) -> Choice | None:
-        """What was chosen for the largest segment; None if nothing was to be chosen."""
+    def _choices(self) -> list[tuple[int, Choice]]:
+        """Subscriptions of each segment and what was chosen for it, the largest first; none if nobody chose."""
         if isinstance(self._collection, LiveCollection):
-            return None
-        indexes = [segment.index for segment in sorted(self._collection.state.segments, key=len)]
-        return next((each.choice for each in reversed(indexes) if isinstance(each, AutoIndex)), None)
+            return []
+        segments = sorted(self._collection.state.segments, key=len, reverse=True)
+        return [(each.alive, each.index.choice) for each in segments if isinstance(each.index, AutoIndex)]
 
     def _add(self, columns: Columns, formulas: Sequence[Formula | ConditionError]) -> list[Refusal]:
         """Add what is neither refused nor taken."""

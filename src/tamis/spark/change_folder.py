@@ -14,8 +14,10 @@ import os
 from pathlib import Path
 from typing import Any, ClassVar
 
+from tamis.errors import reported_writes
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.segments.fields import unknown_field
+from tamis.snapshot.local import LocalStorage
 from tamis.store import Store
 from tamis.store.records import FIELDS
 
@@ -44,9 +46,13 @@ class ChangeFolder:
             folder: Where the files appear.
             state: A folder for the store and the name of the last file.
             limits: Of conditions.
+
+        Raises:
+            WriteError: The state cannot be written.
         """
         self.folder = Path(folder)
-        Path(state).mkdir(parents=True, exist_ok=True)
+        with reported_writes(state):
+            Path(state).mkdir(parents=True, exist_ok=True)
         self.store = Store.open(Path(state) / self.STORE, limits=limits)
         self._mark = Path(state) / self.MARK
 
@@ -61,9 +67,7 @@ class ChangeFolder:
         new = sorted(path for path in there if path.name > last)
         for path in new:
             self._apply(path)
-            aside = self._mark.with_suffix(".new")
-            aside.write_text(path.name)
-            aside.replace(self._mark)
+            LocalStorage(self._mark.parent).write(self._mark.name, [path.name.encode()])
         return len(new)
 
     def _apply(self, path: Path) -> None:

@@ -135,7 +135,6 @@ class Service:
         self.subscriptions = TenantSubscriptions(self.store, self.accounts, self.webhooks, settings)
         self.matching = RequestMatching(self.store, self.subscriptions, settings.call_order)
         self.advertising = Advertising(self.accounts, self.subscriptions)
-        self.backup = Backup(self.store, self.accounts, self.subscriptions, self.webhooks)
         self.inbox_commits: GroupCommit[Arrival, bool] = GroupCommit(self.inbox.append)
         self.deliverer = Deliverer(self.webhooks, self._event_of, delivery)
         self.feed_watcher = FeedWatcher(self.feed, self._wake_webhooks)
@@ -150,6 +149,7 @@ class Service:
         for tenant in self.accounts.tenants():
             self.subscriptions.prepare(tenant)
 
+        self.backup = Backup(self.store, self.accounts, self.subscriptions, self.webhooks, self.site.links)
     def first_token(self) -> Path | None:
         """Where the token of the first administrator is, made if there is no token at all; None if it is gone."""
         file = self.settings.folder / TOKEN_FILE

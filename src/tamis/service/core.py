@@ -123,6 +123,8 @@ class Service:
         try:
             self.store = self._open.enter_context(Store.open(settings.database("store")))
             self.accounts = Accounts(settings.database("store"))
+            pause_calls=settings.webhook_pause_calls,
+            pause_seconds=settings.webhook_pause_seconds,
             self._open.callback(self.accounts.close)
             self.feed = FeedReader(settings.database("feed"))
             self._open.callback(self.feed.close)

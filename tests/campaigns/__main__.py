@@ -68,6 +68,7 @@ def _service_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("--kills", type=int, default=300, help="on each back end")
     parser.add_argument("--rate", type=float, default=300.0, help="events published a second")
+    parser.add_argument("--living", type=int, default=250, help="subscriptions at a time, about (250)")
     parser.add_argument("--backend", choices=BACKENDS, action="append", help="may be repeated; else all of them")
     _folder_argument(parser)
 
@@ -81,7 +82,9 @@ def _service(outcome: Outcome, given: argparse.Namespace) -> None:
             part = Outcome(f"service on {name}", outcome.seed, stop=outcome.stop)
             try:
                 (folder / name).mkdir()
-                service.run(part, folder / name, kills=given.kills, name=name, rate=given.rate)
+                service.run(
+                    part, folder / name, kills=given.kills, name=name, rate=given.rate, living=given.living
+                )
             except AssertionError as error:
                 outcome.violate(f"{name}: {error}")
             outcome.figures[name] = {**part.figures, "seconds": round(part.seconds, 1)}

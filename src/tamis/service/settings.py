@@ -36,6 +36,7 @@ _ABOVE_ZERO = (
     "keep_feed_days",
     "keep_attempts_days",
     "keep_changes_days",
+    "webhook_pause_seconds",
     "webhook_timeout_seconds",
 )
 
@@ -118,6 +119,10 @@ class ServiceSettings:
     )
     webhook_attempts: int = _setting(12, "Calls of a webhook before its notification is parked.")
     webhook_pause_after: int = _setting(5, "Failed deliveries in a row after which a webhook is paused; 0: never.")
+    webhook_pause_calls: int = _setting(
+        10, "Failed calls in a row after which a webhook is paused, if they go on for long enough; 0: never."
+    )
+    webhook_pause_seconds: float = _setting(900.0, "How long the calls have to fail for that.")
     webhook_networks: tuple[str, ...] = _setting(
         [], "Private networks that webhooks may call, such as 10.1.0.0/16."
     )
@@ -164,8 +169,9 @@ class ServiceSettings:
         for name in (*above, "request_bytes", "request_events"):
             if getattr(self, name) < 1:
                 problems.append(f"{name}: expected 1 or more, found {getattr(self, name)}")
-        if self.webhook_pause_after < 0:
-            problems.append(f"webhook_pause_after: expected 0 or more, found {self.webhook_pause_after}")
+        for name in ("webhook_pause_after", "webhook_pause_calls"):
+            if getattr(self, name) < 0:
+                problems.append(f"{name}: expected 0 or more, found {getattr(self, name)}")
         if not 0 <= self.composite_lateness_seconds <= _LATEST_SECONDS:
             found = self.composite_lateness_seconds
             problems.append(f"composite_lateness_seconds: expected 0 to {_LATEST_SECONDS}, found {found}")

@@ -6,7 +6,8 @@ accepted anywhere must have notified every subscription that it satisfies, at wh
 reference decides which these are.
 
 A process of a site is mostly killed after the site has notified somebody since it was last broken, so that kills
-meet streams at work, however slow the machine is; one time in three it may still be starting.
+meet streams at work, however slow the machine is; one time in three it may still be starting. Every kill is
+SIGKILL. Where streams share a Spark, those of all sites are killed at once, and always at work.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections import Counter
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx2
 from sqlalchemy import select
@@ -34,19 +35,16 @@ from tamis.service.peers.entries import EntryRules, entries_for
 from tamis.service.peers.outbox import Outbox
 from tamis.service.peers.sources import SourceTable
 from tamis.service.settings import ServiceSettings
-from tamis.service.stream import start
 from tamis.store import Store
 from tests.campaigns.outcome import Outcome
 from tests.campaigns.service import ALL_STREAM, EVERYTHING, JAVA, SERVICE, Life, until
+from tests.campaigns.shared_streams import SharedStreams
 from tests.service.peers.ways import Way, way_to
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 SITES = ("a", "b", "c")
 LINK = "link"
-KINDS = (LINK, SERVICE, ALL_STREAM, LINK)
-"""Of a campaign whose streams share a Spark with others: these are stopped and started again."""
+SHARED_KINDS = (LINK, SERVICE, LINK, ALL_STREAM, LINK)
+"""Of a campaign whose streams share a Spark."""
 OWN_KINDS = (LINK, EVERYTHING, ALL_STREAM, SERVICE, JAVA)
 CONDITIONS = {
     "a": ["x < 20", "y = 3 AND x > 40", "z IN ('p', 'q') OR y = 6"],
@@ -66,16 +64,13 @@ def event(number: int) -> dict[str, Any]:
 
 
 class Site:
-    """A site of the campaign: its service in processes, and maybe its stream in a Spark of others."""
+    """A site of the campaign: its service in processes."""
 
-    def __init__(self, name: str, settings: ServiceSettings, logs: Path, spark: SparkSession | None) -> None:
+    def __init__(self, name: str, settings: ServiceSettings, logs: Path) -> None:
         self.name = name
         self.settings = settings
         self._logs = logs
         self._lives = 0
-        self._spark = spark
-        self._stream = ExitStack()
-        self._query: Any = None
         self._notified_before = 0
         settings.folder.mkdir(parents=True)
         self.life = self._live()
@@ -85,7 +80,6 @@ class Site:
         self.client = httpx2.Client(
             base_url=f"http://127.0.0.1:{settings.port}", headers=headers, timeout=30.0, trust_env=False
         )
-        self.restart_stream()
 
     def _live(self) -> Life:
         self._lives += 1
@@ -93,15 +87,16 @@ class Site:
 
     def kill(self, kind: str, chance: random.Random) -> bool:
         """Break something; tells whether there was such a thing."""
-        if kind == ALL_STREAM and self._spark is not None:
-            self.restart_stream()
-            return True
         if not self.life.kill(kind, chance):
             return False
-        self._notified_before = self._notifications()
+        self.note_kill()
         if kind in (SERVICE, EVERYTHING):
             self.life = self._live()
         return True
+
+    def note_kill(self) -> None:
+        """Something of it was killed."""
+        self._notified_before = self._notifications()
 
     def has_notified(self) -> bool:
         """Has it notified somebody since something of it was killed?"""
@@ -114,30 +109,12 @@ class Site:
         finally:
             reader.close()
 
-    def restart_stream(self) -> None:
-        if self._spark is not None:
-            self.stop_stream()
-            self._query = start(self.settings, self._spark, self._stream, name=f"campaign {self.name}")
-
-    def revive(self) -> None:
-        """Start the stream again if it has failed, as the supervisor does."""
-        if self._query is not None and not self._query.isActive:
-            self.restart_stream()
-
-    def stop_stream(self) -> None:
-        if self._query is not None:
-            self._query.stop()
-        self._stream.close()
-        self._stream = ExitStack()
-
     def close(self) -> None:
-        self.stop_stream()
         self.client.close()
         self.life.end()
 
     def pending(self) -> int:
         """Events that wait for the stream or for a link."""
-        self.revive()
         inbox, reader = Inbox(self.settings.database("inbox")), FeedReader(self.settings.database("feed"))
         try:
             return inbox.waiting() + sum(each.backlog for each in Outbox(reader.database).totals().values())
@@ -186,9 +163,7 @@ class Publisher(threading.Thread):
             return False
 
 
-def run(
-    outcome: Outcome, folder: Path, *, kills: int, rate: float = 100.0, spark: SparkSession | None = None
-) -> None:
+def run(outcome: Outcome, folder: Path, *, kills: int, rate: float = 100.0, shares_spark: bool = False) -> None:
     """Break a chain of three services so many times, and compare every pair.
 
     Args:
@@ -196,28 +171,40 @@ def run(
         folder: Empty.
         kills: Each kind in turn.
         rate: Events that are published a second, at each site.
-        spark: A session in which streams run; without it each service has its own, which is killed as well.
+        shares_spark: Do all streams run in one process? Else each service has its own, which is killed, too.
     """
     chance = random.Random(outcome.seed)
-    kinds = OWN_KINDS if spark is None else KINDS
+    kinds = SHARED_KINDS if shares_spark else OWN_KINDS
     with ExitStack() as stack:
         ways: list[Way] = []
-        sites = _open(folder, spark, stack, ways)
+        sites = _open(folder, shares_spark, stack, ways)
+        streams = None
+        if shares_spark:
+            streams = SharedStreams([site.settings for site in sites], folder)
+            stack.callback(streams.close)
         _subscribe(sites)
         publishers = [Publisher(site, place * 10_000_000, rate) for place, site in enumerate(sites)]
         for each in publishers:
             each.start()
         killed: Counter[str] = Counter()
+        processes = 0
         try:
             while killed.total() < kills and not outcome.stop.is_set():
                 # Every site has each kind in turn, and some time to recover between.
                 kind, site = kinds[killed.total() % len(kinds)], sites[killed.total() % len(sites)]
-                if spark is None and kind != LINK and chance.random() < _AT_WORK:
+                is_shared = shares_spark and kind == ALL_STREAM
+                if is_shared or (not shares_spark and kind != LINK and chance.random() < _AT_WORK):
                     until(lambda site=site: site.has_notified() or outcome.stop.is_set(), site.life.said)  # type: ignore[misc]
-                time.sleep(chance.uniform(0.1, 0.6 if spark is not None else 2.0))  # any moment
+                time.sleep(chance.uniform(0.1, 0.6 if shares_spark else 2.0))  # any moment
                 if kind == LINK:
                     is_done = sum(way.drop() for way in ways) > 0
                     chance.choice(ways).answers_to_lose += 1
+                elif is_shared:
+                    assert streams is not None
+                    processes += streams.kill()
+                    is_done = True
+                    for other in sites:
+                        other.note_kill()
                 else:
                     is_done = site.kill(kind, chance)
                 if is_done:
@@ -232,14 +219,15 @@ def run(
         outcome.figures |= {
             "kills": killed.total(),
             "kills by kind": dict(killed),
+            "processes of shared streams killed": processes,
             "answers lost": sum(way.lost for way in ways),
             "requests repeated": sum(each.failures for each in publishers),
         }
-        _settle(outcome, sites)
+        _settle(outcome, sites, streams)
         _compare(outcome, sites, [number for each in publishers for number in each.answered])
 
 
-def _open(folder: Path, spark: SparkSession | None, stack: ExitStack, ways: list[Way]) -> list[Site]:
+def _open(folder: Path, shares_spark: bool, stack: ExitStack, ways: list[Way]) -> list[Site]:
     ports = {name: _free_port() for name in SITES}
     peers: dict[str, list[str]] = {name: [] for name in SITES}
     for one, other in pairwise(SITES):
@@ -249,8 +237,8 @@ def _open(folder: Path, spark: SparkSession | None, stack: ExitStack, ways: list
     sites = []
     for name in SITES:
         given: dict[str, Any] = {"site": name, "port": ports[name], "peers": tuple(peers[name]), "memory": "1g"}
-        given |= {"stream": spark is None, "master": "local[1]", "trigger_seconds": 0.05, "link_bytes": 60}
-        sites.append(Site(name, ServiceSettings(data=str(folder / name), **given), folder, spark))
+        given |= {"stream": not shares_spark, "master": "local[1]", "trigger_seconds": 0.05, "link_bytes": 60}
+        sites.append(Site(name, ServiceSettings(data=str(folder / name), **given), folder))
         stack.callback(sites[-1].close)
     return sites
 
@@ -278,7 +266,7 @@ def _subscribe(sites: list[Site]) -> None:
     until(are_in_step, lambda: str([site.client.get("/v1/peers").text for site in sites]), _PATIENCE_SECONDS)
 
 
-def _settle(outcome: Outcome, sites: list[Site]) -> None:
+def _settle(outcome: Outcome, sites: list[Site], streams: SharedStreams | None) -> None:
     """Wait until no event waits anywhere; one on its way is in an inbox before it leaves the outbox."""
     began = since = time.monotonic()
     before, quiet = [0], 0
@@ -287,7 +275,9 @@ def _settle(outcome: Outcome, sites: list[Site]) -> None:
         quiet = 0 if any(waiting) else quiet + 1
         if waiting != before:
             before, since = waiting, time.monotonic()
-        said = f"{waiting} events wait: {[site.life.said() for site in sites]}"
+        said = (
+            f"{waiting} events wait: {[each.said() for each in (streams, *(site.life for site in sites)) if each]}"
+        )
         assert time.monotonic() - since < _PATIENCE_SECONDS, said
         time.sleep(0.1)
     outcome.figures["seconds until nothing waited"] = round(time.monotonic() - began, 1)

@@ -39,7 +39,7 @@ from tamis.service.stream import STREAM
 from tamis.snapshot import Snapshots
 from tamis.store import Store
 from tests.campaigns.outcome import Outcome
-from tests.campaigns.processes import Process, family, in_sessions, kill
+from tests.campaigns.processes import Process, family, in_sessions, kill, processes
 from tests.campaigns.service_load import Load, event
 from tests.servers import postgresql
 from tests.spark.accounting import numbered
@@ -107,6 +107,8 @@ class Life:
             meant = chance.sample(meant, min(1, len(meant)))
         for each in meant:
             kill(each.pid)
+        killed = {each.pid for each in meant}
+        until(lambda: not killed & processes().keys(), lambda: f"{killed} do not end")
         if kind == SERVICE:
             self.process.wait(_PATIENCE_SECONDS)
         return bool(meant)

@@ -152,6 +152,12 @@ def test_neighbours_are_tables_of_the_file_and_texts_elsewhere(tmp_path: Path) -
     assert load(None, {"TAMIS_SITE": "south", "TAMIS_PEERS": ", ".join(expected)}).settings.peers == expected
     assert "0123456789abcdef" not in repr(load(file, {}).settings)
     assert is_secret("peers")
+    file.write_text(f'site = "south"\n{PEERS}link_bytes = 500\nlink_measure = "memory"\nlink_merging = false\n')
+    [north] = load(file, {}).settings.neighbours
+    assert (north.name, north.link_bytes, north.link_measure, north.link_merging) == (
+        *("north", 500, "memory"),
+        False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -162,6 +168,10 @@ def test_neighbours_are_tables_of_the_file_and_texts_elsewhere(tmp_path: Path) -
         ('site = "south"\nkafka = "kafka://h:1/t"\n', "from Kafka cannot be sent to neighbours"),
         ('site = "south"\nlink_bytes = -1\n', "link_bytes: expected 0 or more"),
         ('site = "south"\npeers = ["north http://north"]\n', "expected name, url, token of each"),
+        ('site = "south"\nlink_measure = "luck"\n', "link_measure: expected one of common, accuracy"),
+        ("shard_bytes = -1\n", "shard_bytes: expected 0 or more"),
+        ("shard_limit = -1\n", "shard_limit: expected 0 or more"),
+        ('shard_measure = "luck"\n', "shard_measure: expected one of common, accuracy"),
         ('site = "south"\n[[peers]]\nname = "north"\n', "table 1: expected the texts name, url, token"),
     ],
 )

@@ -20,6 +20,7 @@ from tamis.events.schemas import Problems
 from tamis.operators.discovery import INSTALLED, OperatorSettings
 from tamis.operators.library import LIBRARY
 from tamis.service.kafka import KafkaError, Topic
+from tamis.service.neighbours import Neighbour, NeighbourError, neighbour_text, read_neighbour
 from tamis.spark.kafka_security import KafkaSecurity, KafkaSecurityError
 from tamis.spark.pipeline_operators import read_operators
 from tamis.spark.toml_tables import TomlTable
@@ -44,7 +45,6 @@ _ABOVE_ZERO = (
 _LATEST_SECONDS = 366 * 86_400
 """Who waits longer for events keeps everything."""
 _SITE = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
-_PEER = ("name", "url", "token")
 
 
 class SettingsError(TamisError):
@@ -86,6 +86,17 @@ class ServiceSettings:
     memory: str = _setting("2g", "Memory of the Spark driver.")
     spark: tuple[str, ...] = _setting([], "More Spark settings, as name=value.")
     shards: int = _setting(1, "Number of shards of subscriptions; those of a tenant are kept together.")
+    shard_limit: int = _setting(
+        0, "Maximum number of subscriptions of a shard, which is split beyond it; 0: there are `shards` shards."
+    )
+    shard_bytes: int = _setting(16 << 20, "Maximum bytes of the routing entries that send events to shards.")
+    shard_measure: str = _setting("common", "Measure by which entries that exceed `shard_bytes` are generalised.")
+    shard_merging: bool = _setting(
+        False, "Whether entries of shards that have one form are merged, before any is generalised."
+    )
+    shard_cutoff: bool = _setting(
+        False, "Whether to generalise entries of shards as far as that pays, by measured time and visits in vain."
+    )
     trigger_seconds: float = _setting(0.2, "How often the stream looks for events.")
     batch_events: int = _setting(50_000, "Maximum number of events in a batch.")
     most_waiting: int = _setting(
@@ -133,7 +144,8 @@ class ServiceSettings:
     site: str = _setting("", "Name of this site among linked sites; empty: no links.")
     peers: tuple[str, ...] = _setting(
         [],
-        "Neighbours: in a file [[peers]] with name, url and token; elsewhere the three, separated by spaces.",
+        "Neighbours: in a file [[peers]] with name, url and token, and optionally link_bytes, link_measure and "
+        "link_merging of their own; elsewhere the three, and link_bytes=... and so on, separated by spaces.",
         secret=True,
     )
     link_bytes: int = _setting(0, "Maximum bytes of the routing entries sent to a neighbour; 0: no limit.")
@@ -189,6 +201,7 @@ class ServiceSettings:
             check_on_misfit(self.on_misfit)
         except ValueError as error:
             problems.append(str(error))
+        problems += self._shard_problems()
         problems += self._link_problems()
         try:
             check_order(self.call_order)
@@ -198,6 +211,15 @@ class ServiceSettings:
             problems.append(f"log_level: expected debug, info, warning or error, found {self.log_level!r}")
         if problems:
             raise SettingsError("; ".join(problems))
+
+    def _shard_problems(self) -> list[str]:
+        """What is wrong with the settings of shards."""
+        problems = [
+            f"{name}: expected 0 or more, found {getattr(self, name)}"
+            for name in ("shard_limit", "shard_bytes")
+            if getattr(self, name) < 0
+        ]
+        return problems + _measure_problems("shard_measure", self.shard_measure)
 
     def _link_problems(self) -> list[str]:
         """What is wrong with the settings of links."""
@@ -210,15 +232,18 @@ class ServiceSettings:
             problems.append("site: events that the stream reads from Kafka cannot be sent to neighbours")
         if self.link_bytes < 0:
             problems.append(f"link_bytes: expected 0 or more, found {self.link_bytes}")
-        if self.link_bytes > 0:
-            from tamis.routing.generalisation import known_measures  # it takes its time
-
-            if self.link_measure not in known_measures():
-                expected = ", ".join(known_measures())
-                problems.append(f"link_measure: expected one of {expected}, found {self.link_measure!r}")
-        if any(len(each.split()) != len(_PEER) for each in self.peers):
-            problems.append(f"peers: expected {', '.join(_PEER)} of each, with blanks between them")
+        problems += _measure_problems("link_measure", self.link_measure)
+        for each in self.peers:
+            try:
+                read_neighbour(each)
+            except NeighbourError as error:
+                problems.append(f"peers: {error}")
         return problems
+
+    @property
+    def neighbours(self) -> tuple[Neighbour, ...]:
+        """The neighbours that `peers` names."""
+        return tuple(map(read_neighbour, self.peers))
 
     @property
     def folder(self) -> Path:
@@ -329,6 +354,17 @@ def is_secret(name: str) -> bool:
     return any(each.name == name and each.metadata.get("secret") for each in fields(ServiceSettings))
 
 
+def _measure_problems(name: str, measure: str) -> list[str]:
+    """What is wrong with a measure of routing entries."""
+    if measure == _default(ServiceSettings.__dataclass_fields__[name]):
+        return []  # to look the others up takes its time
+    from tamis.routing.generalisation import known_measures
+
+    if measure in known_measures():
+        return []
+    return [f"{name}: expected one of {', '.join(known_measures())}, found {measure!r}"]
+
+
 def _default(each: Field[Any]) -> Any:
     if each.default is INSTALLED:
         return ()  # as a file would have it
@@ -353,14 +389,11 @@ def _with_peers(found: dict[str, Any], file: str) -> dict[str, Any]:
         return found
     texts = []
     for number, each in enumerate(tables, 1):
-        if (
-            not isinstance(each, dict)
-            or {*each} != {*_PEER}
-            or not all(isinstance(each[name], str) for name in _PEER)
-        ):
-            msg = f"{file}: [[peers]], table {number}: expected the texts {', '.join(_PEER)} and no others"
-            raise SettingsError(msg)
-        texts.append(" ".join(each[name] for name in _PEER))
+        try:
+            texts.append(neighbour_text(each))
+        except NeighbourError as error:
+            msg = f"{file}: [[peers]], table {number}: {error}"
+            raise SettingsError(msg) from error
     return {**found, "peers": texts}
 
 

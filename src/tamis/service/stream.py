@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from tamis.routing.shards import Routing
+
 _log = logging.getLogger(__name__)
 
 STREAM = "stream"
@@ -73,7 +75,6 @@ def start(
         name: Of the query.
         on_failure: Called with the stage, the number and the error of a batch that fails.
     """
-    from tamis.routing.shards import Routing
     from tamis.spark.composite_states import CompositeSettings
     from tamis.spark.event_reading import ACCEPTANCE_LATENESS, Reading
     from tamis.spark.stream_query import stream
@@ -119,13 +120,29 @@ def start(
         poll=_POLL,
         fresh=True,
         shards=settings.shards,
-        routing=Routing(by_tenant=True) if settings.shards > 1 else None,
+        routing=routing_of(settings),
         backlog=position.backlog,
         name=name,
         on_failure=on_failure,
         operators=settings.operators,
         call_order=settings.call_order,
         composite=CompositeSettings(lateness=timedelta(seconds=settings.composite_lateness_seconds)),
+    )
+
+
+def routing_of(settings: ServiceSettings) -> Routing | None:
+    """How events are sent to shards; None if there is one, however many subscriptions it has."""
+    from tamis.routing.shards import Routing
+
+    if settings.shards <= 1 and not settings.shard_limit:
+        return None
+    return Routing(
+        budget=settings.shard_bytes,
+        measure=settings.shard_measure,
+        merging=settings.shard_merging,
+        adapts=settings.shard_cutoff,
+        shard_limit=settings.shard_limit or None,
+        by_tenant=True,
     )
 
 

@@ -44,6 +44,17 @@ def test_only_overlapping_conditions_are_admitted() -> None:
     assert filter_.overlapping(more, frozenset(), TYPES) == set()
 
 
+def test_declared_domains_take_part() -> None:
+    price = {"type": "int", "min": 0, "max": 100}
+    described = {"name": "t/event", "attributes": {"price": price, "used": "boolean"}}
+    types, announced = {"t/event": EventType.of(described)}, frozenset(wanted("price >= 90"))
+    filter_ = AnnouncedFilter()
+    asked = wanted("price > 100", "price > 95", "price < 0 OR used", "price IS NULL")
+    assert filter_.overlapping(asked, announced, types) == wanted("price > 95", "price < 0 OR used")
+    # Without them, a price above 100 may come.
+    assert wanted("price > 100") <= filter_.overlapping(asked, announced, TYPES)
+
+
 def test_any_event_of_a_tenant_or_of_all_admits_everything() -> None:
     asked = wanted("a = 1") | wanted("a = 1", event_type="u/event")
     assert AnnouncedFilter().overlapping(asked, frozenset({ANYTHING}), TYPES) == asked

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tamis.service.errors import NotFound
+from tamis.service.neighbours import Neighbour
 from tamis.service.peers.links import CUT, DOWN, LINKED, NEW, REFUSED, LinkError, Links
 from tamis.sql.database import Database
 
@@ -65,9 +66,9 @@ def test_a_service_without_a_name_has_no_links(tmp_path: Path) -> None:
 
 def test_links_of_the_settings_come_and_go_with_them(links: Links) -> None:
     links.put("west", URL, TOKEN)
-    links.adopt([f"north {URL} {TOKEN}", f"south {URL} {TOKEN}"])
+    links.adopt([Neighbour("north", URL, TOKEN), Neighbour("south", URL, TOKEN)])
     links.note("north", LINKED)
-    links.adopt([f"north {URL} {TOKEN}"])
+    links.adopt([Neighbour("north", URL, TOKEN)])
     assert [(each.name, each.origin, each.state) for each in links.all()] == [
         ("north", "settings", LINKED),
         ("west", "api", NEW),

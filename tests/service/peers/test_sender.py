@@ -15,6 +15,7 @@ from tamis.events import EventType
 from tamis.service.accounts import TenantRights
 from tamis.service.inbox import Arrival
 from tamis.service.peers import protocol
+from tamis.service.peers.entries import EntryRules
 from tamis.service.peers.links import LinkError
 from tamis.service.peers.outbox import write_forwards
 from tamis.service.peers.sender import BackOff, Conversation
@@ -234,6 +235,22 @@ def test_entries_over_their_budget_are_logged_once_and_shown(
         monkeypatch.setenv("TAMIS_TOKEN", b.running.token("admin"))
         line = CliRunner().invoke(app, ["peer", "list", "--url", b.running.url]).stdout
         assert line.startswith("a  linked") and " (over budget)" in line
+
+
+def test_a_neighbour_of_the_settings_has_its_own_rules_of_entries(tmp_path: Path) -> None:
+    """Budget, measure and merging of the other one are those of all links."""
+    peers = (
+        f"a http://127.0.0.1:9 {TOKEN} link_bytes=40 link_measure=memory link_merging=false",
+        f"c http://127.0.0.1:9 {TOKEN}",
+    )
+    with sites_in(tmp_path, "b", peers=peers, link_bytes=4_000, link_cutoff=False) as (b,):
+        for number in range(9):
+            b.subscribe(f"s{number}", f"x = {number} AND y < {number}")
+        assert b.site.rules("a") == EntryRules(40, "memory", merging=False)
+        assert b.site.rules("c") == EntryRules(4_000)
+        few, all_ = (b.site.wanted_entries(name, set())[1] for name in ("a", "c"))
+        assert few.bytes <= 40 and not few.is_over_budget
+        assert len(all_.entries) == 9
 
 
 def test_the_versions_of_a_neighbour_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

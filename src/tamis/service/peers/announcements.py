@@ -172,7 +172,10 @@ class Announcements:
 
 
 class AnnouncedFilter:
-    """Decides which conditions overlap with what a neighbour announces; what it has decided it remembers."""
+    """Decides which conditions overlap with what a neighbour announces; what it has decided it remembers.
+
+    The domains that event types declare take part: a value beyond them is NULL to every condition, at every site.
+    """
 
     def __init__(self) -> None:
         self._announced: dict[str, frozenset[str]] = {}
@@ -208,7 +211,7 @@ class AnnouncedFilter:
             return
         self._announced[name], self._types[name] = conditions, event_type
         self._known = {each: known for each, known in self._known.items() if each.event_type != name}
-        index = self._indexes[name] = OverlapIndex()
+        index = self._indexes[name] = OverlapIndex([event_type])
         for each, formula in _compiled({Entry(name, text) for text in conditions}, {name: event_type}):
             index.add(each.condition, name, formula)
 

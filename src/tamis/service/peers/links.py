@@ -20,6 +20,7 @@ from tamis.errors import TamisError
 from tamis.service.accounts import TOKEN_PREFIX
 from tamis.service.errors import NotFound
 from tamis.service.names import check_tenant
+from tamis.service.neighbours import Neighbour
 from tamis.sql.database import Database
 from tamis.store.records import moment, now_us
 
@@ -162,9 +163,9 @@ class Links:
             connection.execute(insert(links).values(**values, state=NEW, since=now_us()))
         return self.get(name)
 
-    def adopt(self, peers: Sequence[str]) -> None:
+    def adopt(self, neighbours: Sequence[Neighbour]) -> None:
         """Make the links of the settings, and remove those that were there once."""
-        wanted = {name: (url.rstrip("/"), token) for name, url, token in map(str.split, peers)}
+        wanted = {each.name: (each.url.rstrip("/"), each.token) for each in neighbours}
         for each in self.all():
             if each.origin == FROM_SETTINGS and each.name not in wanted:
                 self.remove(each.name)

@@ -82,7 +82,7 @@ class Site:
         self._entries: dict[str, tuple[LinkEntries, AnnouncedFilter]] = {}
         self._samples = EventSamples(service.inbox)
         if self.name:
-            self.links.adopt(service.settings.peers)
+            self.links.adopt(service.settings.neighbours)
 
     # --- what neighbours ask -----------------------------------------------------------------------------
 
@@ -258,10 +258,23 @@ class Site:
         """How often the bytes of the entries for a neighbour are halved, by what was measured."""
         return self._cutoffs[link].step if link in self._cutoffs else 0
 
+    def rules(self, link: str) -> EntryRules:
+        """How entries for a neighbour are generalised: as it has it in the settings, or else as all have it."""
+        settings = self._service.settings
+        rules = EntryRules(settings.link_bytes, settings.link_measure, settings.link_merging, self.halvings(link))
+        for each in settings.neighbours:
+            if each.name == link:
+                return EntryRules(
+                    rules.budget if each.link_bytes is None else each.link_bytes,
+                    each.link_measure or rules.measure,
+                    rules.merging if each.link_merging is None else each.link_merging,
+                    rules.halvings,
+                )
+        return rules
+
     def wanted_entries(self, link: str, widened: set[str]) -> tuple[int, EntrySet]:
         """The version of the store, and what a neighbour is to have of this site."""
-        settings, types = self._service.settings, self._store.event_types()
-        rules = EntryRules(settings.link_bytes, settings.link_measure, settings.link_merging, self.halvings(link))
+        types, rules = self._store.event_types(), self.rules(link)
         with self._lock:
             sources, version = self._sources.read(), self._sources.version
             entries, announced = self._entries.setdefault(link, (LinkEntries(link), AnnouncedFilter()))

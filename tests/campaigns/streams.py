@@ -26,7 +26,6 @@ from urllib.parse import unquote, urlparse
 import duckdb
 from deltalake import DeltaTable
 
-from tamis.language.dialects import COMPOSITE
 from tamis.sinks.reading import read_commits
 from tamis.snapshot import Snapshots
 from tamis.store import Store
@@ -107,7 +106,7 @@ class Campaign:
         store.add_many([{"id": f"s{number}", "condition": condition(self.chance)} for number in range(40)])
         if drivers == (QUERIES,):  # those of two queries differ, since their batches do
             store.add_many(
-                {"id": f"c{number}", "condition": composite_condition(self.chance), "dialect": COMPOSITE}
+                {"id": f"c{number}", "condition": composite_condition(self.chance), "dialect": "composite"}
                 for number in range(COMPOSITES)
             )
 

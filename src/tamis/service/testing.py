@@ -19,7 +19,7 @@ from tamis.events.event_type import EventType
 from tamis.events.reading import read_json_lines
 from tamis.explain import Explanation, explain
 from tamis.language.condition import compile_condition
-from tamis.language.dialects import COMPOSITE, SQL
+from tamis.language.dialects import SQL, has_state
 from tamis.language.lint import SeenAttributes, lint
 from tamis.limits import Limits
 
@@ -72,7 +72,7 @@ def findings(
         dialect: Of the condition.
     """
     try:
-        if dialect == COMPOSITE:
+        if has_state(dialect):
             compile_composite(text, event_type, limits)
             return []
         compile_condition(text, event_type, limits, dialect)
@@ -110,7 +110,7 @@ def count_matches(
     Raises:
         ConditionError: The condition is refused.
     """
-    if dialect == COMPOSITE:
+    if has_state(dialect):
         trial = try_composite(text, _timed(events, accepted), event_type, time=_TIME, limits=limits)
         names = [str(match.events[-1][_ID]) for match in trial.matches]
         return MatchCount(len(events), len(names), names[:_SHOWN])

@@ -71,11 +71,25 @@ def test_an_id_is_taken_once() -> None:
     assert found.subscription("cheap").condition == "price < 300"
 
 
+WALK = "a = 1 THEN a = 2 WITHIN INTERVAL '1' HOUR BY user"
+
+
 def test_a_composite_subscription_is_refused_where_it_would_never_match() -> None:
     matcher = Matcher()
     with pytest.raises(SubscriptionError, match="SequenceMatcher"):
-        matcher.add("walk", "a = 1 THEN a = 2 WITHIN INTERVAL '1' HOUR BY user", dialect="composite")
-    assert len(matcher) == 0
+        matcher.add("walk", WALK, dialect="composite")
+    given = [{"id": "walk", "condition": WALK, "dialect": "composite"}, {"id": "one", "condition": "a = 1"}]
+    [refusal] = matcher.add_many(given)
+    assert (refusal.id, [each.id for each in matcher]) == ("walk", ["one"])
+    with pytest.raises(SubscriptionError, match="SequenceMatcher"):
+        matcher.replace("one", WALK, dialect="composite")
+
+
+def test_many_composite_subscriptions_are_refused() -> None:
+    matcher = Matcher()
+    refused = matcher.add_many({str(number): WALK for number in range(30_000)}, dialect="composite")
+    assert (len(refused), len(matcher)) == (30_000, 0)
+    assert isinstance(refused[0].error, SubscriptionError)
 
 
 def test_a_refused_condition_changes_nothing() -> None:

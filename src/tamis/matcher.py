@@ -32,8 +32,8 @@ from tamis.explain import Explanation, explain
 from tamis.formulas.formula import Formula
 from tamis.frames import BatchFrame, select_rows
 from tamis.language.bulk import FormulaColumn, compile_conditions, compile_many, refusals
-from tamis.language.condition import Condition, compile_condition
-from tamis.language.dialects import COMPOSITE, SQL, WITH_ERRORS, dialect_of
+from tamis.language.condition import NEEDS_STATE, Condition, compile_record
+from tamis.language.dialects import SQL, WITH_ERRORS, WITH_STATE, dialect_of, has_state
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.reference import EventRow, evaluate, evaluator
 from tamis.schedule.scheduler import Plan, Schedule, Scheduler, check_schedule
@@ -201,9 +201,8 @@ class Matcher:
         _check_id(id)
         check_priority(id, priority)
         check_optional_text(id, "owner", owner)
-        if dialect == COMPOSITE:
-            msg = "a Matcher keeps no state, so this would never match: use SequenceMatcher or a stream"
-            raise SubscriptionError(msg, id=id)
+        if has_state(dialect):
+            raise SubscriptionError(NEEDS_STATE, id=id)
         compiled = self._compile(id, condition, dialect)
         self._collection.make_room()
         with self._collection.lock:
@@ -227,9 +226,17 @@ class Matcher:
         """
         dialect_of(dialect)
         columns = columns_of(subscriptions, dialect)
+        return self._add_columns(columns, _with_state(columns))
+
+    def add_records(self, records: pa.Table) -> list[Refusal]:
+        """As `add_many`, for what a store holds: composite subscriptions stay, beside their parts."""
+        return self._add_columns(columns_of(records), {})
+
+    def _add_columns(self, columns: Columns, refused: Mapping[int, TamisError]) -> list[Refusal]:
         if len(columns) <= _COMPILED_AT_A_TIME:
-            return self._add(columns, compile_many(columns.given, self.event_type, self.limits, columns.dialect))
-        errors: dict[int, TamisError] = {}
+            formulas = compile_many(columns.given, self.event_type, self.limits, columns.dialect)
+            return self._add(columns, formulas, refused)
+        errors: dict[int, TamisError] = {**refused}
         forests: list[Forest] = []
         dialects = columns.dialect
         for first in range(0, len(columns), _COMPILED_AT_A_TIME):
@@ -243,7 +250,7 @@ class Matcher:
 
     def add_compiled(self, subscriptions: Iterable[Any] | pa.Table, formulas: FormulaColumn) -> list[Refusal]:
         """As `add_many`, with what `compile_conditions` gave for the same conditions and event type."""
-        return self._add(columns_of(subscriptions), formulas)
+        return self._add(columns_of(subscriptions), formulas, {})
 
     def replace(
         self,
@@ -258,6 +265,8 @@ class Matcher:
         check_priority(id, 0 if priority is None else priority)
         check_optional_text(id, "owner", owner)
         compiled = self._compile(id, condition, self.subscription(id).dialect if dialect is None else dialect)
+        if has_state(compiled.dialect):
+            raise SubscriptionError(NEEDS_STATE, id=id)
         self._collection.make_room()
         with self._collection.lock:
             old = self.subscription(id)
@@ -682,7 +691,7 @@ class Matcher:
         if not isinstance(condition, str):
             msg = f"condition: expected a text, found {condition!r:.80}"
             raise SubscriptionError(msg, id=id)
-        return compile_condition(condition, self.event_type, self.limits, dialect)
+        return compile_record(condition, self.event_type, self.limits, dialect)
 
     def _new_collection(self) -> SegmentCollection | LiveCollection:
         if self._engine.dynamic:
@@ -711,9 +720,11 @@ class Matcher:
         segments = sorted(self._collection.state.segments, key=len, reverse=True)
         return [(each.alive, each.index.choice) for each in segments if isinstance(each.index, AutoIndex)]
 
-    def _add(self, columns: Columns, formulas: Sequence[Formula | ConditionError]) -> list[Refusal]:
+    def _add(
+        self, columns: Columns, formulas: Sequence[Formula | ConditionError], refused: Mapping[int, TamisError]
+    ) -> list[Refusal]:
         """Add what is neither refused nor taken."""
-        errors: dict[int, TamisError] = dict(refusals(formulas))
+        errors: dict[int, TamisError] = {**refused, **refusals(formulas)}
         if isinstance(formulas, FormulaColumn):
             return self._add_forest(columns, forest_of(formulas), errors)
         self._collection.make_room()
@@ -793,6 +804,15 @@ def _check_id(id: object) -> None:
 def _no_id(found: object) -> SubscriptionError:
     hint = f"; write {str(found)!r}" if isinstance(found, int) else ""
     return SubscriptionError(f"the id of a subscription is a text that is not empty, found {found!r}{hint}")
+
+
+def _with_state(columns: Columns) -> dict[int, TamisError]:
+    """The errors, by place, of subscriptions that a matcher, which keeps no state, would never match."""
+    if columns.dialects.null_count == len(columns):
+        return {}
+    named = pc.is_in(columns.dialects, pa.array(WITH_STATE, columns.dialects.type))
+    places = np.flatnonzero(named.to_numpy(zero_copy_only=False)).tolist()
+    return {place: SubscriptionError(NEEDS_STATE, id=columns.ids[place].as_py()) for place in places}
 
 
 def _already_there(id: str) -> SubscriptionError:

@@ -30,7 +30,7 @@ from sqlalchemy import select
 from tamis import reference
 from tamis.events import EventBatch, EventType
 from tamis.language.condition import Condition, compile_condition
-from tamis.language.dialects import COMPOSITE
+from tamis.language.dialects import has_state
 from tamis.service.feed import FeedReader
 from tamis.service.feed_tables import commits, feed
 from tamis.service.inbox import Inbox, events
@@ -296,7 +296,7 @@ class Books:
                     state[changes[place]["id"]] = changes[place]
                 place += 1
             active = [each for each in state.values() if each["state"] == "active" and each["refusal"] is None]
-            plain = [each for each in active if each["dialect"] != COMPOSITE]
+            plain = [each for each in active if not has_state(each["dialect"])]
             held = {each["id"]: (each["revision"], each["condition"]) for each in active if each not in plain}
             read.append(([event(each) for each in batch.numbers], held))
             for id, pair in _expected(batch.numbers, plain):
@@ -320,7 +320,7 @@ class Books:
             "batches": len(batches),
             "versions": len({batch.held for batch in batches.values()}),
             "pairs compared": compared,
-            "composite subscriptions": sum(each.dialect == COMPOSITE for each in load.subscribed),
+            "composite subscriptions": sum(has_state(each.dialect) for each in load.subscribed),
             "composite matches compared": owed.total(),
             "pairs lost": 0,
             "pairs twice": 0,

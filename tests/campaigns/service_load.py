@@ -17,7 +17,7 @@ from typing import Any
 
 import httpx2
 
-from tamis.language.dialects import COMPOSITE, SQL
+from tamis.language.dialects import SQL, has_state
 from tests.spark.composite_accounting import composite_condition, moment_and_user
 
 _BATCH = 50
@@ -115,7 +115,7 @@ class Load:
         """Begin; a composite subscription that stays lets each batch move the watermark on."""
         if self.composites:
             with self._client() as client:
-                first = self._subscribe(client, random.Random(self.seed), COMPOSITE)
+                first = self._subscribe(client, random.Random(self.seed), "composite")
             assert first.answered is not None, "the first subscription is not answered"
         for number in range(publishers):
             self._begin(self._publish, random.Random(f"{self.seed}/{number}"), publishers * _BATCH / self.rate)
@@ -174,7 +174,7 @@ class Load:
                     each.ended = time.monotonic()
             else:
                 is_composite = chance.random() < self.composites
-                each = self._subscribe(client, chance, COMPOSITE if is_composite else SQL)
+                each = self._subscribe(client, chance, "composite" if is_composite else SQL)
                 living += [each] if each.answered is not None else []
             self._over.wait(_CHANGE_SECONDS)
 
@@ -188,7 +188,7 @@ class Load:
         return each
 
     def _new(self, chance: random.Random, dialect: str) -> Subscribed:
-        text = (composite_condition if dialect == COMPOSITE else condition)(chance)
+        text = (composite_condition if has_state(dialect) else condition)(chance)
         each = Subscribed(f"s{len(self.subscribed)}", text, dialect)
         self.subscribed.append(each)
         return each

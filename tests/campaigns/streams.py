@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from tamis.language.dialects import COMPOSITE
 from tamis.sinks.staging import STAGED_DEAD_LETTERS, STAGED_NOTIFICATIONS
 from tamis.snapshot import Snapshots
 from tamis.store import Store
@@ -115,7 +114,7 @@ class Campaign:
         store.add_many([{"id": f"s{number}", "condition": condition(self.chance)} for number in range(40)])
         if len(drivers) == 1:  # those of two drivers differ, since their batches do
             store.add_many(
-                {"id": f"c{number}", "condition": composite_condition(self.chance), "dialect": COMPOSITE}
+                {"id": f"c{number}", "condition": composite_condition(self.chance), "dialect": "composite"}
                 for number in range(COMPOSITES)
             )
 

@@ -12,6 +12,9 @@ PATTERN = '{"detail": {"state": ["stopped"]}}'
 SQL = "exists(leaf_values(detail, 'state'), value -> value = 'stopped')"
 
 
+WALK = "a = 1 THEN a = 2 WITHIN INTERVAL '1' HOUR BY user"
+
+
 def test_a_condition_is_printed_as_sql(run: Run) -> None:
     outcome = run("convert", "--from", "eventbridge", "--to", "sql", PATTERN)
     assert (outcome.code, outcome.out) == (0, SQL + "\n")
@@ -50,6 +53,8 @@ def test_files_are_converted_line_by_line(run: Run, write: Write) -> None:
     ("arguments", "code", "expected"),
     [
         (("--from", "jms", "a ="), 1, "line 1, column 4: expected an identifier or a literal, found the end"),
+        (("--from", "composite", WALK), 1, "this cannot be expressed in SQL"),
+        (("--from", "cesql", "1 + 1"), 1, "this is no condition"),
         (("--from", "jmx", "a = 1"), 2, "there is no dialect 'jmx'; known are sql, "),
         (("--from", "jms", "--to", "jms", "a = 1"), 2, "conditions are converted to sql only, not to 'jms'"),
     ],

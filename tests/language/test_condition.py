@@ -7,7 +7,7 @@ import pytest
 from tamis import Matcher
 from tamis.errors import ConditionError, Problem
 from tamis.events import EventType
-from tamis.language.condition import compile_condition
+from tamis.language.condition import compile_condition, compile_record
 from tamis.syntax.parser import parse
 
 CAMERA = EventType.from_dict(
@@ -274,3 +274,10 @@ def test_moments_without_an_event_type() -> None:
     event = {"placed": "2026-01-01 12:00:00", "seen": "2026-01-02T00:00:00Z"}
     assert matcher.match(event) == ["later", "sum", "since"]
     assert matcher.match({"placed": 5, "seen": "2026-01-02"}) == ["since"]
+
+
+def test_a_composite_subscription_is_no_condition() -> None:
+    text = "a = 1 THEN a = 2 WITHIN INTERVAL '1' HOUR BY user"
+    with pytest.raises(ConditionError, match="several events satisfy"):
+        compile_condition(text, dialect="composite")
+    assert str(compile_record(text, dialect="composite").formula) == "Formula(FALSE)"

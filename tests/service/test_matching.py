@@ -51,3 +51,11 @@ def test_there_is_a_limit(
         world.subscriptions.subscribe("acme", {"id": id, "condition": "price < 5"})
     with pytest.raises(QuotaExceeded):
         matching.match("acme", world.subscriptions.event_type("acme", None), EVENTS)
+
+
+def test_what_is_left_out_is_said(world: World, matching: RequestMatching) -> None:  # noqa: F811
+    walk = "price = 1 THEN price = 9 WITHIN INTERVAL '1' HOUR BY user"
+    world.subscriptions.subscribe("acme", {"id": "walk", "condition": walk, "dialect": "composite"})
+    world.subscriptions.subscribe("acme", {"id": "cheap", "condition": "price < 5"})
+    found = matching.match("acme", world.subscriptions.event_type("acme", None), EVENTS)
+    assert (found.subscriptions, found.ids, found.left_out) == (1, [["cheap"], []], ["walk"])

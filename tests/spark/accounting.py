@@ -20,7 +20,7 @@ import sqlalchemy as sa
 
 from tamis.events import EventBatch, EventType
 from tamis.language.condition import Condition, compile_condition
-from tamis.language.dialects import COMPOSITE
+from tamis.language.dialects import has_state
 from tamis.matchers import Matchers
 from tamis.reference import matches
 from tamis.sinks.reading import read_commits, read_notifications
@@ -139,7 +139,7 @@ class Accountant:
         return {
             id: (change["revision"], change["condition"])
             for id, change in self._active(version).items()
-            if change["dialect"] == COMPOSITE
+            if has_state(change["dialect"])
         }
 
     def _by_log(self, events: list[dict[str, Any]], version: int) -> set[Pair]:
@@ -147,7 +147,7 @@ class Accountant:
         return {
             (str(events[row]["id"]), id, change["revision"])
             for id, change in self._active(version).items()
-            if change["dialect"] != COMPOSITE
+            if not has_state(change["dialect"])
             for row in matches(_compiled(change["condition"]), batch)
         }
 

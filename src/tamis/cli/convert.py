@@ -78,13 +78,22 @@ def to_sql(text: str, dialect: str) -> str:
         DialectError: There is no such dialect.
     """
     from tamis.errors import ConditionError, Problem
-    from tamis.language.dialects import parse_dialect
+    from tamis.language.analysis import Schemaless, analyse
+    from tamis.language.dialects import has_state, parse_dialect
     from tamis.syntax.parser import parse_leniently
     from tamis.syntax.printing import to_text
+    from tamis.values.types import ANY, BOOLEAN, NULL
 
     tree, problems = parse_dialect(text, dialect)
     if problems:
         raise ConditionError(text, problems)
+    if has_state(dialect):
+        message = "this cannot be expressed in SQL, which has conditions on one event: several satisfy it together"
+        raise ConditionError(text, [Problem(message, 0, len(text))])
+    expression, _ = analyse(tree, Schemaless(), is_whole=False)
+    if expression is not None and expression.type not in (BOOLEAN, ANY, NULL):
+        message = f"this is no condition, and has no condition in SQL: its value is of the type {expression.type}"
+        raise ConditionError(text, [Problem(message, 0, len(text))])
     converted = to_text(tree)
     if parse_leniently(converted) != (tree, []):
         message = f"this cannot be expressed in SQL; the nearest is {converted}"

@@ -69,8 +69,8 @@ def explain(
     from tamis.cli.trees import explanation_tree
     from tamis.errors import ConditionError
     from tamis.explain import explain as explained
-    from tamis.language.condition import compile_condition
-    from tamis.language.dialects import COMPOSITE
+    from tamis.language.condition import compile_record
+    from tamis.language.dialects import has_state
     from tamis.urls import is_store
 
     with reported_errors():
@@ -82,7 +82,7 @@ def explain(
         try:
             condition = None
             if not entry.problems:
-                condition = compile_condition(entry.condition, type_, dialect=entry.dialect)
+                condition = compile_record(entry.condition, type_, dialect=entry.dialect)
         except ConditionError as error:
             note(refusal_text(entry, error))
             raise typer.Exit(1) from error
@@ -90,7 +90,7 @@ def explain(
             note(refusal_text(entry, None))
             raise typer.Exit(1)
         reading = open_events(events, type_, format, batch_rows=_BATCH_ROWS)
-        if entry.dialect == COMPOSITE:
+        if has_state(entry.dialect):
             _explain_composite(entry, type_, reading, EventNames.of(event_id, type_), event, time, json=json)
             return
         found = find_event(reading, EventNames.of(event_id, type_), event)

@@ -122,7 +122,7 @@ def match(
     from tamis.cli.output import JsonLines, fail, note, open_output, reported_errors, steps
     from tamis.cli.subscriptions import read_subscriptions
     from tamis.events.misfits import check_on_misfit
-    from tamis.language.dialects import COMPOSITE
+    from tamis.language.dialects import has_state
     from tamis.matcher import Matcher
     from tamis.schedule.scheduler import check_schedule
     from tamis.urls import is_store
@@ -143,8 +143,9 @@ def match(
         name = type_.name if named else None
         found = read_subscriptions(subscriptions, event_type=name, dialect=dialect)
         entries = [entry for entry in found if not entry.is_paused]
-        if is_composite := sum(entry.dialect == COMPOSITE for entry in entries):
+        if is_composite := sum(has_state(entry.dialect) for entry in entries):
             note(f"tamis: warning: {is_composite} composite subscriptions are never satisfied here: use tamis run")
+            entries = [entry for entry in entries if not has_state(entry.dialect)]
         report.refusals(_register(matcher, entries), len(entries))
         names = EventNames.of(event_id, type_)
         with (

@@ -110,14 +110,14 @@ class _CaseRun:
     def __init__(self, file: CaseFile) -> None:
         from tamis.composite.parts import compile_composite
         from tamis.errors import ConditionError
-        from tamis.language.dialects import COMPOSITE
+        from tamis.language.dialects import has_state
         from tamis.matcher import Matcher
         from tamis.segments.records import Subscription
 
         self.file = file
         self.entries = {entry.id: entry for entry in file.subscriptions if not entry.problems}
         self.matcher = Matcher(file.event_type)
-        composite = {id for id, entry in self.entries.items() if entry.dialect == COMPOSITE}
+        composite = {id for id, entry in self.entries.items() if has_state(entry.dialect)}
         given = (
             Subscription(id, entry.condition, dialect=entry.dialect)
             for id, entry in self.entries.items()
@@ -145,10 +145,10 @@ class _CaseRun:
             if self.composite:  # to which the events of a case are one stream
                 yield self._compare_composite(case, case.expected & self.composite)
             return
-        from tamis.language.dialects import COMPOSITE
+        from tamis.language.dialects import has_state
 
         entry = self.entries.get(case.condition or "")
-        if (self.file.dialect if entry is None else entry.dialect) == COMPOSITE:
+        if has_state(self.file.dialect if entry is None else entry.dialect):
             yield self._try(case, (case.condition or "") if entry is None else entry.condition)
             return
         for event in case.events:

@@ -37,6 +37,9 @@ from tamis.values.types import ANY, DOUBLE, STRING, Type, array, is_fractional, 
 POINT = struct(("lon", DOUBLE), ("lat", DOUBLE))
 
 _COORDINATES = re.compile(r"\s*([-+]?[0-9.]+)\s*,\s*([-+]?[0-9.]+)\s*", re.ASCII)
+KEYWORD = ("keyword",)
+"""The last step of a path to a text as a whole, as dynamic mappings of search engines name it."""
+_LONGEST_KEYWORD = 256
 _RADIUS_METRES = 6_371_008.7714
 
 
@@ -75,8 +78,20 @@ def _word() -> re.Pattern[str]:
 
 def _path(type_: Type, steps: tuple[str, ...]) -> tuple[Type, Walk]:
     """As `find_path`, of values that may be NULL; NULL is no value of a document."""
-    leaf, walk = find_path(type_, steps, _schemaless)
+    try:
+        leaf, walk = find_path(type_, steps, _schemaless)
+    except ArgumentError:
+        if steps[-1:] != KEYWORD:
+            raise
+        leaf, inner = find_path(type_, steps[:-1], _schemaless)
+        if leaf != STRING:
+            raise
+        return leaf, lambda value: filter(_is_keyword, () if value is None else inner(value))
     return leaf, lambda value: (found for found in (() if value is None else walk(value)) if found is not None)
+
+
+def _is_keyword(value: Value) -> bool:
+    return isinstance(value, str) and len(value) <= _LONGEST_KEYWORD
 
 
 def _schemaless(value: Value, steps: tuple[str, ...]) -> Iterator[Value]:
@@ -86,6 +101,8 @@ def _schemaless(value: Value, steps: tuple[str, ...]) -> Iterator[Value]:
     elif steps:
         if isinstance(value, dict):
             yield from _schemaless(value.get(steps[0]), steps[1:])
+        elif steps == KEYWORD and _is_keyword(value):
+            yield value
     elif value is not None and value != {}:
         yield value
 

@@ -27,7 +27,7 @@ from tamis.formulas.formula import Formula, conjunction, disjunction
 from tamis.kernels import is_compiled
 from tamis.language import skeleton
 from tamis.language.analysis import Schema, Schemaless, analyse, resolve_name
-from tamis.language.condition import compile_condition
+from tamis.language.condition import compile_record
 from tamis.language.dialects import SQL, dialect_of
 from tamis.language.operands import AttributeOperand, ConditionAtoms, atoms_of, compilable_atoms
 from tamis.language.skeleton import NODE_FALSE, NODE_OR, NODE_TRUE, Skeletons, shapes, skeletons
@@ -300,7 +300,7 @@ class _OneByOne:
 
     def _compile(self, text: str, dialect: str) -> Formula | ConditionError:
         try:
-            return compile_condition(text, self.schema, self.limits, dialect).formula
+            return compile_record(text, self.schema, self.limits, dialect).formula
         except ConditionError as error:
             return error
         except DialectError as error:

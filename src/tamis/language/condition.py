@@ -9,7 +9,7 @@ from tamis.formulas.binding import UnboundError
 from tamis.formulas.expression import Typed
 from tamis.formulas.formula import Formula
 from tamis.language.analysis import Schema, Schemaless, analyse
-from tamis.language.dialects import SQL, parse_dialect
+from tamis.language.dialects import SQL, has_state, parse_dialect
 from tamis.language.plain_conditions import plain_formula
 from tamis.language.relations import spelled_out
 from tamis.language.truth import Truth
@@ -17,6 +17,9 @@ from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.syntax import tree as syntax
 from tamis.syntax.printing import to_text
 
+NEEDS_STATE = (
+    "several events satisfy a composite subscription together, never one: use SequenceMatcher or a stream"
+)
 _SCHEMALESS = Schemaless()
 
 
@@ -101,9 +104,20 @@ def compile_condition(
         Formula(price >= 100 AND price < 300)
 
     Raises:
-        ConditionError: It is refused; the error has everything that is wrong with it.
+        ConditionError: It is refused; the error has everything that is wrong with it. A composite subscription is
+            none: several events satisfy it together.
         DialectError: There is no such dialect.
     """
+    found = compile_record(text, event_type, limits, dialect)
+    if has_state(dialect):
+        raise ConditionError(text, [Problem(NEEDS_STATE, 0, len(text))])
+    return found
+
+
+def compile_record(
+    text: str, event_type: Schema | None = None, limits: Limits = DEFAULT_LIMITS, dialect: str = SQL
+) -> Condition:
+    """As `compile_condition`, for whoever keeps records of all dialects: a composite one is never true alone."""
     schema = event_type if event_type is not None else _SCHEMALESS
     if dialect == SQL:
         plain = plain_formula(text, schema, limits)

@@ -24,8 +24,8 @@ from tamis.formulas.expression import Path, Typed
 from tamis.formulas.formula import FALSE, TRUE, Formula, at_least, conjunction, disjunction, leaf
 from tamis.formulas.predicates.within import Within
 from tamis.language.analysis import texts_read_as_numbers
-from tamis.language.condition import Condition, compile_condition
-from tamis.language.dialects import COMPOSITE, SQL
+from tamis.language.condition import Condition, compile_record
+from tamis.language.dialects import SQL, has_state
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.syntax.tree import Expression, FunctionCall, Lambda, Name, walk
 from tamis.values.order import order_key
@@ -142,14 +142,14 @@ def lint_many(
     names = repeat(dialect) if isinstance(dialect, str) else dialect
     for (id, text), name in zip(subscriptions, names, strict=False):
         try:
-            condition = compile_condition(text, schema, limits, name)
+            condition = compile_record(text, schema, limits, name)
         except ConditionError as error:
             found.extend(_finding("error", "syntax", problem, text, id) for problem in error.problems)
             continue
         except DialectError as error:
             found.append(_finding("error", "dialect", Problem(str(error), 0, len(text)), text, id))
             continue
-        if name == COMPOSITE:  # which no event alone satisfies
+        if has_state(name):  # which no event alone satisfies
             continue
         found.extend(
             _finding("warning", code, problem, text, id) for code, problem in _warnings(condition, schema)

@@ -15,9 +15,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from tamis.composite.parts import compile_composite
 from tamis.events.event_type import EventType
 from tamis.events.json_values import read_json_values, rows_of
 from tamis.language.condition import compile_condition
+from tamis.language.dialects import has_state
 from tamis.matcher import Matcher
 from tamis.routing.overlap import OverlapIndex
 from tamis.service.accounts import Accounts, StoredAdvertisement
@@ -97,8 +99,11 @@ class Advertising:
         index = OverlapIndex([event_type])
         for each in said:
             index.add(each.id, event_type.name, compile_condition(each.condition, event_type, limits).formula)
-        formula = compile_condition(condition, event_type, limits, dialect).formula
-        if index.overlaps(event_type.name, formula):
+        if has_state(dialect):  # an event must conform for each part
+            formulas = [part.local.formula for part in compile_composite(condition, event_type, limits).parts]
+        else:
+            formulas = [compile_condition(condition, event_type, limits, dialect).formula]
+        if all(index.overlaps(event_type.name, formula) for formula in formulas):
             return None
         message = f"it overlaps with no advertisement: no event of type {name!r} that is announced satisfies it"
         place = {"line": 1, "column": 1, "start": 0, "end": len(condition)}

@@ -11,7 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tamis.errors import EventError
 from tamis.events.event_type import EventType
@@ -34,10 +34,21 @@ class RequestedMatches:
     Attributes:
         subscriptions: How many were tried.
         ids: Of those that each event satisfies, in the order of their ids.
+        left_out: The ids of those that were not tried, in order: composite ones, and those that their event type
+            refuses by now.
     """
 
     subscriptions: int
     ids: list[list[str]]
+    left_out: list[str]
+
+
+class _Held(NamedTuple):
+    """The matcher of one version of the store, and the ids that it did not take."""
+
+    version: int
+    matcher: Matcher
+    left_out: list[str]
 
 
 class RequestMatching:
@@ -47,7 +58,7 @@ class RequestMatching:
         self._store = store
         self._subscriptions = subscriptions
         self._call_order = call_order
-        self._matchers: OrderedDict[tuple[str, Limits], tuple[int, Matcher]] = OrderedDict()
+        self._matchers: OrderedDict[tuple[str, Limits], _Held] = OrderedDict()
         self._lock = threading.Lock()
 
     def match(self, tenant: str, event_type: EventType, events: Sequence[Any]) -> RequestedMatches:
@@ -57,7 +68,7 @@ class RequestMatching:
             EventError: One of them is no event.
             QuotaExceeded: There are too many subscriptions to try.
         """
-        matcher = self._matcher(tenant, event_type)
+        _, matcher, left_out = self._matcher(tenant, event_type)
         lines = b"\n".join(_line(event, place) for place, event in enumerate(events))
         reading = read_json_lines(lines, event_type)
         found: list[list[str]] = [[] for _ in events]
@@ -68,26 +79,27 @@ class RequestMatching:
         for letter in reading.dead_letters:
             msg = f"event {letter.line_number}: {letter.reason}"
             raise EventError(msg)
-        return RequestedMatches(len(matcher), [sorted(ids) for ids in found])
+        return RequestedMatches(len(matcher), [sorted(ids) for ids in found], left_out)
 
-    def _matcher(self, tenant: str, event_type: EventType) -> Matcher:
+    def _matcher(self, tenant: str, event_type: EventType) -> _Held:
         """The matcher of the store as it is; two requests may build the same one, and either will do."""
         limits = self._subscriptions.limits(tenant)
         key, version = (event_type.name, limits), self._store.version()
         with self._lock:
-            held, matcher = self._matchers.get(key, (-1, None))
-        if held != version or matcher is None:
+            held = self._matchers.get(key)
+        if held is None or held.version != version:
             active = self._subscriptions.active(tenant, event_type.name, limit=MOST_SUBSCRIPTIONS)
             matcher = Matcher(event_type, limits=limits, call_order=self._call_order)
-            matcher.add_many(
+            refused = matcher.add_many(
                 {"id": id, "condition": each.condition, "dialect": each.dialect} for id, each in active
             )
+            held = _Held(version, matcher, sorted(each.id or "" for each in refused))
         with self._lock:
-            self._matchers[key] = version, matcher
+            self._matchers[key] = held
             self._matchers.move_to_end(key)
             while len(self._matchers) > _KEPT:
                 self._matchers.popitem(last=False)
-        return matcher
+        return held
 
 
 def _line(event: Any, place: int) -> bytes:

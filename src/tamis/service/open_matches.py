@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tamis.composite.parts import compile_composite
-from tamis.language.dialects import COMPOSITE
+from tamis.language.dialects import has_state
 from tamis.service.core import Service
 from tamis.service.names import local_name, qualified_name
 from tamis.service.stream import STREAM
@@ -22,7 +22,7 @@ def read_open(service: Service, tenant: str, stored: StoredSubscription, most: i
     from tamis.spark.composite_states import newest_files
     from tamis.spark.composite_task import explain_open
 
-    if stored.dialect != COMPOSITE:
+    if not has_state(stored.dialect):
         return []
     event_type = service.subscriptions.event_type(tenant, stored.event_type)
     composite = compile_composite(stored.condition, event_type, service.subscriptions.limits(tenant))

@@ -19,7 +19,7 @@ from tamis.events.event_type import EventType
 from tamis.events.reading import read_json_lines
 from tamis.explain import Explanation, explain
 from tamis.language.condition import compile_condition
-from tamis.language.dialects import COMPOSITE, SQL
+from tamis.language.dialects import SQL, has_state
 from tamis.language.lint import SeenAttributes, lint
 from tamis.limits import Limits
 
@@ -72,7 +72,7 @@ def findings(
         dialect: Of the condition.
     """
     try:
-        if dialect == COMPOSITE:
+        if has_state(dialect):
             compile_composite(text, event_type, limits)
             return []
         compile_condition(text, event_type, limits, dialect)
@@ -89,7 +89,7 @@ def unseen_attributes(
     text: str, event_type: EventType, limits: Limits, seen: SeenAttributes | None, dialect: str = SQL
 ) -> list[dict[str, Any]]:
     """The warnings that no recent event has an attribute of a valid condition, for JSON."""
-    if seen is None or dialect == COMPOSITE:
+    if seen is None or has_state(dialect):
         return []
     return [
         {**each.to_dict(), "start": _offset(text, each.line, each.column), "end": len(text)}
@@ -128,7 +128,7 @@ def count_matches(
     Raises:
         ConditionError: The condition is refused.
     """
-    if dialect == COMPOSITE:
+    if has_state(dialect):
         trial = try_composite(text, _timed(events, accepted), event_type, time=_TIME, limits=limits)
         names = [str(match.events[-1][_ID]) for match in trial.matches]
         return MatchCount(len(events), len(names), names[:_SHOWN])

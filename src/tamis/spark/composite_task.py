@@ -34,7 +34,7 @@ from tamis.composite.parts import CompiledComposite
 from tamis.composite.saved import decode_value
 from tamis.composite.search import KeptEvent
 from tamis.errors import SubscriptionError, WriteError
-from tamis.language.dialects import COMPOSITE
+from tamis.language.dialects import has_state
 from tamis.matchers import Matchers
 from tamis.notifications import json_object
 from tamis.quotas import QuotaState
@@ -404,7 +404,7 @@ def _subscription(matchers: Matchers, event_type: str, id: str) -> tuple[Subscri
         found = matcher.subscription(id)
     except SubscriptionError:
         return None
-    if found.dialect != COMPOSITE:
+    if not has_state(found.dialect):
         return None
     return found, compiled(found.condition, matcher.event_type, matcher.limits)
 

@@ -228,7 +228,7 @@ def _snapshot_ref(pipeline: Pipeline, temporary: Path, found: DryRun) -> Snapsho
         matchers = Matchers(pipeline.event_types, limits=store.limits)
         for name, event_type in known.items():
             table = pa.Table.from_batches(view.matchable(name), MATCHABLE_SCHEMA)
-            matchers.declare(event_type).add_many(table.select(_COLUMNS))
+            matchers.declare(event_type).add_records(table.select(_COLUMNS))
         found.store_version = view.version if subscriptions.kind == "store" else None
     found.subscriptions = len(matchers)
     url = temporary / "snapshot"

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from tamis.composite.parts import compile_composite
 from tamis.composite.syntax import MOST_PARTS
 from tamis.errors import SnapshotError
-from tamis.language.dialects import COMPOSITE
+from tamis.language.dialects import WITH_STATE
 from tamis.segments.published import EXPIRED, PART_MARK, PARTS
 from tamis.segments.records import Subscription
 from tamis.store.database import StoreError
@@ -212,8 +212,8 @@ def _add(matchers: Matchers, name: str, batches: Iterable[pa.RecordBatch], refus
     """Add subscriptions; is one of them composite?"""
     is_composite = False
     for table in _tables(batches):
-        refusals += matchers[name].add_many(table.select(_COLUMNS))
-        composite = table.filter(pc.equal(table["dialect"], COMPOSITE))
+        refusals += matchers[name].add_records(table.select(_COLUMNS))
+        composite = table.filter(pc.is_in(table["dialect"], pa.array(WITH_STATE, table["dialect"].type)))
         if composite.num_rows:
             is_composite = True
             refusals += matchers[name].add_many(_parts(composite, matchers[name]))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from tamis.composite.parts import compile_composite
 from tamis.errors import ConditionError, SubscriptionError, TamisError
 from tamis.events.event_type import EventType
-from tamis.language.dialects import COMPOSITE
+from tamis.language.dialects import has_state
 from tamis.limits import Limits
 from tamis.segments.fields import unknown_field
 from tamis.store.records import (
@@ -127,7 +127,7 @@ def condition_errors(
 
     dialects = [each.dialect for each in subscriptions]
     found = refusals(compile_many([each.condition for each in subscriptions], event_type, limits, dialects))
-    for place in [place for place, dialect in enumerate(dialects) if dialect == COMPOSITE and place not in found]:
+    for place in [place for place, dialect in enumerate(dialects) if has_state(dialect) and place not in found]:
         try:
             compile_composite(subscriptions[place].condition, event_type, limits)
         except ConditionError as error:

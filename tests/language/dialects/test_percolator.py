@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tamis import Matcher
 from tamis.engines import ENGINES
 from tamis.errors import ConditionError
 from tamis.events import EventBatch, EventType
@@ -403,3 +404,36 @@ def test_any_json_is_compiled_or_refused(text: str) -> None:
         assert compiled(text).text == text
     except ConditionError as error:
         assert all(0 <= problem.start <= problem.end <= len(text) + 1 for problem in error.problems)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({"term": {"brand.keyword": "Leica M"}}, [True, True, False, False, True]),
+        ({"terms": {"brand.keyword": ["Leica M", "x"]}}, [True, True, False, False, True]),
+        ({"prefix": {"brand.keyword": "Leica"}}, [True, True, False, False, True]),
+        ({"match": {"brand.keyword": "leica"}}, [False] * 5),
+        ({"match": {"brand.keyword": {"query": "Leica M", "operator": "and"}}}, [True, True, False, False, True]),
+        ({"exists": {"field": "brand.keyword"}}, [True, True, False, False, True]),
+        ({"bool": {"must_not": {"term": {"brand.keyword": "Leica M"}}}}, [False, False, True, True, False]),
+    ],
+)
+def test_a_keyword_is_the_whole_text_of_its_field(query: Any, expected: list[bool]) -> None:
+    long = "Leica" * 60
+    documents: list[dict[str, Any]] = [
+        {"brand": "Leica M"},
+        {"brand": ["x", "Leica M"]},
+        {"brand": 5},
+        {"brand": long},
+    ]
+    assert verdicts(query, *documents, {"brand": {"keyword": "Leica M"}}) == expected
+
+
+def test_a_keyword_of_a_declared_text() -> None:
+    event_type = EventType.of({"attributes": {"brand": "string", "n": "int", "tags": "array<string>"}})
+    matcher = Matcher(event_type)
+    matcher.add("brand", json.dumps({"term": {"brand.keyword": "Leica M"}}), dialect="percolator")
+    matcher.add("tags", json.dumps({"term": {"tags.keyword": "new"}}), dialect="percolator")
+    assert matcher.match({"brand": "Leica M", "tags": ["new", "old"]}) == ["brand", "tags"]
+    with pytest.raises(ConditionError, match="there is no field 'keyword'"):
+        compiled({"term": {"n.keyword": "5"}}, event_type)

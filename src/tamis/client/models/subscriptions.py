@@ -236,11 +236,13 @@ class MatchedEvents:
         event_type: Name of the type as which they were read.
         subscriptions: How many were tried.
         matches: For each event, the ids of those that it satisfies.
+        left_out: The ids that were not tried: composite ones, and those that the event type refuses.
     """
 
     event_type: str
     subscriptions: int
     matches: tuple[tuple[str, ...], ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

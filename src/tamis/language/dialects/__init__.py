@@ -8,6 +8,7 @@ with functions of `tamis.functions`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Protocol, cast
@@ -20,23 +21,36 @@ from tamis.syntax.parser import size_problems, text_problem
 SQL = "sql"
 """The dialect of a condition that names none."""
 
-COMPOSITE = "composite"
-"""The dialect of composite subscriptions; one alone, as a condition on a single event, is never true."""
 
-WITH_ERRORS = ("cesql", "cel")
-"""The dialects in which a condition that is NULL had an error."""
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where a dialect is, and what sets its conditions apart.
 
-DIALECTS: dict[str, str] = {
-    SQL: "tamis.syntax.parser",
-    "cesql": "tamis.language.dialects.cesql",
-    "percolator": "tamis.language.dialects.percolator",
-    "jms": "tamis.language.dialects.jms",
-    "cel": "tamis.language.dialects.cel",
-    "jsonlogic": "tamis.language.dialects.jsonlogic",
-    "eventbridge": "tamis.language.dialects.eventbridge",
-    COMPOSITE: "tamis.composite.syntax",
+    Attributes:
+        module: Its module, with the members of `Dialect`.
+        has_errors: A condition that is NULL for an event had an error there.
+        has_state: Several events satisfy a condition together; on a single event it is never true. Who keeps
+            events compiles it by `tamis.composite.parts`.
+    """
+
+    module: str
+    has_errors: bool = False
+    has_state: bool = False
+
+
+DIALECTS: dict[str, Home] = {
+    SQL: Home("tamis.syntax.parser"),
+    "cesql": Home("tamis.language.dialects.cesql", has_errors=True),
+    "percolator": Home("tamis.language.dialects.percolator"),
+    "jms": Home("tamis.language.dialects.jms"),
+    "cel": Home("tamis.language.dialects.cel", has_errors=True),
+    "jsonlogic": Home("tamis.language.dialects.jsonlogic"),
+    "eventbridge": Home("tamis.language.dialects.eventbridge"),
+    "composite": Home("tamis.composite.syntax", has_state=True),
 }
-"""The module of each dialect."""
+
+WITH_ERRORS = tuple(name for name, home in DIALECTS.items() if home.has_errors)
+WITH_STATE = tuple(name for name, home in DIALECTS.items() if home.has_state)
 
 
 class Dialect(Protocol):
@@ -46,6 +60,11 @@ class Dialect(Protocol):
         self, text: str, limits: Limits = DEFAULT_LIMITS
     ) -> tuple[syntax.Expression, list[Problem]]:
         """The tree as far as it could be read, and all problems of its syntax, with their places in the text."""
+
+
+def has_state(name: str) -> bool:
+    """Do several events satisfy a condition of that dialect together? Not if there is no such dialect."""
+    return name in WITH_STATE
 
 
 def record_of(document: Mapping[str, Any], dialect: str) -> Mapping[str, Any]:
@@ -69,7 +88,7 @@ def dialect_of(name: str) -> Dialect:
     if home is None:
         close = get_close_matches(str(name).lower(), DIALECTS, 1)
         raise DialectError(str(name), tuple(DIALECTS), close[0] if close else None)
-    return cast("Dialect", import_module(home))
+    return cast("Dialect", import_module(home.module))
 
 
 def parse_dialect(

@@ -15,7 +15,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from tamis.errors import PatternError, Problem
-from tamis.functions.documents import point_of, words
+from tamis.functions.documents import KEYWORD, point_of, words
 from tamis.language.dialects.json_spans import Json, parse_json
 from tamis.language.dialects.lucene_patterns import (
     anchored,
@@ -405,6 +405,11 @@ class _Reader:
             return Missing(node.span)
         name, body, place = found
         query, options = self.details(body, "query", ("operator", "minimum_should_match", "lenient"))
+        if name.endswith(f".{KEYWORD[-1]}"):  # not split into words
+            whole = None if query is None else self.literal(query)
+            if whole is None:
+                return Missing(body.span)
+            return self.some_value(name, place, lambda element: _compared("=", element, whole))
         field = self.field("field_words", name, place)
         if query is None or not isinstance(query.value, str):
             literal = None if query is None else self.literal(query)

@@ -10,7 +10,7 @@ from fastapi import APIRouter
 
 from tamis.errors import EventError
 from tamis.events.conversion import clean
-from tamis.language.dialects import COMPOSITE
+from tamis.language.dialects import has_state
 from tamis.service import testing
 from tamis.service.api.auth import CurrentService, Subscriber, in_thread
 from tamis.service.api.models.conditions import (
@@ -93,7 +93,7 @@ async def explain(given: ExplanationWanted, caller: Subscriber, service: Current
         event, event_type = _event(service, caller.tenant, given)
         named = service.subscriptions.event_type(caller.tenant, given.event_type or event_type or of_type)
         limits = service.subscriptions.limits(caller.tenant)
-        if dialect == COMPOSITE:
+        if has_state(dialect):
             recent = service.inbox.recent(caller.tenant, limit=_TRIED, event_type=named.name)
             events = [(local_name(each.id), each.value) for each in recent]
             accepted = {local_name(each.id): each.at for each in recent}
@@ -143,6 +143,7 @@ async def match_events(given: EventsMatchWanted, caller: Subscriber, service: Cu
             "event_type": local_name(event_type.name),
             "subscriptions": found.subscriptions,
             "matches": found.ids,
+            "left_out": found.left_out,
         }
 
     return await in_thread(work)

@@ -17,7 +17,7 @@ from tamis.events.batch import EventBatch
 from tamis.events.event_type import EventType
 from tamis.events.reading import read_json_lines
 from tamis.formulas.expression import calls_in
-from tamis.language.condition import Condition, compile_condition
+from tamis.language.condition import Condition, compile_record
 from tamis.service.names import qualified_name
 from tamis.service.page.page_request import PageRequest
 from tamis.store import StoredSubscription
@@ -50,7 +50,7 @@ def _cost(request: PageRequest, subscription: StoredSubscription) -> float | Non
     if event_type is None:
         return None
     try:
-        condition = compile_condition(
+        condition = compile_record(
             subscription.condition, event_type, request.service.store.limits, subscription.dialect
         )
         calls = calls_in(condition.expression)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tamis.errors import TamisError
-from tamis.language.dialects import COMPOSITE
+from tamis.language.dialects import has_state
 from tamis.service import testing
 from tamis.service.inbox import InboxEvent
 from tamis.service.names import local_name
@@ -17,7 +17,7 @@ def explain_match(
 ) -> dict[str, Any]:
     """The explanation, or what is in its way: a type that was changed since may refuse event or condition."""
     service = request.service
-    if dialect == COMPOSITE:
+    if has_state(dialect):
         return {"explanation": None, "problem": "several events satisfy it together; the notification names them"}
     try:
         event_type = service.subscriptions.event_type(request.tenant, local_name(event.event_type))

@@ -11,7 +11,7 @@ from tamis.formulas.expression import Apply, Path
 from tamis.formulas.formula import Formula, at_least, leaf
 from tamis.formulas.predicates.within import Within
 from tamis.language.bulk import FormulaColumn, compile_many
-from tamis.language.dialects import COMPOSITE, SQL, parse_dialect
+from tamis.language.dialects import SQL, has_state, parse_dialect
 from tamis.limits import DEFAULT_LIMITS
 from tamis.service.peers.sources import Source
 from tamis.syntax.printing import to_text
@@ -61,7 +61,7 @@ def entry_texts(source: Source, event_type: EventType) -> tuple[str, ...]:
     """A condition in SQL; of a composite subscription those of its parts, each on one event."""
     if source.dialect == SQL:
         return (source.condition,)
-    if source.dialect == COMPOSITE:
+    if has_state(source.dialect):
         composite = compile_composite(source.condition, event_type)
         return tuple(part.local.text for part in composite.all_parts)
     tree, problems = parse_dialect(source.condition, source.dialect, DEFAULT_LIMITS)

@@ -62,11 +62,15 @@ class MatchesAnswer(BaseModel):
 
 
 class EventsMatchAnswer(BaseModel):
-    """For each event, the ids of those of so many subscriptions that it satisfies."""
+    """For each event, the ids of those of so many subscriptions that it satisfies.
+
+    `left_out` has the ids that were not tried: composite subscriptions, and those that their event type refuses.
+    """
 
     event_type: str
     subscriptions: int
     matches: list[list[str]]
+    left_out: list[str]
 
 
 class FindingsAnswer(BaseModel):

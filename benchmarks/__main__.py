@@ -168,6 +168,12 @@ def _schedule(given: argparse.Namespace) -> Report:
     return schedule.run(size_of(given))
 
 
+def _operators(given: argparse.Namespace) -> Report:
+    from benchmarks import operators
+
+    return operators.run(size_of(given))
+
+
 def _routing(given: argparse.Namespace) -> Report:
     from benchmarks import routing
 
@@ -252,6 +258,7 @@ COMMANDS: dict[str, Command] = {
     "match": Command("engines against each other", _match_arguments, _match),
     "engines": Command("engines on the workloads of the papers they come from", _engines_arguments, _engines),
     "schedule": Command("cheap events first, against arrival order", _parse_arguments, _schedule),
+    "operators": Command("greedy against naive, with cheap and expensive calls", _parse_arguments, _operators),
     "routing": Command("broker networks: pruned, covered, with advertisements", _routing_arguments, _routing),
     "spark": Command("Spark against the engine alone and against plain Spark", _spark_arguments, _spark),
     "stream": Command("notifications written by workers and by the driver", _stream_arguments, _stream),

@@ -273,8 +273,9 @@ def _common(
     """What does not depend on the kind of subscriptions."""
     outcome, scale = stream.Outcome(), stream.SCALES["quick" if size == "full" else "smallest"]
     idle = stream.idle(spark, folder / "idle", scale, outcome)
-    stream.contest(spark, folder / "contest", (scale.subscriptions, *scale.contests[0]), outcome)
-    notification = stream.shares(folder / "contest", outcome)
+    events, batches = scale.contests[0]
+    seconds = stream.contest(spark, folder / "contest", (scale.subscriptions, events, batches), outcome)
+    notification = stream.shares(folder / "contest", (events, seconds), outcome)
     written = folder / "contest" / stream.WORKERS
     rows = max(1, read_notifications(written).num_rows)
     stored = sum(file.stat().st_size for file in written.rglob("*.parquet"))

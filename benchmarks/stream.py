@@ -48,6 +48,7 @@ _SEED = 2026
 _WARM = 2
 _STAGES = ("latestOffset", "walCommit", "queryPlanning", "addBatch", "commitOffsets", "triggerExecution")
 """What Spark reports of a batch: looking for events, writing offsets, planning, the batch itself, its commit."""
+_CORES = 2
 _TIMES, _CPU, _IDLE, _FLAT, _FURTHER_BYTES = 2.5, 0.1, 1.3, 1.5, 1.0
 _ROUNDS = 5
 CLUSTER_EVENTS: dict[Size, int] = {"smallest": 100, "quick": 2_000, "full": 10_000}
@@ -152,8 +153,9 @@ def run(size: Size, parts: Sequence[str] = ()) -> Report:
 def _in_session(spark: SparkSession, place: Path, scale: Scale, parts: Sequence[str], outcome: Outcome) -> None:
     if "contest" in parts:
         for events, batches in scale.contests:
-            contest(spark, place / f"contest {events}", (scale.subscriptions, events, batches), outcome)
-        shares(place / f"contest {scale.contests[0][0]}", outcome)
+            folder = place / f"contest {events}"
+            seconds = contest(spark, folder, (scale.subscriptions, events, batches), outcome)
+            shares(folder, (events, seconds), outcome)
     if "idle" in parts:
         idle(spark, place / "idle", scale, outcome)
     if "memory" in parts:
@@ -165,8 +167,11 @@ def _in_session(spark: SparkSession, place: Path, scale: Scale, parts: Sequence[
 # --- rates -----------------------------------------------------------------------------------------------------
 
 
-def contest(spark: SparkSession, folder: Path, size: tuple[int, int, int], outcome: Outcome) -> None:
-    """Match the same events on both ways; `size` is subscriptions, events of a batch, and batches."""
+def contest(spark: SparkSession, folder: Path, size: tuple[int, int, int], outcome: Outcome) -> float:
+    """Match the same events on both ways; `size` is subscriptions, events of a batch, and batches.
+
+    Gives the median seconds of a batch whose notifications workers write.
+    """
     subscriptions, events, batches = size
     outcome.progress(f"{subscriptions} subscriptions, {batches} batches of {events} events")
     workload = generate("auction", subscriptions=subscriptions, events=events * batches, seed=_SEED)
@@ -202,6 +207,7 @@ def contest(spark: SparkSession, folder: Path, size: tuple[int, int, int], outco
     outcome.tell(f"{title}: CPU of the driver, workers against driver", number(share))
     outcome.judge("events/s, workers against driver", Bar(gain, _TIMES))
     outcome.judge("CPU of the driver, workers against driver", Bar(share, _CPU, at_most=True))
+    return events / median(rates[WORKERS])
 
 
 @dataclass(slots=True)
@@ -212,7 +218,7 @@ class Run:
         reports: Of its batches.
         driver_seconds: The processor time of this process at the end of each batch.
         result_bytes: What tasks sent to the driver, for each batch.
-        memory: The most bytes that Arrow held in this process, above what it held before.
+        memory: By how many bytes the resident memory of this process grew while tasks' results were there.
         progress: What Spark reported of each batch with events.
     """
 
@@ -239,7 +245,7 @@ def _stream(
     spark: SparkSession, store: Any, sink: Sink, folder: Path, name: str, files: int, **options: Any
 ) -> Run:
     measured = Run()
-    before = pa.total_allocated_bytes()
+    before = resident_bytes()
     with _watch_results(measured):
         query = stream(
             spark.readStream.option("maxFilesPerTrigger", files).text(str(folder / "events")),
@@ -252,7 +258,7 @@ def _stream(
             **options,
         )
         query.awaitTermination()
-    measured.memory -= before
+    measured.memory = max(0, measured.memory - before)
     measured.progress = [each for each in query.recentProgress if each["numInputRows"]]
     sink.close()
     return measured
@@ -273,7 +279,7 @@ def _watch_results(measured: Run) -> Iterator[None]:
         def toArrow(self) -> pa.Table:
             found = self._frame.toArrow()
             measured.result_bytes.append(found.nbytes)
-            measured.memory = max(measured.memory, pa.total_allocated_bytes())
+            measured.memory = max(measured.memory, resident_bytes())
             return found
 
     setattr(batch_delivery, "map_in_workers", lambda *args: Watched(original(*args)))  # noqa: B010
@@ -283,12 +289,19 @@ def _watch_results(measured: Run) -> Iterator[None]:
         setattr(batch_delivery, "map_in_workers", original)  # noqa: B010
 
 
-# --- where the time of a task goes -----------------------------------------------------------------------------
+def resident_bytes() -> int:
+    """What this process has in memory, whoever allocated it."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
-def shares(folder: Path, outcome: Outcome) -> float:
-    """The stages of a task, in this process, without Spark: events that were matched before, in one table.
+# --- where the time of a batch goes ----------------------------------------------------------------------------
 
+
+def shares(folder: Path, batch: tuple[int, float], outcome: Outcome) -> float:
+    """The shares of a batch's time on all cores; `batch` is its number of events, and its seconds.
+
+    The stages of a task are measured in this process, without Spark: on events that were matched before, in one
+    table. What they and the commit leave of a batch is Spark's, or idle.
     Gives the microseconds of a core to make and write a notification.
     """
     lines = [line for file in sorted((folder / "events").iterdir()) for line in file.read_text().splitlines()]
@@ -317,10 +330,20 @@ def shares(folder: Path, outcome: Outcome) -> float:
     rows = pa.Table.from_batches(found)
     sink.publish(key, write_task.parts_in(rows.filter(pc.equal(rows["row_kind"], PART))))
     commit = time.perf_counter() - start
-    for name, spent in seconds.items():
-        outcome.tell(f"a task of {table.num_rows} events: {name}, share", f"{spent / whole:.2f}")
-    outcome.tell(f"a task of {table.num_rows} events: CPU us an event", number(whole / table.num_rows * 1e6))
-    outcome.tell("commit, s", number(commit))
+    events, batch_seconds = batch
+    title, cores = f"batches of {events}", batch_seconds * _CORES
+    seconds["matching"] = seconds.pop("reading and matching") - seconds["reading"]
+    stages = {name: spent / table.num_rows * events / cores for name, spent in seconds.items()}
+    stages["other work of a task"] = (whole - sum(seconds.values())) / table.num_rows * events / cores
+    stages["commit"] = commit / cores
+    stages["Spark, and waiting"] = 1.0 - sum(stages.values())
+    for name, share in stages.items():
+        outcome.tell(f"{title}: {name}, share of a batch", f"{share:.2f}")
+    outcome.tell(
+        f"{title}: a batch, s; a task's CPU us an event",
+        f"{batch_seconds:.3f}; {whole / table.num_rows * 1e6:.1f}",
+    )
+    outcome.tell(f"{title}: commit, s", number(commit))
     notifications = max(1, read_notifications(folder / "shares").num_rows)
     return float((seconds["making ids and rows"] + seconds["writing"]) / notifications * 1e6)
 
@@ -406,10 +429,8 @@ def _memory(spark: SparkSession, folder: Path, scale: Scale, outcome: Outcome) -
             run = _stream(spark, store, DeltaSink(folder=place / WORKERS), place, WORKERS, 2)
         assert sum(each.notifications for each in run.reports) == events * 100
         held.append(run.memory)
-        outcome.tell(f"{notifications} notifications: memory of the driver in Arrow, MB", number(run.memory / 1e6))
+        outcome.tell(f"{notifications} notifications: growth of the driver's memory, MB", number(run.memory / 1e6))
         outcome.tell(f"{notifications} notifications: bytes to the driver", number(max(run.result_bytes)))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-    outcome.tell("peak memory of the driver's Python, MB", number(peak))
     more = (held[1] - held[0]) / (scale.notifications[1] - scale.notifications[0])
     outcome.judge("memory of the driver, bytes for each further notification", Bar(more, _FLAT, at_most=True))
 

@@ -35,7 +35,7 @@ def report(batch: int = 0, **values: Any) -> BatchReport:
 
 
 def random_reports(seed: int, count: int) -> list[BatchReport]:
-    """Batches of all kinds: empty, with and without a backlog, a store, bad events."""
+    """Batches of all kinds: empty, with and without a backlog, a store, dead letters."""
     random = Random(seed)
     return [
         report(

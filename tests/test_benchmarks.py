@@ -44,7 +44,9 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["match", "parse", "read", "engines", "schedule", "composite", "start"])
+@pytest.mark.parametrize(
+    "name", ["match", "parse", "read", "engines", "schedule", "operators", "composite", "start"]
+)
 def test_runs_at_its_smallest(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     _runs([name, "--smallest"], capsys, tmp_path)
 

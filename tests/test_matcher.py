@@ -387,6 +387,29 @@ def test_an_id_that_is_no_text_is_refused(id: Any, said: str) -> None:
     assert len(matcher) == 0
 
 
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"condition": None}, "subscription 'n': condition: expected a text, found None"),
+        ({"condition": 5}, "subscription 'n': condition: expected a text, found 5"),
+        ({"priority": "x"}, "subscription 'n': priority: expected an integer of 64 bits, found 'x'"),
+        ({"priority": 1.5}, "found 1.5"),
+        ({"priority": 1 << 63}, "found 9223372036854775808"),
+        ({"owner": 5}, "subscription 'n': owner: expected a text, found 5"),
+    ],
+)
+def test_a_field_of_another_type_is_refused_by_name(fields: dict[str, Any], said: str) -> None:
+    given: dict[str, Any] = {"condition": "a = 1", **fields}
+    matcher = Matcher()
+    with pytest.raises(SubscriptionError, match=said):
+        matcher.add("n", **given)
+    assert len(matcher) == 0
+    matcher.add("n", "a = 1")
+    with pytest.raises(SubscriptionError, match=said):
+        matcher.replace("n", **given)
+    assert matcher.subscription("n") == Subscription("n", "a = 1")
+
+
 def test_whole_numbers_of_many_become_texts_and_what_is_no_id_comes_back() -> None:
     for given in (
         [(7, "a = 1"), ("", "a = 1"), (None, "a = 1"), (1.5, "a = 1")],

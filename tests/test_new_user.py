@@ -163,8 +163,9 @@ def test_the_tutorial(user: User, tmp_path: Path) -> None:
         elif block.language == "python":
             program.append(f"{block.content}\nprint({_END_OF_BLOCK!r}, end='')\n")
             expected.append((block.line, after.content if after is not None and after.language == "text" else ""))
-    printed = user.run(examples, "python", "-c", "".join(program)).stdout.split(_END_OF_BLOCK)
-    for (line, output), got in zip(expected, printed, strict=False):
+    *printed, rest = user.run(examples, "python", "-c", "".join(program)).stdout.split(_END_OF_BLOCK)
+    assert rest == ""
+    for (line, output), got in zip(expected, printed, strict=True):
         check(output, got, f"tutorial:{line}")
 
 

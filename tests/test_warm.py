@@ -31,7 +31,7 @@ from tamis import Matcher, kernels, warm
 warm.load()
 loaded = kernels.compilations.count
 event_type = {"name": "t", "attributes": {"a": "int", "b": "string", "c": "double", "d": "timestamp"}}
-matcher = Matcher(event_type, engine="bitslice")  # "auto" may take one of the laboratory, which is not warmed
+matcher = Matcher(event_type, engine="bitslice")  # what "auto" compares with is not loaded before it is needed
 text = "a < {n} AND b = 'b{k}' OR c BETWEEN {n} AND {n}.5 OR b LIKE 'x{n}%'"
 matcher.add_many((str(n), text.format(n=n, k=n % 7)) for n in range(5_000))
 events = [{"a": n % 90, "b": f"b{n % 9}", "c": n / 3} for n in range(3_000)]
@@ -81,6 +81,38 @@ def test_after_loading_nothing_is_compiled() -> None:
     (alone, few, some, many, opened), compiled = json.loads(run("-c", AFTER).stdout)
     assert compiled == 0
     assert 0 < alone < few < some < many == opened
+
+
+COMPARED = """
+import json, tempfile
+from tamis import Matcher, kernels, warm
+from tamis.engines import auto
+warm.load()
+warm._candidates_of_auto()
+loaded = kernels.compilations.count
+auto._SECONDS_BEFORE_COMPARING = auto._SECONDS_BEFORE_COMPILING = 0.0
+auto._SAMPLE_FORMULAS = 2_000  # less than there are, so that a sample of them is compared first
+event_type = {"name": "t", "attributes": {"a": "int", "b": "string", "c": "double", "d": "timestamp"}}
+text = "a < {n} AND b = 'b{k}' OR c BETWEEN {n} AND {n}.5 OR b LIKE 'x{n}%'"
+events = [{"a": n % 90, "b": f"b{n % 9}", "c": n / 3} for n in range(600)]
+with tempfile.TemporaryDirectory() as folder:
+    built = Matcher(event_type)
+    built.add_many((str(n), text.format(n=n, k=n % 7)) for n in range(5_000))
+    built.publish(folder + "/s")
+    compared = []
+    for matcher in (built, Matcher.open(folder + "/s")):
+        matcher.match_batch(events)
+        for segment in matcher._collection.state.segments:
+            segment.index.settle()
+        compared.append(matcher.stats()["choices"][0]["events"])
+print(json.dumps([compared, kernels.compilations.count - loaded]))
+"""
+
+
+def test_what_auto_compares_with_is_compiled_by_warming() -> None:
+    compared, compiled = json.loads(run("-c", COMPARED).stdout)
+    assert compiled == 0
+    assert all(compared)
 
 
 def test_what_compiles_for_long_says_so_once(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ from tamis.reference import EventRow, evaluate, evaluator
 from tamis.schedule.scheduler import Plan, Schedule, Scheduler, check_schedule
 from tamis.segments.collection import SegmentCollection, SegmentState
 from tamis.segments.columns import Columns, columns_of, texts_of
+from tamis.segments.fields import check_optional_text, check_priority
 from tamis.segments.files import open_segment, store_segment
 from tamis.segments.live_index import LiveCollection, LiveState
 from tamis.segments.pairs import Pairs, check_apart
@@ -175,8 +176,8 @@ class Matcher:
         """The name of the engine that answers; "auto" may have chosen several: that of most subscriptions."""
         if self._engine.name != AUTO:
             return self._engine.name
-        chosen = self._choice()
-        return MAPPED_ENGINE if chosen is None else chosen.engine
+        choices = self._choices()
+        return choices[0][1].engine if choices else MAPPED_ENGINE
 
     # --- subscriptions -----------------------------------------------------------------------------------
 
@@ -194,14 +195,16 @@ class Matcher:
         Raises:
             ConditionError: The condition is refused; the error has all its problems.
             DialectError: There is no such dialect.
-            SubscriptionError: The id is taken, or no text; or the subscription is composite, which needs a
-                `SequenceMatcher` or a stream.
+            SubscriptionError: The id is taken, or no text; another field is not what it should be; or the
+                subscription is composite, which needs a `SequenceMatcher` or a stream.
         """
         _check_id(id)
+        check_priority(id, priority)
+        check_optional_text(id, "owner", owner)
         if dialect == COMPOSITE:
             msg = "a Matcher keeps no state, so this would never match: use SequenceMatcher or a stream"
             raise SubscriptionError(msg, id=id)
-        compiled = self._compile(condition, dialect)
+        compiled = self._compile(id, condition, dialect)
         self._collection.make_room()
         with self._collection.lock:
             if id in self:
@@ -214,12 +217,13 @@ class Matcher:
 
         Args:
             subscriptions: A mapping from ids to conditions; pairs (id, condition), mappings or `Subscription`s; or
-                an Arrow table with columns `id` and `condition` and, if there, `priority`, `owner` and `dialect`.
+                an Arrow table with columns `id` and `condition` and, if there, `priority`, `owner`, `revision`,
+                `label` and `dialect`, as mappings may have.
             dialect: Of the conditions that name none.
 
         Raises:
             DialectError: There is no dialect of the name that was given for all.
-            SubscriptionError: Something is none of these.
+            SubscriptionError: Something is none of these, or a field is unknown or not what it should be.
         """
         dialect_of(dialect)
         columns = columns_of(subscriptions, dialect)
@@ -251,7 +255,9 @@ class Matcher:
         dialect: str | None = None,
     ) -> None:
         """Give a subscription another condition, as its next revision; what is not given stays as it was."""
-        compiled = self._compile(condition, self.subscription(id).dialect if dialect is None else dialect)
+        check_priority(id, 0 if priority is None else priority)
+        check_optional_text(id, "owner", owner)
+        compiled = self._compile(id, condition, self.subscription(id).dialect if dialect is None else dialect)
         self._collection.make_room()
         with self._collection.lock:
             old = self.subscription(id)
@@ -482,7 +488,7 @@ class Matcher:
         subscription = self.subscription(id)
         batch = event if isinstance(event, EventBatch) else EventBatch.of(event, self.event_type)
         sharing = self._collection.newest().users
-        condition = self._compile(subscription.condition, subscription.dialect)
+        condition = self._compile(subscription.id, subscription.condition, subscription.dialect)
         return explain(condition, batch, subscription_id=id, sharing=sharing)
 
     def count_unknown(
@@ -494,7 +500,8 @@ class Matcher:
         meant for a sample of events.
         """
         batch = EventBatch.of(events, self.event_type)
-        verdicts = ((each.id, evaluate(self._compile(each.condition, each.dialect), batch)) for each in self)
+        compiled = ((each.id, self._compile(each.id, each.condition, each.dialect)) for each in self)
+        verdicts = ((id, evaluate(condition, batch)) for id, condition in compiled)
         return {id: unknown for id, found in verdicts if (unknown := found.count(None))}
 
     def sample_errors(self, batch: EventBatch, seed: int) -> tuple[int, int]:
@@ -518,7 +525,7 @@ class Matcher:
         for id in prone.take(pa.array(places)).to_pylist():
             each = self.subscription(id)
             try:
-                condition = self._compile(each.condition, each.dialect)
+                condition = self._compile(id, each.condition, each.dialect)
             except ConditionError:  # beyond the limits of this matcher, which may be narrower than the publisher's
                 continue
             verdict = evaluator(condition.expression, batch, columns)
@@ -528,14 +535,17 @@ class Matcher:
     def stats(self) -> dict[str, Any]:
         """What the matcher holds: the engine, counts, and bytes by structure.
 
-        Where "auto" chose, `reason` says why, and `us_per_event` what each engine took for an event, if they were
-        compared. `response_seconds` tells how long events of the last batches waited for their answers.
+        Where "auto" chooses, `choices` has an entry for every segment, the largest first: its `subscriptions`, the
+        `engine`, the `reason`, and the evidence if engines were compared, `us_per_event` of each on so many
+        `events`. `reason`, `us_per_event` and `events` beside it are those of the largest segment.
+        `response_seconds` tells how long events of the last batches waited for their answers.
         """
         counts, sizes = self._collection.stats()
-        chosen = self._choice()
         engine: dict[str, Any] = {"engine": self.engine}
-        if chosen is not None:
-            engine |= {"reason": chosen.reason, "us_per_event": dict(chosen.microseconds)}
+        choices = [{"subscriptions": count, **chosen.to_dict()} for count, chosen in self._choices()]
+        if choices:
+            engine |= {name: choices[0][name] for name in ("reason", "us_per_event", "events")}
+            engine["choices"] = choices
         waits = self._scheduler.stats()
         return {**engine, "event_type": self.event_type.name, **counts, "bytes": sizes, "response_seconds": waits}
 
@@ -666,9 +676,12 @@ class Matcher:
 
     # --- inside ------------------------------------------------------------------------------------------
 
-    def _compile(self, condition: str | Condition, dialect: str) -> Condition:
+    def _compile(self, id: str, condition: str | Condition, dialect: str) -> Condition:
         if isinstance(condition, Condition):
             return condition
+        if not isinstance(condition, str):
+            msg = f"condition: expected a text, found {condition!r:.80}"
+            raise SubscriptionError(msg, id=id)
         return compile_condition(condition, self.event_type, self.limits, dialect)
 
     def _new_collection(self) -> SegmentCollection | LiveCollection:
@@ -686,17 +699,17 @@ class Matcher:
         return collection
 
     def _formula_of(self, subscription: Subscription) -> Formula:
-        return self._compile(subscription.condition, subscription.dialect).formula
+        return self._compile(subscription.id, subscription.condition, subscription.dialect).formula
 
     def _build(self, forest: Forest) -> Index:
         return self._engine.build(forest, self.statistics)
 
-    def _choice(self) -> Choice | None:
-        """What was chosen for the largest segment; None if nothing was to be chosen."""
+    def _choices(self) -> list[tuple[int, Choice]]:
+        """Subscriptions of each segment and what was chosen for it, the largest first; none if nobody chose."""
         if isinstance(self._collection, LiveCollection):
-            return None
-        indexes = [segment.index for segment in sorted(self._collection.state.segments, key=len)]
-        return next((each.choice for each in reversed(indexes) if isinstance(each, AutoIndex)), None)
+            return []
+        segments = sorted(self._collection.state.segments, key=len, reverse=True)
+        return [(each.alive, each.index.choice) for each in segments if isinstance(each.index, AutoIndex)]
 
     def _add(self, columns: Columns, formulas: Sequence[Formula | ConditionError]) -> list[Refusal]:
         """Add what is neither refused nor taken."""

@@ -24,6 +24,7 @@ import pyarrow as pa
 from tamis import kernels
 from tamis.composite.matcher import SequenceMatcher
 from tamis.engines import MAPPED_ENGINE, engine_of
+from tamis.engines.auto import CANDIDATES
 from tamis.engines.forest import forest_of
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import EventType
@@ -268,6 +269,17 @@ def _large_groups() -> None:
     engine_of(MAPPED_ENGINE).build(forest_of(compile_conditions(texts, event_type)), None)
 
 
+def _candidates_of_auto() -> None:
+    """Match with what `auto` compares with, which it builds of segments in memory and of snapshots."""
+    for engine in CANDIDATES:
+        with tempfile.TemporaryDirectory() as folder:
+            matcher = Matcher(EVENT_TYPE, engine=engine.name)
+            matcher.add_many(_subscriptions())
+            _match(matcher)
+            matcher.publish(Path(folder) / "snapshot")
+            _match(Matcher.open(Path(folder) / "snapshot", engine=engine.name))
+
+
 def _composite_subscriptions() -> None:
     """Let events come to composite subscriptions, a batch that needs the kernels."""
     matcher = SequenceMatcher(
@@ -282,5 +294,5 @@ def _composite_subscriptions() -> None:
 _FIRST = (_index_and_match, _bulk_conditions, _json_events)
 """Steps that share few kernels, the longest first."""
 _SECOND = (_matchers_and_snapshots, _notification_ids)
-_RARE = (_operators, _routing, _large_groups, _composite_subscriptions)
+_RARE = (_operators, _routing, _large_groups, _candidates_of_auto, _composite_subscriptions)
 """Steps of what not every process does: compiled with the second ones, loaded when they are needed."""

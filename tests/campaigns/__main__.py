@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.campaigns.outcome import Outcome
-from tests.servers import spark_variables
+from tests.servers import postgresql, spark_variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,10 @@ def _fuzz(outcome: Outcome, given: argparse.Namespace) -> None:
 
 def _streams_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kills", type=int, default=1_000, help="in all")
-    parser.add_argument("--one-table", action="store_true", help="two drivers that write to one table")
+    others = parser.add_mutually_exclusive_group()
+    others.add_argument("--one-table", action="store_true", help="two drivers that write to one table")
+    others.add_argument("--postgresql", action="store_true", help="tasks that load rows into a PostgreSQL")
+    others.add_argument("--executors", action="store_true", help="executors that are processes, killed as well")
     _folder_argument(parser)
 
 
@@ -51,8 +54,13 @@ def _streams(outcome: Outcome, given: argparse.Namespace) -> None:
 
     os.environ.update(spark_variables())
     with _folder(given) as folder:
-        run = streams.run_on_one_table if given.one_table else streams.run
-        run(outcome, folder, kills=given.kills)
+        if given.one_table:
+            streams.run_on_one_table(outcome, folder, kills=given.kills)
+        elif given.postgresql:
+            with postgresql() as url:
+                streams.run_on_postgresql(outcome, folder, url, kills=given.kills)
+        else:
+            streams.run(outcome, folder, kills=given.kills, executors=given.executors)
 
 
 def _service_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,6 +68,7 @@ def _service_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("--kills", type=int, default=300, help="on each back end")
     parser.add_argument("--rate", type=float, default=300.0, help="events published a second")
+    parser.add_argument("--living", type=int, default=250, help="subscriptions at a time, about (250)")
     parser.add_argument("--backend", choices=BACKENDS, action="append", help="may be repeated; else all of them")
     _folder_argument(parser)
 
@@ -73,7 +82,9 @@ def _service(outcome: Outcome, given: argparse.Namespace) -> None:
             part = Outcome(f"service on {name}", outcome.seed, stop=outcome.stop)
             try:
                 (folder / name).mkdir()
-                service.run(part, folder / name, kills=given.kills, name=name, rate=given.rate)
+                service.run(
+                    part, folder / name, kills=given.kills, name=name, rate=given.rate, living=given.living
+                )
             except AssertionError as error:
                 outcome.violate(f"{name}: {error}")
             outcome.figures[name] = {**part.figures, "seconds": round(part.seconds, 1)}

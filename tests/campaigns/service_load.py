@@ -6,6 +6,7 @@ asked again half of the time, as a client does that wants to be sure.
 
 from __future__ import annotations
 
+import json
 import random
 import threading
 import time
@@ -22,8 +23,11 @@ from tests.spark.composite_accounting import composite_condition, moment_and_use
 _BATCH = 50
 _REQUEST_SECONDS = 60.0
 _DOWN_SECONDS = 0.1
+_FILLED = 50
+"""More subscriptions than these are made by an import at the beginning; fewer come one by one."""
 _CHANGE_SECONDS = 0.5
-_MOST_SUBSCRIPTIONS = 25
+_HOOKED = 0.2
+"""The share of subscriptions with a webhook, where there is a receiver."""
 
 
 def event(number: int) -> dict[str, Any]:
@@ -84,6 +88,8 @@ class Load:
         rate: Events a second that are asked for while the service answers.
         seed: Of conditions and of what is asked again.
         composites: The share of composite subscriptions; then the first one is such, and stays.
+        living: About how many subscriptions there are at a time, from the beginning.
+        webhook: Where some subscriptions are delivered; empty for none.
         published: All requests with events.
         subscribed: All subscriptions.
         statuses: How often each status was answered.
@@ -94,6 +100,8 @@ class Load:
     rate: float
     seed: int
     composites: float = 0.0
+    living: int = 25
+    webhook: str = ""
     published: list[Published] = field(default_factory=list)
     subscribed: list[Subscribed] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)
@@ -156,9 +164,10 @@ class Load:
             self._over.wait(max(0.0, began + pause - time.monotonic()))
 
     def _change(self, client: httpx2.Client, chance: random.Random) -> None:
-        living: list[Subscribed] = []
+        living = self._fill(client, chance) if self.living > _FILLED else []
         while not self._over.is_set():
-            if len(living) >= _MOST_SUBSCRIPTIONS or (len(living) > 5 and chance.random() < 0.4):
+            # As many come as go, about: few at first where they are made one by one.
+            if len(living) >= self.living or (len(living) > self.living / 5 and chance.random() < 0.4):
                 each = living.pop(chance.randrange(len(living)))
                 each.asked_to_end = True
                 if self._ask(client, "DELETE", f"/v1/subscriptions/{each.id}", 204):
@@ -170,13 +179,28 @@ class Load:
             self._over.wait(_CHANGE_SECONDS)
 
     def _subscribe(self, client: httpx2.Client, chance: random.Random, dialect: str) -> Subscribed:
-        condition = (composite_condition if dialect == COMPOSITE else _condition)(chance)
-        each = Subscribed(f"s{len(self.subscribed)}", condition, dialect)
-        self.subscribed.append(each)
-        wanted = {"id": each.id, "condition": condition, "dialect": dialect}
+        each = self._new(chance, dialect)
+        wanted: dict[str, Any] = {"id": each.id, "condition": each.condition, "dialect": dialect}
+        if self.webhook and chance.random() < _HOOKED:
+            wanted["delivery"] = {"kind": "webhook", "url": self.webhook}
         if self._ask(client, "POST", "/v1/subscriptions", 201, json=wanted):
             each.answered = time.monotonic()
         return each
+
+    def _new(self, chance: random.Random, dialect: str) -> Subscribed:
+        text = (composite_condition if dialect == COMPOSITE else condition)(chance)
+        each = Subscribed(f"s{len(self.subscribed)}", text, dialect)
+        self.subscribed.append(each)
+        return each
+
+    def _fill(self, client: httpx2.Client, chance: random.Random) -> list[Subscribed]:
+        """Make as many subscriptions as there are to be, but for composite ones, in one request."""
+        made = [self._new(chance, SQL) for _ in range(self.living - 1)]
+        lines = "".join(json.dumps({"id": each.id, "condition": each.condition}) + "\n" for each in made)
+        answered = self._ask(client, "POST", "/v1/subscriptions/import", 200, content=lines)
+        for each in made:
+            each.answered = time.monotonic() if answered else None
+        return made if answered else []
 
     def _ask(self, client: httpx2.Client, method: str, path: str, expected: int, **content: Any) -> bool:
         try:
@@ -190,7 +214,7 @@ class Load:
         return answer.status_code == expected
 
 
-def _condition(chance: random.Random) -> str:
+def condition(chance: random.Random) -> str:
     low = chance.randrange(90)
     return chance.choice(
         [

@@ -1,4 +1,7 @@
-"""A service and its stream under steady load for hours: nothing grows that should not.
+"""A service, and a pipeline beside it, under steady load for hours: nothing grows that should not.
+
+Events are published, plain and composite subscriptions come and go, and a fifth of them is delivered to a receiver
+that fails now and then.
 
 Memory, open files and threads of each process, rows of each table and the sizes of files and folders are sampled.
 A series grows if a line through its second half rises by more than a tenth of its mean and more than a floor of
@@ -30,6 +33,8 @@ from tests.campaigns.outcome import Outcome
 from tests.campaigns.processes import Process, family
 from tests.campaigns.service import Life, backend, until
 from tests.campaigns.service_load import Load
+from tests.campaigns.soak_pipeline import Pipeline, running
+from tests.campaigns.soak_receiver import receiving
 
 Points = list[tuple[float, float]]
 SAMPLES = 240
@@ -98,16 +103,23 @@ def verdict(points: Points, floor: float) -> Verdict:
 
 
 class Sampler:
-    """Samples a service.
+    """Samples a service, and a pipeline beside it.
 
     Attributes:
         series: By kind and what it is of.
     """
 
-    def __init__(self, settings: ServiceSettings, life: Life, tables: Callable[[], dict[str, int]]) -> None:
+    def __init__(
+        self,
+        settings: ServiceSettings,
+        life: Life,
+        pipeline: Pipeline,
+        tables: Callable[[], dict[str, int]],
+    ) -> None:
         self.series: dict[tuple[str, str], Points] = {}
         self._settings = settings
         self._life = life
+        self._pipeline = pipeline
         self._tables = tables
         self._began = time.monotonic()
 
@@ -115,14 +127,17 @@ class Sampler:
         """Take one of everything."""
         at = time.monotonic() - self._began
         found: dict[tuple[str, str], float] = {}
-        for process in family(self._life.process.pid):
-            for kind, value in _of_process(process.pid).items():
-                key = (kind, _role(process, self._life.process.pid))
-                found[key] = found.get(key, 0.0) + value
-        folder = self._settings.folder
-        for path in (*folder.iterdir(), *(folder / STREAM).iterdir()):
-            if path.name != STREAM:
-                name = path.name.removesuffix("-wal").removesuffix("-shm")
+        for root, whose in ((self._life.process.pid, "stream"), (self._pipeline.process.pid, "pipeline")):
+            for process in family(root):
+                for kind, value in _of_process(process.pid).items():
+                    key = (kind, _role(process, self._life.process.pid, whose))
+                    found[key] = found.get(key, 0.0) + value
+        folder, beside = self._settings.folder, self._pipeline.folder
+        for parent, whose in ((folder, ""), (folder / STREAM, ""), (beside, "pipeline's ")):
+            for path in parent.iterdir():
+                if path.name == STREAM:
+                    continue
+                name = whose + path.name.removesuffix("-wal").removesuffix("-shm")
                 sizes = [_size(each) for each in (_entries(path) if path.is_dir() else [path])]
                 found["size", name] = found.get(("size", name), 0.0) + sum(sizes)
                 if path.is_dir():
@@ -159,12 +174,12 @@ def _of_process(pid: int) -> dict[str, float]:
     return found
 
 
-def _role(process: Process, service: int) -> str:
+def _role(process: Process, service: int, whose: str) -> str:
     if process.pid == service:
         return "service"
     if process.name == "java":
-        return "stream's Java"
-    return "stream's workers" if process.is_python_worker else "stream's driver"
+        return f"{whose}'s Java"
+    return f"{whose}'s workers" if process.is_python_worker else f"{whose}'s driver"
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -201,7 +216,15 @@ def run(
     days = minutes / 4 / 1_440
     with backend(name, folder) as given, ExitStack() as stack:
         settings = replace(
-            given, spark=given.spark[1:], keep_events_days=days, keep_feed_days=days, keep_changes_days=days
+            given,
+            spark=given.spark[1:],
+            webhook_networks=("127.0.0.1/32",),
+            webhook_attempts=3,
+            webhook_base_seconds=0.05,
+            keep_events_days=days,
+            keep_feed_days=days,
+            keep_attempts_days=days,
+            keep_changes_days=days,
         )
         settings.folder.mkdir()
         life = Life(settings, folder / "log")
@@ -219,30 +242,45 @@ def run(
                 (inbox._database.reading, ("tamis_events",)),
                 (
                     reader.database.reading,
-                    ("tamis_feed", "tamis_feed_commits", "tamis_bad_events", "tamis_attempts"),
+                    (
+                        "tamis_feed",
+                        "tamis_feed_commits",
+                        "tamis_feed_dead_letters",
+                        "tamis_attempts",
+                        "tamis_webhooks",
+                        "tamis_failed",
+                    ),
                 ),
                 (store._database.reading, ("tamis_changes", "tamis_subscriptions", "tamis_tickets")),
             ):
                 with connect() as connection:
                     for each in names:
                         found[each] = connection.execute(text(f"SELECT count(*) FROM {each}")).scalar_one()
-            return found
+            return found | pipeline.rows()
 
         token = (settings.folder / "token").read_text().strip()
-        load = Load(f"http://127.0.0.1:{settings.port}", token, rate, outcome.seed)
+        hook = stack.enter_context(receiving())
+        load = Load(f"http://127.0.0.1:{settings.port}", token, rate, outcome.seed, composites=0.2, webhook=hook)
         load.start()
         stack.callback(load.end)
         until(lambda: reader.end() > 0, life.said)
+        beside = folder / "beside"
+        beside.mkdir()
+        pipeline = stack.enter_context(
+            running(beside, kept_seconds=minutes * 15, rate=rate / 2, seed=outcome.seed)
+        )
+        until(lambda: pipeline.batches() > 0, pipeline.said)
         over = threading.Event()
         looking = threading.Thread(target=_look_at_pages, args=(load.address, token, over))
         looking.start()
         stack.callback(looking.join)
         stack.callback(over.set)
-        sampler = Sampler(settings, life, tables)
+        sampler = Sampler(settings, life, pipeline, tables)
         for number in range(samples):
             if outcome.stop.wait(minutes * 60 / samples):
                 break
             assert life.process.poll() is None, f"the service ended: {life.said()}"
+            assert pipeline.process.poll() is None, f"the pipeline ended: {pipeline.said()}"
             sampler.sample()
             if number % max(1, samples // 24) == 0:
                 waiting = inbox.waiting()

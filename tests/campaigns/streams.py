@@ -4,8 +4,9 @@
 moment: the whole tree, the driver alone, Java alone, a Python worker or the process that makes workers. In the end
 every event is compared with the subscriptions of the version that its batch was matched with, by the reference.
 
-`run` kills a driver with two queries, each with a sink of its own. `run_on_one_table` has two drivers that write
-to one table, and kills one of them while the other goes on.
+`run` kills a driver with two queries, each with a sink of its own. `run_on_postgresql` kills one whose tasks load
+rows into PostgreSQL. `run_on_one_table` has two drivers that write to one table, and kills one of them while the
+other goes on. Spark runs in the driver, or with executors that are processes of their own and are killed, too.
 """
 
 from __future__ import annotations
@@ -21,20 +22,18 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import unquote, urlparse
 
-import duckdb
-from deltalake import DeltaTable
+import sqlalchemy as sa
 
 from tamis.language.dialects import COMPOSITE
-from tamis.sinks.reading import read_commits
+from tamis.sinks.staging import STAGED_DEAD_LETTERS, STAGED_NOTIFICATIONS
 from tamis.snapshot import Snapshots
 from tamis.store import Store
+from tests.campaigns.one_table import ONE_TABLE, settle_table
 from tests.campaigns.outcome import Outcome
 from tests.campaigns.processes import Process, kill, session
 from tests.spark.accounting import (
     Accountant,
-    Pair,
     Recorded,
     files_of_batches,
     numbered,
@@ -44,14 +43,18 @@ from tests.spark.accounting import (
     settle,
 )
 from tests.spark.composite_accounting import composite_condition, moment_and_user
-from tests.spark.killing import COMPOSITES, POINTS, QUERIES, WRITING, Life, change, condition
+from tests.spark.dying_tasks import HALF, LOCAL, WRITING, Life
+from tests.spark.killing import COMPOSITES, POINTS, QUERIES, STAGING_POINTS, change, condition
 
 ROOT = Path(__file__).resolve().parents[2]
 TREE, DRIVER, JAVA, WORKER, DAEMON = "whole tree", "driver alone", "Java alone", "Python worker", "Python daemon"
+EXECUTOR = "executor"
 OUTSIDE = (TREE, DRIVER, JAVA)
 """What is killed from outside, at any moment, and ends a life."""
-SURVIVED = (WORKER, DAEMON)
+SURVIVED = (WORKER, DAEMON, EXECUTOR)
 """What is killed from outside, at any moment, and does not."""
+CLUSTER = "local-cluster[2,1,1024]"
+"""A Spark with two executors, which are processes."""
 _LIFE_SECONDS = 600
 _EVENTS = 60
 _OFTEN = {"while publishing": 60, "while the store commits": 40}
@@ -83,6 +86,8 @@ class Campaign:
         *,
         haste: int = 1,
         drivers: Sequence[tuple[str, ...]] = (QUERIES,),
+        master: str = LOCAL,
+        database: str = "",
     ) -> None:
         """Begin with some subscriptions.
 
@@ -92,8 +97,11 @@ class Campaign:
             seed: Of everything that is random.
             haste: How many times earlier lives end.
             drivers: The queries of each driver that lives at the same time; they are killed in turn.
+            master: Of Spark.
+            database: The URL of the PostgreSQL of the query `staged`.
         """
         self.drivers = drivers
+        self._place = {"master": master, "database": database}
         self.folder = folder
         self.store = store
         self.chance = random.Random(seed)
@@ -105,7 +113,7 @@ class Campaign:
         for name in ("in", "marks", "aside", "scratch", "logs"):
             (folder / name).mkdir()
         store.add_many([{"id": f"s{number}", "condition": condition(self.chance)} for number in range(40)])
-        if drivers == (QUERIES,):  # those of two queries differ, since their batches do
+        if len(drivers) == 1:  # those of two drivers differ, since their batches do
             store.add_many(
                 {"id": f"c{number}", "condition": composite_condition(self.chance), "dialect": COMPOSITE}
                 for number in range(COMPOSITES)
@@ -119,7 +127,7 @@ class Campaign:
         self._turn += 1
         turn = self._turn % len(self.drivers)
         queries, *others = *self.drivers[turn:], *self.drivers[:turn]
-        own = kind if kind in POINTS else None
+        own = None if kind in (*OUTSIDE, *SURVIVED) else kind
         started = [self._start(queries, own, hits, worker_kills)]
         started += [self._start(each, None, 1, 0) for each in others]
         try:
@@ -134,7 +142,7 @@ class Campaign:
     def _start(self, queries: tuple[str, ...], point: str | None, hits: int, worker_kills: int) -> Driver:
         self.lives += 1
         seed = self.chance.randrange(1 << 30)
-        life = Life(str(self.folder), self.lives, seed, point, hits, worker_kills, queries)
+        life = Life(str(self.folder), self.lives, seed, point, hits, worker_kills, queries, **self._place)
         log = self.folder / "logs" / f"{self.lives:04d}"
         path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         with log.open("wb") as output:
@@ -245,6 +253,8 @@ def _is_meant(kind: str, process: Process, driver: int) -> bool:
         return kind == TREE or process.pid == driver
     if kind == JAVA:
         return process.name == "java"
+    if kind == EXECUTOR:
+        return process.name == "java" and process.parent_name == "java"
     is_python = process.pid != driver and process.is_python_worker
     return is_python and (process.parent_name == "java") == (kind == DAEMON)
 
@@ -268,12 +278,14 @@ def books(folder: Path, store: Store) -> Iterator[tuple[Path, Recorded, Accounta
         recorded = (
             recorded_in_files(folder / "delta", query)
             if name == "delta"
-            else recorded_in_database(folder / "sql.db", query)
+            else recorded_in_database(f"sqlite:///{folder / 'sql.db'}", query)
         )
         yield checkpoint, recorded, Accountant(store, checkpoint / "tamis" / "snapshot")
 
 
-def run(outcome: Outcome, folder: Path, *, kills: int, batches: int = 200, haste: int = 1) -> None:
+def run(
+    outcome: Outcome, folder: Path, *, kills: int, batches: int = 200, haste: int = 1, executors: bool = False
+) -> None:
     """Kill streams so many times, each kind at least once, and compare every pair.
 
     Args:
@@ -282,12 +294,16 @@ def run(outcome: Outcome, folder: Path, *, kills: int, batches: int = 200, haste
         kills: In all, about half of them of Python workers.
         batches: At least so many in all.
         haste: How many times earlier lives end.
+        executors: Are they processes of their own, which are killed as well?
     """
     kinds = [*POINTS, *OUTSIDE]
     if kills > len(kinds):  # else the last life has them
-        kinds += SURVIVED
+        kinds += [WORKER, DAEMON]
+    if executors:
+        kinds.append(EXECUTOR)
+    master = CLUSTER if executors else LOCAL
     with Store.open(folder / "subscriptions.db") as store:
-        campaign = Campaign(folder, store, outcome.seed, haste=haste)
+        campaign = Campaign(folder, store, outcome.seed, haste=haste, master=master)
         _kill(campaign, outcome, kinds, kills)
         if not outcome.stop.is_set():
             campaign.supply(0, batches // len(QUERIES))
@@ -295,13 +311,65 @@ def run(outcome: Outcome, folder: Path, *, kills: int, batches: int = 200, haste
         while campaign.live(last, worker_kills=2) != (last is not None):
             campaign.supply(10)  # it came to its end before it could be killed
         figures: Counter[str] = Counter()
-        for checkpoint, recorded, accountant in books(folder, store):
-            figures += settle(checkpoint, recorded, accountant)
-            read = [path for files in files_of_batches(checkpoint).values() for path in files]
-            assert sorted(read) == sorted((folder / "in").iterdir()), "a file was not read, or read twice"
-            pins = [*Snapshots(checkpoint / "tamis" / "snapshot").pins()]
-            assert pins == [f"{query_id(checkpoint)}/{max(recorded.versions)}"], f"pins that are left: {pins}"
+        for book in books(folder, store):
+            figures += _settle(folder, *book)
         outcome.figures |= {**campaign.figures(), **figures, "pairs lost": 0, "pairs twice": 0}
+
+
+def _settle(folder: Path, checkpoint: Path, recorded: Recorded, accountant: Accountant) -> Counter[str]:
+    """Compare what a query recorded; it has read every file once, and pins one version."""
+    figures = settle(checkpoint, recorded, accountant)
+    read = [path for files in files_of_batches(checkpoint).values() for path in files]
+    assert sorted(read) == sorted((folder / "in").iterdir()), "a file was not read, or read twice"
+    pins = [*Snapshots(checkpoint / "tamis" / "snapshot").pins()]
+    assert pins == [f"{query_id(checkpoint)}/{max(recorded.versions)}"], f"pins that are left: {pins}"
+    return figures
+
+
+STAGED = ("staged",)
+"""The queries of the driver whose tasks load rows into PostgreSQL."""
+
+
+def run_on_postgresql(
+    outcome: Outcome,
+    folder: Path,
+    url: str,
+    *,
+    kills: int,
+    kinds: Sequence[str] = (*STAGING_POINTS, *OUTSIDE),
+    haste: int = 1,
+) -> None:
+    """Kill a stream that writes to PostgreSQL, and compare every pair.
+
+    Args:
+        outcome: What becomes of it.
+        folder: Empty.
+        url: Of an empty database.
+        kills: In all.
+        kinds: What is killed, each at least once.
+        haste: How many times earlier lives end.
+    """
+    url = url.replace("postgresql:", "postgresql+psycopg:")  # as SQLAlchemy takes it
+    with Store.open(folder / "subscriptions.db") as store:
+        campaign = Campaign(folder, store, outcome.seed, haste=haste, drivers=(STAGED,), database=url)
+        _kill(campaign, outcome, kinds, kills)
+        assert not campaign.live(None, worker_kills=0), "the last life is not killed"
+        checkpoint = folder / "checkpoints" / "staged"
+        accountant = Accountant(store, checkpoint / "tamis" / "snapshot")
+        recorded = recorded_in_database(url, query_id(checkpoint))
+        figures = _settle(folder, checkpoint, recorded, accountant)
+        assert staged_rows(url) == 0, "a batch is committed, and what was staged is still there"
+        outcome.figures |= {**campaign.figures(), **figures, "pairs lost": 0, "pairs twice": 0}
+
+
+def staged_rows(url: str) -> int:
+    """How many rows wait in the staging tables of a database."""
+    engine = sa.create_engine(url)
+    with engine.connect() as connection:
+        tables = (STAGED_NOTIFICATIONS, STAGED_DEAD_LETTERS)
+        counts = [connection.execute(sa.text(f"SELECT count(*) FROM {name}")).scalar_one() for name in tables]
+    engine.dispose()
+    return sum(counts)
 
 
 def _kill(campaign: Campaign, outcome: Outcome, kinds: Sequence[str], kills: int) -> None:
@@ -310,16 +378,14 @@ def _kill(campaign: Campaign, outcome: Outcome, kinds: Sequence[str], kills: int
     while (number < len(kinds) or campaign.killed().total() < kills) and not outcome.stop.is_set():
         kind = kinds[number % len(kinds)]
         attempts = 0
-        while not campaign.live(kind, worker_kills=1 if campaign.haste > 1 else 2):
+        while not campaign.live(kind, worker_kills=2):
             attempts += 1
             assert attempts < _ATTEMPTS, f"the driver does not come to this: {kind}"
         number += 1
         outcome.say(f"life {campaign.lives}, {campaign.killed().total()} of {kills} kills: {kind}")
 
 
-ONE_TABLE = (("first",), ("second",))
-"""The queries of two drivers that write to one table."""
-AT_THE_TABLE = (WRITING, "within the sink's commit", "between files and log", "between the commits")
+AT_THE_TABLE = (HALF, WRITING, "within the sink's commit", "between files and log", "between the commits")
 """The points at which a query may leave something for the other one."""
 
 
@@ -340,38 +406,3 @@ def run_on_one_table(
         _kill(campaign, outcome, kinds, kills)
         assert not campaign.live(None, worker_kills=0), "the last life is not killed"
         outcome.figures |= {**campaign.figures(), **settle_table(folder, store), "pairs lost": 0, "pairs twice": 0}
-
-
-def settle_table(folder: Path, store: Store) -> Counter[str]:
-    """Compare the table of two queries with what they should have given together; gives figures."""
-    commits = read_commits(folder / "delta")
-    figures: Counter[str] = Counter()
-    owed: dict[Pair, set[int]] = {}
-    for (name,) in ONE_TABLE:
-        checkpoint = folder / "checkpoints" / name
-        accountant = Accountant(store, checkpoint / "tamis" / "snapshot")
-        versions = {each.batch: each.version for each in commits if each.query == query_id(checkpoint)}
-        batches = files_of_batches(checkpoint)
-        assert versions.keys() == batches.keys(), "a batch is not committed, or one too many is"
-        assert sorted(path for files in batches.values() for path in files) == sorted((folder / "in").iterdir())
-        for batch, files in batches.items():
-            events = [json.loads(line) for path in files for line in path.read_text().splitlines()]
-            for pair in accountant.pairs(events, versions[batch]):
-                owed.setdefault(pair, set()).add(versions[batch])
-            figures.update(batches=1, events=len(events))
-    table = DeltaTable(str(folder / "delta" / "notifications"))
-    paths = {unquote(urlparse(each).path) for each in table.file_uris()}
-    named = {str(folder / "delta" / path) for each in commits for path in each.files.get("notifications", ())}
-    assert paths == named, "the log has a file that no commit names, or lacks one"
-    columns = ["event_id", "subscription_id", "revision", "version"]
-    found = [tuple(row[name] for name in columns) for row in table.to_pyarrow_table(columns=columns).to_pylist()]
-    with duckdb.connect() as connection:
-        query = f"SELECT {', '.join(columns)} FROM read_parquet($1)"
-        again = connection.execute(query, [sorted(paths)]).fetchall()
-    assert Counter(found) == Counter(again), "DuckDB reads something else"
-    counted = Counter(row[:3] for row in found)
-    assert not (lost := owed.keys() - counted.keys()), f"lost: {sorted(lost)[:9]}"
-    assert not (extra := counted - Counter(owed.keys())), f"twice, or not owed: {extra.most_common(9)}"
-    assert all(version in owed[event, id, revision] for event, id, revision, version in found), "another version"
-    figures.update(pairs=len(found), files=len(paths))
-    return figures

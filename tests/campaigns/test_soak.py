@@ -43,6 +43,11 @@ def test_a_short_soak_has_a_series_of_everything(spark_environment: None, tmp_pa
     for each in ("memory, service", "threads, stream's Java", "open files, stream's driver", "rows, tamis_feed"):
         assert each in named
     for each in (
+        "memory, pipeline's Java",
+        "size, pipeline's notifications",
+        "rows, pipeline's tamis_changes",
+        "rows, tamis_attempts",
+        "rows, tamis_subscriptions",
         "size, inbox.db",
         "size, checkpoint",
         "size, snapshot",

@@ -69,7 +69,7 @@ def test_many_events_are_matched_line_by_line(run: Run, write: Write, client: Cl
         (["test", "price <"], 1, "the condition is refused"),
         (["test", "a = 1", "--last", "1", "--events", "good.json"], 2, "expected --last or --events, found both"),
         (["test", "a = 1", "--events", "broken.json"], 2, "broken.json:1: not JSON"),
-        (["test", "a = 1", "--events", "none.json"], 2, "none.json: No such file"),
+        (["test", "a = 1", "--events", "none.json"], 2, "none.json: no such file"),
         (["explain", "--event-id", "e"], 2, "expected a condition or --subscription"),
         (
             ["explain", "a = 1", "--subscription", "s", "--event-id", "e"],

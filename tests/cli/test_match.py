@@ -76,18 +76,18 @@ def test_rows_are_counted_over_batches_and_bad_lines(match: Any) -> None:
     assert pairs(outcome) == [(0, "cheap"), (3, "cheap"), (4, "cheap")]
 
 
-def test_bad_events_are_reported_with_their_lines_and_change_no_exit_code(match: Any) -> None:
+def test_dead_letters_are_reported_with_their_lines_and_change_no_exit_code(match: Any) -> None:
     outcome = match(CHEAP, '{"price": 1}\n[]\nnonsense\n')
-    assert "events.jsonl:2: bad event: expected a JSON object" in outcome.err
-    assert "events.jsonl:3: bad event: not JSON" in outcome.err
-    assert "1 event (2 bad)" in outcome.err
+    assert "events.jsonl:2: dead letter: expected a JSON object" in outcome.err
+    assert "events.jsonl:3: dead letter: not JSON" in outcome.err
+    assert "1 event (2 dead letters)" in outcome.err
     assert outcome.code == 0
 
 
-def test_only_a_hundred_bad_events_are_named_but_all_are_counted(match: Any) -> None:
+def test_only_a_hundred_dead_letters_are_named_but_all_are_counted(match: Any) -> None:
     err = match(CHEAP, "x\n" * 150).err
-    assert err.count("bad event: ") == 100
-    assert "(150 bad)" in err
+    assert err.count("dead letter: ") == 100
+    assert "(150 dead letters)" in err
 
 
 def test_refused_subscriptions_are_named_with_all_problems_and_the_rest_matched(match: Any) -> None:
@@ -129,14 +129,14 @@ def test_json_makes_standard_error_readable_by_programs(match: Any) -> None:
         "subscription_id": "bad",
         "problems": [{"message": refused["problems"][0]["message"], "line": 1, "column": 8}],
     }
-    assert (bad["kind"], bad["line"]) == ("bad-event", 4)
+    assert (bad["kind"], bad["line"]) == ("dead-letter", 4)
     assert {**summary, "seconds": 0} == {
         "kind": "summary",
         "events": 3,
         "pairs": 3,
         "subscriptions": 2,
         "refused": 1,
-        "bad_events": 1,
+        "dead_letters": 1,
         "misfits": 0,
         "seconds": 0,
     }
@@ -162,8 +162,8 @@ def test_misfits_may_be_set_aside(match: Any, write: Write, schedule: str, spell
     type_ = ("--event-type", write("priced.json", json.dumps(PRICED)))
     outcome = match(OPEN, UNFIT, *type_, "--on-misfit", spelling, "--schedule", schedule)
     assert sorted(pairs(outcome)) == [("a", "all"), ("c", "all")]
-    assert "event b: bad event: price expected int, found 'dear'" in outcome.err
-    assert "3 events (1 bad)" in outcome.err
+    assert "event b: dead letter: price expected int, found 'dear'" in outcome.err
+    assert "3 events (1 dead letter)" in outcome.err
 
 
 def test_misfits_may_be_refused(match: Any, write: Write) -> None:

@@ -46,6 +46,19 @@ def test_dead_letters_are_shown_with_their_reason(run: Run, out: Path) -> None:
     assert "malformed: no JSON: 4 bytes  {bad" in run("notifications", "list", str(out), "--dead").out
 
 
+def test_dead_letters_are_chosen_by_event_and_time(run: Run, out: Path) -> None:
+    assert run("notifications", "list", str(out), "--dead", "--event", "nobody", "--json").json == []
+    assert run("notifications", "list", str(out), "--dead", "--since", "1h", "--json").json == []
+    assert len(run("notifications", "list", str(out), "--dead", "--since", "2026-02-28", "--json").json) == 1
+
+
+@pytest.mark.parametrize("option", ["--subscription", "--owner"])
+def test_a_dead_letter_has_no_subscription(run: Run, out: Path, option: str) -> None:
+    outcome = run("notifications", "list", str(out), "--dead", option, "s1")
+    assert outcome.code == 2
+    assert f"{option}: a dead letter was matched with no subscription" in outcome.err
+
+
 @pytest.mark.parametrize("kind", [ParquetSink, JsonLinesSink])
 def test_folders_of_files_are_read_as_well(
     run: Run, tmp_path: Path, kind: type[ParquetSink | JsonLinesSink]
@@ -79,5 +92,17 @@ def test_following_prints_what_is_committed_until_it_is_interrupted(out: Path) -
         assert len({row["id"] for row in before}) == 3
         DeltaSink(folder=out).commit(delivery(2, [(7, 7)]))
         assert json.loads(process.stdout.readline())["subscription_id"] == "s7"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) in (0, 130)
+
+
+@pytest.mark.slow
+def test_dead_letters_are_followed(out: Path) -> None:
+    command = [sys.executable, "-m", "tamis", "notifications", "list", str(out), "--dead", "--follow", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["original"] == "{bad"
+        DeltaSink(folder=out).commit(delivery(2, [(7, 7)], dead=[b"{worse"]))
+        assert json.loads(process.stdout.readline())["original"] == "{worse"
         process.send_signal(signal.SIGINT)
         assert process.wait(60) in (0, 130)

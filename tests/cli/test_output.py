@@ -24,7 +24,7 @@ from tamis.cli.output import (
     steps,
     visible,
 )
-from tamis.errors import TamisError
+from tamis.errors import TamisError, WriteError
 
 
 def test_json_is_utf8_in_every_locale() -> None:
@@ -121,3 +121,23 @@ def test_a_package_that_is_not_installed_is_named_with_what_installs_it(
     assert ended.value.exit_code == 2
     said = 'tamis: error: this needs no_such_package, which is not installed: pip install "tamis[service]"\n'
     assert capsys.readouterr().err == said
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(WriteError, match=f"{tmp_path} cannot be written"), open_output(str(tmp_path)):
+        pass
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_an_error_with_the_name_of_the_output() -> None:
+    with (
+        pytest.raises(WriteError, match="/dev/full cannot be written") as caught,
+        open_output("/dev/full") as lines,
+    ):
+        lines.write([1])
+    assert caught.value.kind == "full"
+    with (
+        open("/dev/full", "wb", buffering=0) as full,
+        pytest.raises(WriteError, match="standard output cannot be written"),
+    ):
+        JsonLines(full).write([1])

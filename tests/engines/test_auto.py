@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from tamis.formulas.predicates.base import Frame
 from tamis.frames import BatchFrame
 from tamis.lab.workloads import generate
 from tamis.language.bulk import compile_conditions
+from tamis.segments.collection import SegmentCollection
 
 
 def fixed(monkeypatch: pytest.MonkeyPatch, times: dict[str, float]) -> None:
@@ -46,13 +48,20 @@ def frame(rows: int = 10) -> Frame:
     return frame_of(EventBatch.of([{"a": row, "b": 30 - row} for row in range(rows)]))
 
 
+def match(index: AutoIndex, events: Frame) -> Matches:
+    """The pairs, after a comparison that this match began."""
+    found = index.match(events)
+    index.settle()
+    return found
+
+
 def pairs(matches: Matches) -> set[tuple[int, int]]:
     return set(zip(matches.rows.tolist(), matches.slots.tolist(), strict=True))
 
 
 def test_it_begins_with_the_engine_that_snapshots_keep() -> None:
     found = index(2_000)
-    found.match(frame())
+    match(found, frame())
     assert found.choice.engine == MAPPED_ENGINE
     assert not found.choice.microseconds
 
@@ -61,10 +70,10 @@ def test_a_much_faster_engine_answers_with_the_same_pairs(monkeypatch: pytest.Mo
     always(monkeypatch)
     fixed(monkeypatch, {"BitsliceIndex": 10.0, "ScanIndex": 4.0})
     found = index()
-    wanted = pairs(found.match(frame()))
+    wanted = pairs(match(found, frame()))
     assert found.choice.engine == "scan"
-    assert found.choice.reason == "scan takes 4 us an event, bitslice 10"
-    assert pairs(found.match(frame())) == wanted
+    assert found.choice.reason == "scan takes 4 us per event, bitslice 10"
+    assert pairs(match(found, frame())) == wanted
     assert set(found.arrays()) == set(found.mapped.arrays()), "snapshots still get the index of bitslice"
 
 
@@ -72,9 +81,9 @@ def test_a_little_faster_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     always(monkeypatch)
     fixed(monkeypatch, {"BitsliceIndex": 10.0, "ScanIndex": 6.0})
     found = index()
-    found.match(frame())
+    match(found, frame())
     assert found.choice.engine == MAPPED_ENGINE
-    assert found.choice.reason == "bitslice takes 10 us an event, scan 6; another must be 2 times as fast"
+    assert found.choice.reason == "bitslice takes 10 us per event, scan 6; another must be 2 times as fast"
 
 
 def test_it_goes_back_when_events_drift(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,10 +91,10 @@ def test_it_goes_back_when_events_drift(monkeypatch: pytest.MonkeyPatch) -> None
     times = {"BitsliceIndex": 10.0, "ScanIndex": 4.0}
     fixed(monkeypatch, times)
     found = index()
-    found.match(frame())
+    match(found, frame())
     assert found.choice.engine == "scan"
     times["BitsliceIndex"] = 3.0
-    found.match(frame())
+    match(found, frame())
     assert found.choice.engine == MAPPED_ENGINE
 
 
@@ -94,11 +103,11 @@ def test_events_are_gathered_from_several_batches(monkeypatch: pytest.MonkeyPatc
     fixed(monkeypatch, {"BitsliceIndex": 10.0, "ScanIndex": 4.0})
     found = index()
     for _ in range(3):
-        found.match(frame(1))
+        match(found, frame(1))
         assert not found.choice.microseconds
-    found.match(frame(1))
+    match(found, frame(1))
     assert found.choice.events == 4
-    found.match(frame(100))
+    match(found, frame(100))
     assert found.choice.events == 4, "a large batch is sampled"
 
 
@@ -107,11 +116,11 @@ def test_too_few_and_too_many_subscriptions_are_never_compared(monkeypatch: pyte
     fixed(monkeypatch, {"BitsliceIndex": 10.0, "ScanIndex": 4.0})
     monkeypatch.setattr(auto, "_MIN_SUBSCRIPTIONS", 51)
     few = index(50)
-    few.match(frame())
+    match(few, frame())
     monkeypatch.setattr(auto, "_MIN_SUBSCRIPTIONS", 1)
     monkeypatch.setattr(auto, "_MAX_LEAVES", 99)
     many = index(50)
-    many.match(frame())
+    match(many, frame())
     assert few.choice.engine == many.choice.engine == MAPPED_ENGINE
 
 
@@ -128,7 +137,7 @@ def test_a_candidate_must_win_on_some_subscriptions_first(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(auto, "CANDIDATES", (Counting(),))
     found = index(50)
-    found.match(frame())
+    match(found, frame())
     assert built == [20]
     assert found.choice.engine == MAPPED_ENGINE
     assert "no other engine" in found.choice.reason
@@ -168,13 +177,13 @@ def test_comparing_costs_a_share_of_the_time_at_most(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(auto, "microseconds", lambda index, sample: 1.0)
     found = index()
     monkeypatch.setattr(found, "_answering", Tick(found.mapped))
-    found.match(frame())
+    match(found, frame())
     assert compared == [1]
     monkeypatch.setattr(found, "_answering", Tick(found.mapped))
     for _ in range(39):
-        found.match(frame())
+        match(found, frame())
     assert compared == [1], "two seconds are a twentieth of forty"
-    found.match(frame())
+    match(found, frame())
     assert compared == [2]
 
 
@@ -198,14 +207,103 @@ def test_a_matcher_says_what_was_chosen_and_why(monkeypatch: pytest.MonkeyPatch)
     matcher.add_many(pa.table({"id": [f"s{n}" for n in range(60)], "condition": [f"a > {n}" for n in range(60)]}))
     matcher.merge()
     wanted = matcher.match_batch([{"a": 5}, {"a": 50}] * 4)
+    settle(matcher)
     stats = matcher.stats()
     assert (stats["engine"], matcher.engine) == ("scan", "scan")
-    assert (stats["reason"], stats["us_per_event"]) == (
-        "scan takes 4 us an event, bitslice 10",
+    assert (stats["reason"], stats["us_per_event"], stats["events"]) == (
+        "scan takes 4 us per event, bitslice 10",
         {"bitslice": 10.0, "scan": 4.0},
+        4,
     )
     assert matcher.match_batch([{"a": 5}, {"a": 50}] * 4).equals(wanted)
     assert "reason" not in Matcher(engine="scan").stats(), "nobody chose"
+
+
+def settle(matcher: Matcher) -> None:
+    """Wait until no comparison is under way."""
+    collection = matcher._collection
+    assert isinstance(collection, SegmentCollection)
+    for segment in collection.state.segments:
+        assert isinstance(segment.index, AutoIndex)
+        segment.index.settle()
+
+
+def test_stats_have_the_choice_of_every_segment_with_its_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
+    always(monkeypatch)
+    monkeypatch.setattr(auto, "_MIN_SUBSCRIPTIONS", 50)
+    fixed(monkeypatch, {"BitsliceIndex": 10.0, "ScanIndex": 4.0})
+    matcher = Matcher()
+    for name, count in (("many", 900), ("few", 40)):
+        texts = [f"a > {n}" for n in range(count)]
+        matcher.add_many(pa.table({"id": [f"{name}{n}" for n in range(count)], "condition": texts}))
+    assert isinstance(matcher._collection, SegmentCollection)
+    state = matcher._collection.flush()
+    assert [len(segment) for segment in state.segments] == [900, 40], "two segments, which nothing merges"
+    matcher.remove("many3")
+    matcher.match_batch([{"a": 5}] * 6)
+    settle(matcher)
+    stats = matcher.stats()
+    large, small = stats["choices"]
+    assert large == {
+        "subscriptions": 899,
+        "engine": "scan",
+        "reason": "scan takes 4 us per event, bitslice 10",
+        "us_per_event": {"bitslice": 10.0, "scan": 4.0},
+        "events": 4,
+    }
+    assert (small["subscriptions"], small["engine"], small["events"]) == (40, MAPPED_ENGINE, 0)
+    assert stats["reason"] == large["reason"]
+
+
+def test_a_match_waits_for_no_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The candidate is built in another thread: matches go on, with the engine that they had."""
+    always(monkeypatch)
+    fixed(monkeypatch, {"BitsliceIndex": 10.0, "ScanIndex": 4.0})
+    begun, may_go_on = threading.Event(), threading.Event()
+    builders: list[int] = []
+
+    class Waiting(Scan):
+        def build(self, formulas: Any, statistics: Any = None) -> Any:
+            builders.append(threading.get_ident())
+            begun.set()
+            assert may_go_on.wait(30)
+            return super().build(formulas, statistics)
+
+    monkeypatch.setattr(auto, "CANDIDATES", (Waiting(),))
+    found = index()
+    wanted = pairs(found.match(frame()))
+    assert begun.wait(30)
+    assert pairs(found.match(frame())) == wanted
+    assert found.choice.engine == MAPPED_ENGINE
+    assert len(builders) == 1, "one comparison at a time"
+    may_go_on.set()
+    found.settle()
+    assert found.choice.engine == "scan"
+    assert builders != [threading.get_ident()]
+
+
+def test_a_comparison_that_fails_is_told_and_not_repeated(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    always(monkeypatch)
+    tries: list[int] = []
+
+    class Large(Scan):
+        def build(self, formulas: Any, statistics: Any = None) -> Any:
+            tries.append(1)
+            msg = "no room"
+            raise MemoryError(msg)
+
+    monkeypatch.setattr(auto, "CANDIDATES", (Large(),))
+    found = index()
+    for _ in range(3):
+        match(found, frame())
+    assert tries == [1]
+    assert (found.choice.engine, found.choice.reason) == (
+        MAPPED_ENGINE,
+        "comparing engines failed: MemoryError: no room",
+    )
+    assert "comparing engines failed" in caplog.text
 
 
 @pytest.mark.parametrize("engine", ["auto", "scan"])

@@ -54,9 +54,9 @@ def test_values_outside_the_domain() -> None:
     ]
     assert problems(events) == [
         (0, "format", "expected one of the values declared, found 'gone'"),
-        (0, "price", "expected at least the min declared, found -0.01"),
-        (1, "price", "expected at most the max declared, found 1000.01"),
-        (1, "weight", "expected at most the max declared, found nan"),
+        (0, "price", "expected at least 0.00 (min), found -0.01"),
+        (1, "price", "expected at most 1000.00 (max), found 1000.01"),
+        (1, "weight", "expected at most 10.0 (max), found nan"),
     ]
 
 
@@ -71,16 +71,16 @@ def test_values_of_another_kind() -> None:
 
 def test_unknown_attributes_come_with_a_suggestion() -> None:
     assert problems({"format": "hard", "Price": 1, "wieght": 2, "zzz": 3}) == [
-        (0, "Price", "is no attribute of the type; did you mean 'price'?"),
-        (0, "wieght", "is no attribute of the type; did you mean 'weight'?"),
-        (0, "zzz", "is no attribute of the type"),
+        (0, "Price", "is not an attribute of the type; did you mean 'price'?"),
+        (0, "wieght", "is not an attribute of the type; did you mean 'weight'?"),
+        (0, "zzz", "is not an attribute of the type"),
     ]
 
 
 def test_an_unknown_column_is_told_once() -> None:
     table = pa.table({"format": ["hard", "soft"], "prise": [1, 2], "price": ["a", "2"]})
     assert problems(table) == [
-        (None, "prise", "is no attribute of the type; did you mean 'price'?"),
+        (None, "prise", "is not an attribute of the type; did you mean 'price'?"),
         (0, "price", "expected decimal(8,2), found 'a'"),
     ]
 

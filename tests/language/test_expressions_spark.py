@@ -118,6 +118,131 @@ def test_texts_of_binaries_are_compared_by_their_bytes(spark: SparkSession) -> N
     check(spark, TEXTS, TEXT_ROWS, pairs)
 
 
+BYTES = {"a": "binary", "b": "binary", "s": "string", "list": "array<binary>", "both": "struct<x:binary,n:int>"}
+BYTES_ROWS = pa.table(
+    {
+        "a": pa.array([b"a", b"\xff", b"\xff", b"\xc3", b"\xef\xbf\xbd", None, b" \xff "], pa.binary()),
+        "b": pa.array([b"a", b"\xfe", b"\xff", b"\xc3a", b"\xff", b"\xff", b"\xff"], pa.binary()),
+        "s": ["a", "\ufffd", "x", "", "\ufffd", "\ufffd", None],
+        "list": pa.array(
+            [[b"a"], [b"\xfe", None], [b"\xff", b"\xfe"], [], None, [b"\x80"], [b"\xff"]], pa.list_(pa.binary())
+        ),
+        "both": pa.array(
+            [{"x": each, "n": 1} for each in (b"a", b"\xff", b"\xfe", b"\xc3", None, b"\x80", b"\xff")],
+            pa.struct({"x": pa.binary(), "n": pa.int32()}),
+        ),
+    }
+)
+_BYTE_TEXTS = (
+    "{a}",
+    "coalesce({a}, 'x')",
+    "coalesce({a}, s)",
+    "CASE WHEN s = 'x' THEN 'y' ELSE {a} END",
+    "CASE s WHEN 'x' THEN {a} END",
+    "if(s = 'x', {a}, {b})",
+    "nvl({a}, {b})",
+    "nvl2(s, {a}, {b})",
+    "nullif({a}, {b})",
+    "nullif({a}, s)",
+    "greatest({a}, {b}, s)",
+    "least({a}, 'z')",
+    "elt(1, {a}, {b})",
+    "get(array({a}, 'x'), 0)",
+    "element_at(array(s, {a}), 2)",
+    "named_struct('f', {a}, 'n', 1).f",
+    "struct({a}, s).col1",
+    "CAST(both AS STRUCT<x: STRING, n: INT>).x",
+    "map('k', {a})['k']",
+    "get(map_keys(map(nvl({a}, ''), 1)), 0)",
+    "array_max(array({a}, {b}))",
+    "array_min(CAST(list AS ARRAY<STRING>))",
+    "get(sort_array(array({a}, {b}, s)), 1)",
+    "get(array_sort(array('\u00e9', {a})), 1)",
+    "get(array_distinct(array({b}, {a})), 1)",
+    "get(array_except(array({a}), array({b})), 0)",
+    "get(array_union(array({a}), CAST(list AS ARRAY<STRING>)), 1)",
+    "get(array_remove(array({a}, 'x'), nvl({b}, '')), 0)",
+    "get(flatten(array(array({a}))), 0)",
+    "get(slice(array({a}, {b}), 2, 1), 0)",
+    "get(array_append(array('x'), {a}), 1)",
+    "get(array_repeat({a}, 2), 1)",
+    "concat({a}, 'x')",
+    "{a} || {b}",
+    "concat_ws('-', {a}, array({b}), s)",
+    "array_join(array({a}, {b}), ',', '?')",
+    "repeat({a}, 2)",
+    "replace({b}, 'a', 'xyz')",
+    "substring_index({b}, 'a', 1)",
+    "trim({a})",
+    "ltrim({a})",
+    "rtrim({a})",
+    "btrim({a})",
+    "upper({a})",
+    "lower(concat({a}, 'X'))",
+    "initcap({a})",
+    "get(split({b}, 'a'), 0)",
+    "split_part({b}, 'a', 1)",
+    "translate({b}, 'a', 'z')",
+    "regexp_replace({b}, 'a', 'z')",
+    "CAST(X'FF' AS STRING)",
+    "CAST(X'61' AS STRING)",
+    "coalesce(CAST(X'FE' AS STRING), s)",
+    "get(filter(CAST(list AS ARRAY<STRING>), x -> x < {a}), 0)",
+    "get(transform(array({a}, 'x'), x -> concat(x, 'y')), 0)",
+    "get(transform(array({a}, 'x'), x -> s), 0)",
+    "get(zip_with(array({a}), array({b}), (x, y) -> if(x < y, x, y)), 0)",
+    "aggregate(array({a}, {b}), '', (t, x) -> t || x)",
+    "aggregate(array({a}, {b}), '', (t, x) -> t || x, t -> t || 'z')",
+    "aggregate(array(s), {a}, (t, x) -> if(x > t, x, t))",
+)
+_BYTE_TESTS = (
+    "{a} = {b}",
+    "{a} <=> {b}",
+    "{a} < s",
+    "{a} IN ({b}, s)",
+    "coalesce({a}, 'x') = {b}",
+    "CASE WHEN true THEN {a} END IN ('a', {b})",
+    "CAST(X'FF' AS STRING) = CAST(X'FE' AS STRING)",
+    "{a} = CAST(X'FF' AS STRING)",
+    "array({a}) = array({b})",
+    "array_contains(array({a}, s), {b})",
+    "array_contains(CAST(list AS ARRAY<STRING>), s)",
+    "arrays_overlap(array({a}), array({b}, s))",
+    "array_position(array({a}, s), {b})",
+    "named_struct('x', {a}) = named_struct('x', {b})",
+    "CAST(both AS STRUCT<x: STRING, n: INT>) = named_struct('x', {a}, 'n', 1)",
+    "map_contains_key(map(nvl({a}, ''), 1), {b})",
+    "size(array_distinct(array({a}, {b})))",
+    "exists(CAST(list AS ARRAY<STRING>), x -> x = {a})",
+    "forall(array({a}, {b}), x -> x <> s)",
+    "exists(array(named_struct('f', {a})), x -> x.f = {b})",
+    "startswith({a}, {b})",
+    "contains({b}, {a})",
+    "endswith({a}, 'a')",
+    "{a} LIKE '_'",
+    "{b} RLIKE '^.a?$'",
+    "octet_length({a})",
+    "bit_length(coalesce({a}, s))",
+    "hash({a})",
+    "xxhash64({a}, s)",
+    "md5({a})",
+    "base64({a})",
+    "crc32(coalesce({a}, s))",
+    "ascii({a})",
+    "({a}, s) IN (({b}, '\ufffd'), ({b}, 'x'))",
+    "CAST({a} AS BINARY)",
+    "CAST(array({a}) AS ARRAY<BINARY>)",
+    "upper({a}) = upper({b})",
+)
+
+
+def test_texts_of_binaries_keep_their_bytes(spark: SparkSession) -> None:
+    """Equal bytes are equal and different bytes differ, wherever a text made of a binary goes."""
+    names = {name: f"CAST({name} AS STRING)" for name in "ab"}
+    asked = [f"hex({text})".format(**names) for text in _BYTE_TEXTS]
+    check(spark, BYTES, BYTES_ROWS, [*asked, *(text.format(**names) for text in _BYTE_TESTS)])
+
+
 def test_rounding_leaves_no_negative_zero(spark: SparkSession) -> None:
     calls = (
         "round({0}, 1)",

@@ -233,7 +233,7 @@ def test_the_explained_match_is_a_coloured_tree() -> None:
 def test_a_run_without_new_events_says_so_instead_of_zeros() -> None:
     idle = Page(page([], title="pipeline.toml", output="a folder")).text()
     assert "No new events. Those that an earlier run matched are not matched again." in idle
-    assert "events a second" not in idle
+    assert "events per second" not in idle
     failed = Page(page([], title="pipeline.toml", output="a folder", failure=RunFailure("start", "no"))).text()
     assert "No new events" not in failed
 

@@ -58,6 +58,48 @@ def test_what_has_no_id_or_condition_is_refused(given: Any) -> None:
         columns_of(given)
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("zzz", "x", "there is no {what} 'zzz'; expected id, condition, priority"),
+        ("prioriti", 1, "there is no {what} 'prioriti'; did you mean 'priority'"),
+        ("event_type", "offer", "the {what} 'event_type' is for stores only: a matcher has one event type"),
+        ("type", "offer", "the {what} 'type' is for stores only: a matcher has one event type"),
+        ("expires", "2030-01-01", "the {what} 'expires' is for stores only: a matcher keeps no times and states"),
+    ],
+)
+def test_a_field_that_no_subscription_has_is_refused_by_name(field: str, value: Any, said: str) -> None:
+    record = {"id": "a", "condition": "x = 1", field: value}
+    for given, what in ([record], "field"), (pa.Table.from_pylist([record]), "column"):
+        with pytest.raises(SubscriptionError, match=said.format(what=what)):
+            columns_of(given)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("priority", "5"),
+        ("priority", 1.5),
+        ("priority", True),
+        ("revision", "2"),
+        ("revision", 1 << 31),
+        ("owner", [5]),
+        ("label", {"a": 1}),
+        ("dialect", [5]),
+    ],
+)
+def test_a_field_of_another_type_is_refused_by_name(field: str, value: Any) -> None:
+    record = {"id": "a", "condition": "x = 1", field: value}
+    for given in ([record], pa.Table.from_pylist([record])):
+        with pytest.raises(SubscriptionError, match=f"{field}.*: expected (a text|texts|an integer|integers)"):
+            columns_of(given)
+
+
+def test_whole_floats_of_a_table_are_integers() -> None:
+    columns = columns_of(pa.table({"id": ["a", "b"], "condition": ["true"] * 2, "priority": [1.0, None]}))
+    assert columns.priorities.tolist() == [1, 0]
+
+
 def test_a_text_that_utf8_cannot_say_is_left_to_the_compiler() -> None:
     columns = columns_of([("a", "x = '\ud800'")])
     assert columns.conditions.to_pylist() == [None]

@@ -1,16 +1,17 @@
-"""The feed: a batch whole and once, numbers that grow, each tenant's own, bad events, and what is forgotten."""
+"""The feed: a batch whole and once, numbers that grow, each tenant's own, dead letters, and what is forgotten."""
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from sqlalchemy import Connection, MetaData, event
+from sqlalchemy import Connection, MetaData, event, inspect
 
 from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS, dead_letter_ids, id_keys, notification_ids
 from tamis.service.feed import FeedReader, FeedSink, TenantNotification, message_id
@@ -38,7 +39,7 @@ def feed(url: str) -> Iterator[FeedReader]:
 
 
 def delivery(batch: int, pairs: Sequence[Pair] = (), dead: Sequence[Dead] = (), *, at: datetime = AT) -> Delivery:
-    """Of pairs of an event and a subscription, and bad events by id, kind and text; names are those inside."""
+    """Of pairs of an event and a subscription, and dead letters by id, kind and text; names are those inside."""
     events, subscriptions = (
         pa.array([e for e, _ in pairs], pa.string()),
         pa.array([s for _, s in pairs], pa.string()),
@@ -213,19 +214,19 @@ def test_an_event_knows_its_last_dead_letter(sink: FeedSink, feed: FeedReader) -
     assert feed.dead_letter_of("t/e2") is None
 
 
-def test_the_same_bad_text_of_two_events_is_two_bad_events(sink: FeedSink, feed: FeedReader) -> None:
+def test_the_same_bad_text_of_two_events_is_two_dead_letters(sink: FeedSink, feed: FeedReader) -> None:
     sink.commit(delivery(0, dead=[("t/e1", "k", b"bad"), ("t/e2", "k", b"bad"), ("t/e1", "k", b"bad")]))
     sink.commit(delivery(1, dead=[("t/e1", "k", b"bad")]))
     assert sorted(str(each.event_id) for each in feed.dead_letters("t", limit=9)) == ["e1", "e2"]
 
 
-def test_a_bad_event_has_the_id_that_its_tenant_knows(sink: FeedSink, feed: FeedReader) -> None:
+def test_a_dead_letter_has_the_id_that_its_tenant_knows(sink: FeedSink, feed: FeedReader) -> None:
     sink.commit(delivery(0, dead=[("t/e1", "rent", b"bad")]))
     [bad] = feed.dead_letters("t", limit=9)
     assert (bad.event_id, bad.reason, bad.original) == ("e1", "there is no event type 'rent'", b"bad")
 
 
-def test_a_bad_event_that_was_published_again_is_forgotten(sink: FeedSink, feed: FeedReader) -> None:
+def test_a_dead_letter_that_was_published_again_is_forgotten(sink: FeedSink, feed: FeedReader) -> None:
     sink.commit(delivery(0, dead=[("t/e1", "k", b"1"), ("u/e1", "k", b"2")]))
     [bad] = feed.dead_letters("t", limit=9)
     feed.forget_dead_letter("u", bad.id)
@@ -233,6 +234,38 @@ def test_a_bad_event_that_was_published_again_is_forgotten(sink: FeedSink, feed:
     feed.forget_dead_letter("t", bad.id)
     assert feed.dead_letters("t", limit=9) == []
     assert len(feed.dead_letters("u", limit=9)) == 1
+
+
+@pytest.mark.parametrize("opened", [FeedReader, FeedSink])
+def test_dead_letters_of_a_feed_of_an_earlier_version_are_kept(
+    url: str, opened: Callable[..., FeedReader | FeedSink]
+) -> None:
+    """They were in `tamis_bad_events`, and numbers go on from theirs."""
+    first = FeedSink(url=url)
+    first.commit(delivery(0, dead=[("t/e1", "k", b"1"), ("t/e2", "k", b"2")]))
+    first.close()
+    old = Database(url)
+    with old.writing() as connection:
+        connection.exec_driver_sql("ALTER TABLE tamis_feed_dead_letters RENAME TO tamis_bad_events")
+        for name in ("tenant", "event"):
+            connection.exec_driver_sql(f"DROP INDEX tamis_feed_dead_letters_{name}")
+            column = {"tenant": "tenant, seq", "event": "event_id"}[name]
+            connection.exec_driver_sql(f"CREATE INDEX tamis_bad_events_{name} ON tamis_bad_events ({column})")
+    old.close()
+    opened(url=url).close()
+    sink, feed = FeedSink(url=url), FeedReader(url)
+    sink.commit(delivery(1, dead=[("t/e1", "k", b"1"), ("t/e3", "k", b"3")]))
+    found = feed.dead_letters("t", limit=9)
+    assert [each.original for each in found] == [b"3", b"2", b"1"]
+    assert [each.seq for each in found] == sorted((each.seq for each in found), reverse=True)
+    sink.close()
+    feed.close()
+    with closing(Database(url)) as database, database.reading() as connection:
+        inspector = inspect(connection)
+        names = {index["name"] for index in inspector.get_indexes("tamis_feed_dead_letters")}
+        assert {"tamis_feed_dead_letters_tenant", "tamis_feed_dead_letters_event"} <= names
+        assert not any("bad_events" in str(name) for name in names)
+        assert "tamis_bad_events" not in inspector.get_table_names()
 
 
 def test_subscriptions_are_counted_by_their_notifications(sink: FeedSink, feed: FeedReader) -> None:

@@ -205,7 +205,7 @@ def test_what_is_no_event_is_refused(body: bytes | str, problem: str) -> None:
     assert found.startswith(problem)
 
 
-def test_every_bad_event_of_a_request_is_named_by_its_place() -> None:
+def test_every_dead_letter_of_a_request_is_named_by_its_place() -> None:
     found = problems('{"id": 1}\nnonsense\n{"id": 2}\n[]\n', LINES)
     assert [place for place, _ in found] == [2, 4]
 

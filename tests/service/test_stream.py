@@ -1,4 +1,4 @@
-"""From inbox to feed: each match once, by tenant, with fresh subscriptions, quotas, restarts and bad events."""
+"""From inbox to feed: each match once, by tenant, with fresh subscriptions, quotas, restarts and dead letters."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_a_stream_goes_on_where_it_was(living: Start) -> None:
     assert [report.events for report in service.reports(2)] == [1, 1]
 
 
-def test_bad_events_are_set_aside_for_their_tenant_under_their_own_ids(living: Start) -> None:
+def test_dead_letters_are_set_aside_for_their_tenant_under_their_own_ids(living: Start) -> None:
     service = living(on_misfit="refuse")  # too late for that: they are accepted already
     for tenant in ("a", "b"):
         service.store.set_event_type(EventType.of({"name": f"{tenant}/sale", "attributes": {"price": "double"}}))

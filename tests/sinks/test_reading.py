@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tamis.sinks import DeltaSink, Sink, read_notifications
+from tamis.sinks import DeltaSink, Sink, read_notifications, reading
 from tamis.sinks.delta import compact
-from tamis.sinks.reading import Wanted, find_notifications, follow_notifications
+from tamis.sinks.part_files import DEAD_LETTER_FILES, NOTIFICATION_FILES
+from tamis.sinks.reading import (
+    Wanted,
+    find_dead_letters,
+    find_notifications,
+    follow_notifications,
+    list_and_follow,
+)
 from tests.sinks.deliveries import at, delivery, file_sink, rows
 from tests.sinks.parts import Batch, Task, batch_key, ids_of, run
 
@@ -96,6 +105,59 @@ def test_who_follows_gets_what_is_committed_from_then_on(sink: Sink, tmp_path: P
 
     found = [id_ for table in follow_notifications(folder, Wanted("s1"), wait) for id_ in table["id"].to_pylist()]
     assert sorted(found) == ids_of((2, 1), (3, 1), (4, 1), (7, 1))
+
+
+def test_dead_letters_are_found_by_event_and_time(sink: Sink, tmp_path: Path) -> None:
+    for batch in range(3):
+        given = delivery(batch, [], dead=[b"%d" % batch, b"always"])
+        events = pa.array([f"e{batch}", None], pa.string())
+        place = given.dead.schema.get_field_index("event_id")
+        dead = given.dead.set_column(place, given.dead.schema.field(place), events)
+        sink.commit(replace(given, dead=dead))
+    folder = tmp_path / "found"
+    assert find_dead_letters(folder, event="e1")["original"].to_pylist() == [b"1"]
+    assert find_dead_letters(folder, event="e9").num_rows == 0
+    assert find_dead_letters(folder, since=at(1))["at"].to_pylist() == [at(1)] * 2 + [at(2)] * 2
+    assert find_dead_letters(folder, event="e1", since=at(2)).num_rows == 0
+    assert find_dead_letters(folder, limit=1)["at"].to_pylist() == [at(2)]
+
+
+@pytest.mark.parametrize("kind", [NOTIFICATION_FILES, DEAD_LETTER_FILES])
+def test_who_lists_and_follows_gets_all_and_each_once(
+    sink: Sink, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is committed before, while and after what is there is read."""
+    batches = iter(range(9))
+
+    def commit() -> None:
+        batch = next(batches)
+        sink.commit(delivery(batch, [(batch, 1)], dead=[b"%d" % batch]))
+
+    find = reading._find
+
+    def find_slowly(*arguments: Any) -> pa.Table:
+        commit()
+        rows = find(*arguments)
+        commit()
+        return rows
+
+    commit()
+    commit()
+    monkeypatch.setattr(reading, "_find", find_slowly)
+    steps = [commit, lambda: None, commit]
+
+    def wait() -> bool:
+        if steps:
+            steps.pop(0)()
+            return True
+        return False
+
+    following = list_and_follow(tmp_path / "found", Wanted(), wait, kind=kind, limit=1)
+    time = "matched_at" if kind == NOTIFICATION_FILES else "at"
+    times = [next(following)[time].to_pylist()]
+    commit()
+    times += [rows[time].to_pylist() for rows in following]
+    assert times == [[at(2)], [at(3)], [at(4)], [at(5)], [at(6)]]
 
 
 def test_within_a_batch_higher_priorities_come_first_whichever_task_found_them(sink: Sink, tmp_path: Path) -> None:

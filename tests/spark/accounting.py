@@ -7,7 +7,6 @@ the version that the sink recorded, from the log of the store with the reference
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Any
 from urllib.parse import unquote, urlparse
 
 import pyarrow.compute as pc
+import sqlalchemy as sa
 
 from tamis.events import EventBatch, EventType
 from tamis.language.condition import Condition, compile_condition
@@ -102,16 +102,15 @@ def recorded_in_files(folder: Path, query: str) -> Recorded:
     return Recorded.of(versions, zip(*columns, strict=True))
 
 
-def recorded_in_database(file: Path, query: str) -> Recorded:
-    """What the sink `sql` has of a query in a SQLite database."""
-    connection = sqlite3.connect(file)
-    try:
-        commits = connection.execute("SELECT batch, version FROM tamis_commits WHERE query = ?", (query,))
-        versions = dict(commits.fetchall())
-        rows = connection.execute(f"SELECT {', '.join(_COLUMNS)} FROM tamis_notifications")
-        return Recorded.of(versions, rows)
-    finally:
-        connection.close()
+def recorded_in_database(url: str, query: str) -> Recorded:
+    """What the sink `sql` has of a query in a database."""
+    engine = sa.create_engine(url)
+    with engine.connect() as connection:
+        of_query = sa.text("SELECT batch, version FROM tamis_commits WHERE query = :query")
+        versions = {batch: version for batch, version in connection.execute(of_query, {"query": query})}
+        rows = connection.execute(sa.text(f"SELECT {', '.join(_COLUMNS)} FROM tamis_notifications")).all()
+    engine.dispose()
+    return Recorded.of(versions, [tuple(row) for row in rows])
 
 
 class Accountant:

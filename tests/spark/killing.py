@@ -1,9 +1,9 @@
 """The program that the kill tests kill: streams over the same files, while subscriptions change.
 
 Run as a process of its own, in a session of its own, with the JSON of a `Life`. Its queries write into one folder
-of Delta tables or into a SQLite database; each has a checkpoint and a snapshot of its own, and all follow one
-store. A thread goes on changing the store. The process dies by SIGKILL, Java included, at the point that its life
-names; the code that is killed is wrapped here and knows nothing of it.
+of Delta tables or into a database; each has a checkpoint and a snapshot of its own, and all follow one store. A
+thread goes on changing the store. The process dies by SIGKILL, Java included, at the point that its life names;
+the code that is killed is wrapped here and in `dying_tasks.py`, and knows nothing of it.
 """
 
 from __future__ import annotations
@@ -12,40 +12,46 @@ import itertools
 import json
 import os
 import random
-import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 
-import pyarrow as pa
-
 from tamis.errors import SubscriptionError
+from tamis.sinks import staging
 from tamis.sinks.base import BatchKey, Delivery, Part, Sink, TaskWriter
 from tamis.sinks.delta import DeltaSink, DeltaTables
 from tamis.sinks.folder_commits import FolderCommits
-from tamis.sinks.part_files import FolderPartWriter
 from tamis.sinks.sql import SqlSink
+from tamis.sinks.staging import StagedTarget
 from tamis.snapshot import Snapshots
 from tamis.spark import batch_delivery
 from tamis.spark import stream_query as streaming
 from tamis.spark.composite_states import CompositeSettings, CompositeStates
-from tamis.spark.composite_task import PartitionState, StateTask
 from tamis.spark.event_reading import Reading
-from tamis.spark.stream_task import Matched, StreamTask, TaskCounts
 from tamis.store import Store
 from tamis.store.change_set import ChangeSet
 from tests.spark.composite_accounting import LATENESS, composite_condition
+from tests.spark.dying_tasks import (
+    HALF,
+    IN_TASKS,
+    MATCHING,
+    STAGING,
+    WRITING,
+    DyingStateTask,
+    DyingTask,
+    Life,
+    die,
+)
 
-MATCHING = "while matching"
-WRITING = "while a worker writes"
 POINTS = (
     "before the pin",
     "after the pin",
     MATCHING,
+    HALF,
     WRITING,
     "between state and sink",
     "within the sink's commit",
@@ -55,128 +61,14 @@ POINTS = (
     "while the store commits",
 )
 """Where the driver can be told to die."""
+STAGING_POINTS = (*STAGING, WRITING, "within the transaction", "between the transactions", "between the commits")
+"""The same, where tasks load rows into PostgreSQL and the driver publishes them."""
 QUERIES = ("delta", "sql")
-"""The queries of a driver: `sql` writes to a database, others to the tables in the folder `delta`."""
+"""The queries of a driver: `sql` writes to SQLite, `staged` to PostgreSQL, others to the tables in `delta`."""
 COMPOSITES = 8
 """Composite subscriptions, of which the first is never changed: so each batch moves the watermark on."""
 RETENTION = timedelta(days=1)
 """No version of the subscriptions goes while a test lasts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Life:
-    """How a driver lives, and where it ends.
-
-    Attributes:
-        folder: With `in` (events), `subscriptions.db`, and all that the queries write.
-        number: Of this life.
-        seed: Of the changes that it makes.
-        point: Where it dies; None if it does not, by itself.
-        hits: The how many-th time that it comes there.
-        worker_kills: How many of its Python workers are killed meanwhile.
-        queries: The names of its queries.
-    """
-
-    folder: str
-    number: int
-    seed: int
-    point: str | None
-    hits: int
-    worker_kills: int
-    queries: tuple[str, ...] = QUERIES
-
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
-
-    def mark(self, name: str) -> bool:
-        """Write down that something happens; False if it was written down before."""
-        path = Path(self.folder) / "marks" / f"{self.number:04d} {name}"
-        try:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL))
-        except FileExistsError:
-            return False
-        return True
-
-
-def die(life: Life, driver: int) -> None:
-    """End the driver and its Java, from any of its processes."""
-    life.mark(f"driver {life.point}")
-    os.killpg(driver, signal.SIGKILL)
-    signal.pause()
-
-
-@dataclass(frozen=True, slots=True)
-class DyingTask(StreamTask):
-    """Matches, and is killed on the way.
-
-    Attributes:
-        life: Whose task it is.
-        driver: The process group of the driver, if that is to die.
-        worker: The name of the kill of a worker, if one is to die; the attempt after it lives.
-        writes: Is it killed when its files are written, and nobody knows of them yet? Else when all is matched.
-    """
-
-    life: Life | None = None
-    driver: int | None = None
-    worker: str | None = None
-    writes: bool = False
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """For a sink that only the driver writes to."""
-        yield from StreamTask.__call__(self, batches)
-        if self.writes:
-            self._die()
-
-    def matched(self, batches: Iterator[pa.RecordBatch], counts: TaskCounts) -> Iterator[Matched]:
-        if self.writes:
-            finish = FolderPartWriter.finish
-
-            def dying(part: FolderPartWriter) -> Part:
-                made = finish(part)
-                self._die()
-                return made
-
-            setattr(FolderPartWriter, "finish", dying)  # noqa: B010
-        found = [*StreamTask.matched(self, batches, counts)]
-        yield from found[:1]  # some rows may leave before the end
-        if not self.writes:
-            self._die()
-        yield from found[1:]
-
-    def _die(self) -> None:
-        assert self.life is not None
-        if self.driver is not None:
-            die(self.life, self.driver)
-        if self.worker is not None and self.life.mark(self.worker):
-            os.kill(os.getpid(), signal.SIGKILL)
-
-
-@dataclass(frozen=True, slots=True)
-class DyingStateTask(StateTask):
-    """Lets events come to composite subscriptions, and is killed when the new state is written.
-
-    Attributes:
-        life: Whose task it is.
-        worker: The name of the kill, if there is to be one; the attempt after it lives.
-    """
-
-    life: Life | None = None
-    worker: str | None = None
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        write = PartitionState.write
-
-        def dying(state: PartitionState, attempt: int) -> str:
-            file = write(state, attempt)
-            if self.life is not None and self.worker is not None and self.life.mark(self.worker):
-                os.kill(os.getpid(), signal.SIGKILL)
-            return file
-
-        setattr(PartitionState, "write", dying)  # noqa: B010
-        try:
-            yield from StateTask.__call__(self, batches)
-        finally:
-            setattr(PartitionState, "write", write)  # noqa: B010
 
 
 def arm(life: Life) -> None:
@@ -186,7 +78,7 @@ def arm(life: Life) -> None:
     def is_time() -> bool:
         return next(hits) == life.hits
 
-    def wrapped(owner: type, name: str, *, before: bool) -> None:
+    def wrapped(owner: Any, name: str, *, before: bool) -> None:
         original = getattr(owner, name)
 
         def dying(*args: Any, **kwargs: Any) -> Any:
@@ -206,6 +98,8 @@ def arm(life: Life) -> None:
         "within the sink's commit": lambda: wrapped(FolderCommits, "_write", before=True),
         "between files and log": lambda: wrapped(DeltaTables, "commit", before=True),
         "between the commits": lambda: wrapped(Recording, "publish", before=False),
+        "within the transaction": lambda: wrapped(StagedTarget, "take", before=True),
+        "between the transactions": lambda: wrapped(staging, "remove_staged", before=True),
         "while publishing": lambda: wrapped(Snapshots, "_write", before=False),
         "while the store commits": lambda: wrapped(ChangeSet, "write", before=False),
     }
@@ -221,11 +115,13 @@ def arm(life: Life) -> None:
     def state_task(*args: Any, **kwargs: Any) -> Any:
         return replace(DyingStateTask(*args, **kwargs), life=life, worker=next_worker())
 
+    moments = (MATCHING, *STAGING, WRITING) if "staged" in life.queries else (MATCHING, HALF, WRITING)
+
     def task(*args: Any) -> Any:
-        driver = os.getpgid(0) if life.point in (MATCHING, WRITING) and is_time() else None
-        worker = next_worker() if driver is None else None
-        writes = life.point == WRITING if driver is not None else worker is not None and chance.random() < 0.5
-        return replace(DyingTask(*args), life=life, driver=driver, worker=worker, writes=writes)
+        # From its time on every task may be the one in which the driver dies: not each comes to this point.
+        if life.point in IN_TASKS and next(hits) >= life.hits:
+            return replace(DyingTask(*args), life=life, driver=os.getpgid(0), moment=life.point)
+        return replace(DyingTask(*args), life=life, worker=next_worker(), moment=chance.choice(moments))
 
     setattr(streaming, "StreamTask", task)  # noqa: B010
     setattr(batch_delivery, "StateTask", state_task)  # noqa: B010
@@ -303,7 +199,7 @@ def live(life: Life) -> None:
 
     folder = Path(life.folder)
     spark = (
-        SparkSession.builder.master("local[2,4]")
+        SparkSession.builder.master(life.master)
         .config("spark.driver.defaultJavaOptions", " ".join(java_options()))
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
@@ -336,6 +232,8 @@ def live(life: Life) -> None:
             sink: Sink = DeltaSink(folder=folder / "delta")
             if name == "sql":
                 sink = SqlSink(url=f"sqlite:///{folder / 'sql.db'}")
+            elif name == "staged":
+                sink = SqlSink(url=life.database)
             events = spark.readStream.option("maxFilesPerTrigger", 1).text(str(folder / "in"))
             queries.append(
                 streaming.stream(

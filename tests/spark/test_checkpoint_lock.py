@@ -47,6 +47,29 @@ def test_a_second_process_is_refused_by_name_and_a_crash_frees_the_lock(tmp_path
         hold_checkpoint(tmp_path, wait_seconds=0).release()
 
 
+def test_the_checkpoint_is_refused_whatever_the_state_folder_is(tmp_path: Path) -> None:
+    checkpoint = tmp_path / "checkpoint"
+    first = hold_checkpoint(tmp_path / "first", checkpoint)
+    for place in (str(checkpoint), f"file://{checkpoint}"):
+        with pytest.raises(
+            CheckpointInUse, match=f"{checkpoint}/tamis: a query of process {os.getpid()} uses this"
+        ):
+            hold_checkpoint(tmp_path / "second", place, wait_seconds=0)
+    hold_checkpoint(tmp_path / "second", tmp_path / "another").release()
+    with pytest.raises(CheckpointInUse, match=f"{tmp_path}/first: "):
+        hold_checkpoint(tmp_path / "first", "s3://bucket/checkpoint", wait_seconds=0)
+    first.release()
+    hold_checkpoint(tmp_path / "second", checkpoint).release()
+
+
+def test_a_state_that_is_taken_leaves_the_checkpoint_free(tmp_path: Path) -> None:
+    first = hold_checkpoint(tmp_path / "state", tmp_path / "first")
+    with pytest.raises(CheckpointInUse):
+        hold_checkpoint(tmp_path / "state", tmp_path / "second", wait_seconds=0)
+    hold_checkpoint(tmp_path / "another", tmp_path / "second").release()
+    first.release()
+
+
 def test_it_waits_for_a_process_that_ends_and_says_so(tmp_path: Path) -> None:
     said: list[str] = []
     with holder(tmp_path) as process:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +15,10 @@ from deltalake import DeltaTable, write_deltalake
 
 from tamis.store import Store
 from tests.campaigns import streams
+from tests.campaigns.one_table import settle_table
 from tests.campaigns.outcome import Outcome
 from tests.spark.accounting import Accountant, Recorded, settle
+from tests.spark.dying_tasks import COPYING
 from tests.spark.killing import POINTS
 
 
@@ -42,8 +45,9 @@ def test_killed_streams_lose_nothing_and_repeat_nothing(spark_environment: None,
     outcome = Outcome("streams", seed=0)
     streams.run(outcome, tmp_path, kills=0, batches=40, haste=4)
     figures = outcome.figures
-    kinds = {*POINTS, *streams.OUTSIDE, *streams.SURVIVED}
+    kinds = {*POINTS, *streams.OUTSIDE, streams.WORKER, streams.DAEMON}
     assert kinds == figures["kills by kind"].keys()
+    assert figures["kills"] >= 20
     assert figures["batches"] > 20 and figures["pairs"] > 1_000 and figures["composite matches"] > 200
     with Store.open(tmp_path / "subscriptions.db") as store:
         for each in streams.books(tmp_path, store):
@@ -67,4 +71,18 @@ def test_two_drivers_that_are_killed_lose_and_repeat_nothing_in_one_table(
         first = DeltaTable(url).to_pyarrow_table().slice(0, 1)
         write_deltalake(url, first, mode="append")
         with pytest.raises(AssertionError, match="a file that no commit names"):
-            streams.settle_table(tmp_path, store)
+            settle_table(tmp_path, store)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes under /proc")
+def test_a_killed_stream_loses_and_repeats_nothing_in_postgresql(
+    spark_environment: None, new_schema: Callable[[], str], tmp_path: Path
+) -> None:
+    outcome = Outcome("streams", seed=0)
+    kinds = (COPYING, "within the transaction")
+    streams.run_on_postgresql(outcome, tmp_path, new_schema(), kills=0, kinds=kinds, haste=4)
+    figures = outcome.figures
+    assert {*kinds} <= figures["kills by kind"].keys()
+    assert figures["batches"] > 3 and figures["pairs"] > 200

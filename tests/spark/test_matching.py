@@ -343,10 +343,25 @@ def test_what_is_refused_comes_back_with_reasons(spark: SparkSession) -> None:
     assert reasons[None] == "a subscription needs an id"
 
 
-def test_ids_of_subscriptions_may_be_numbers_and_other_columns_do_not_matter(spark: SparkSession) -> None:
+def test_ids_of_subscriptions_may_be_numbers(spark: SparkSession) -> None:
     events = spark.createDataFrame([(1, 5)], "id int, x int")
-    subscriptions = spark.createDataFrame([(7, "x = 5", 3)], "id long, condition string, changes int")
+    subscriptions = spark.createDataFrame([(7, "x = 5")], "id long, condition string")
     assert found_by(match(events, subscriptions)) == [(1, "7")]
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        ("prioriti", "there is no column 'prioriti'; did you mean 'priority'"),
+        ("changes", "there is no column 'changes'; expected id, condition"),
+        ("event_type", "the column 'event_type' is for stores only"),
+    ],
+)
+def test_columns_that_no_subscription_has_are_refused_by_name(spark: SparkSession, column: str, said: str) -> None:
+    events = spark.createDataFrame([(1, 5)], "id int, x int")
+    subscriptions = spark.createDataFrame([("a", "x = 5", "y")], f"id string, condition string, {column} string")
+    with pytest.raises(SubscriptionError, match=said):
+        match(events, subscriptions)
 
 
 def test_columns_that_are_missing_are_named(spark: SparkSession) -> None:

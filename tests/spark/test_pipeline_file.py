@@ -102,11 +102,13 @@ def test_each_source_has_its_own_keys(tmp_path: Path) -> None:
 
     kafka = events(
         'format = "kafka"\nbootstrap_servers = "a:1, b:2"\ntopic = ["x", "y"]\nstarting_offsets = "latest"\n'
-        'max_offsets_per_trigger = 9\nmax_event_bytes = 100\noptions = { "kafka.security.protocol" = "SSL" }'
+        'max_offsets_per_trigger = 9\nmax_event_bytes = 100\nacceptance_lateness = "5m"\n'
+        'options = { "kafka.security.protocol" = "SSL" }'
     )
     options = {"kafka.security.protocol": "SSL"}
     assert kafka.source == Kafka("a:1, b:2", ("x", "y"), "latest", 9, options)
     assert (kafka.reading.json, kafka.reading.most_bytes, kafka.uses_kafka) == ("value", 100, True)
+    assert kafka.reading.acceptance_lateness == timedelta(minutes=5)
     assert events('format = "rate"\nrows_per_second = 5').source == Rate(5)
     assert events('format = "socket"\nhost = "h"\nport = 99').source == Socket("h", 99)
 
@@ -243,7 +245,7 @@ host = "0.0.0.0"
         f"line 7: events.path: expected a folder, or a pattern such as 'folder/*.jsonl'; "
         f"{tmp_path / 'events.jsonl'} is a file",
         "line 8: events.topic: is unknown; expected one of format, path, max_files_per_trigger, id, "
-        "type_attribute, event_type, time, keep, on_misfit, max_event_bytes",
+        "type_attribute, event_type, time, keep, on_misfit, acceptance_lateness, max_event_bytes",
         "line 10: subscriptions: expected one of store, changes, snapshot, found both store and changes",
         "line 15: sink.type: expected one of delta, parquet, jsonl, sql, webhook, kafka, callback, "
         "found 'parquett'; did you mean 'parquet'?",

@@ -1,4 +1,4 @@
-"""Routing on Spark: the pairs are the same, events visit few shards, and bad events are told once."""
+"""Routing on Spark: the pairs are the same, events visit few shards, and dead letters are told once."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def run(spark: SparkSession, tmp_path: Path) -> Run:
     return Run(spark, tmp_path)
 
 
-def test_a_stream_finds_the_same_visits_few_shards_and_tells_bad_events_once(run: Run, tmp_path: Path) -> None:
+def test_a_stream_finds_the_same_visits_few_shards_and_tells_dead_letters_once(run: Run, tmp_path: Path) -> None:
     camera = EventType.of({"name": "camera", "attributes": {"id": "string", "brand": "string", "price": "int"}})
     with Store.open(tmp_path / "store.db") as store:
         store.set_event_type(camera)

@@ -57,7 +57,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 # --- dead letters ------------------------------------------------------------------------------------------
 
 
-def test_bad_events_are_set_aside_with_their_bytes(run: Run, store: Store) -> None:
+def test_dead_letters_are_set_aside_with_their_bytes(run: Run, store: Store) -> None:
     store.set_event_type(SALE)
     store.set_event_type(VISIT)
     store.add("cheap", "price < 10", event_type="sale")
@@ -155,7 +155,7 @@ def test_columns_of_the_wrong_type_are_dead_letters_if_asked_for(run: Run, store
     assert json.loads(dead["wrong type"]["original"]) == {"id": "e3", "price": {"a": 1}, "kind": None}
 
 
-def test_a_batch_of_bad_events_only_is_committed(run: Run, store: Store) -> None:
+def test_a_batch_of_dead_letters_only_is_committed(run: Run, store: Store) -> None:
     store.add("all", "true")
     run.feed(b"nonsense")
     run.feed(b"more of it")
@@ -408,6 +408,8 @@ def test_a_second_query_on_a_checkpoint_is_refused_and_the_first_goes_on(run: Ru
     with pytest.raises(CheckpointInUse) as caught:
         run.start(store, views=[])
     assert caught.value.pid == os.getpid()
+    with pytest.raises(CheckpointInUse):
+        run.start(store, views=[], state=run.folder / "another state")
     run.reports.query = first
     run.feed({"id": "e0"})
     run.reports.count(1)
@@ -597,7 +599,7 @@ def test_a_fresh_stream_does_a_batch_again_with_the_version_of_its_first_time(ru
 # --- shards, and what is refused -----------------------------------------------------------------------------
 
 
-def test_shards_see_changes_and_tell_of_every_bad_event_once(run: Run, store: Store) -> None:
+def test_shards_see_changes_and_tell_of_every_dead_letter_once(run: Run, store: Store) -> None:
     for number in range(6):
         store.add(f"s{number}", f"x >= {number}")
         Publisher(store, run.snapshots().url).sync()
@@ -689,3 +691,26 @@ def test_an_event_meets_what_was_valid_when_it_was_accepted(run: Run, store: Sto
         ("second", "valid"),
         ("third", "valid"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("lateness", "met"), [(timedelta(hours=2), ["middle", "valid"]), (timedelta(0), ["valid"])]
+)
+def test_an_event_of_a_later_batch_may_have_been_accepted_earlier(
+    run: Run, store: Store, lateness: timedelta, met: list[str]
+) -> None:
+    """Producers' times have no order: what expired stays for as long as events may be late."""
+    now, hour = datetime.now(UTC), timedelta(hours=1)
+    for name, hours in (("short", 1), ("middle", 3)):
+        store.add(name, "price < 10", expires=now + hours * hour)
+    store.add("valid", "price < 10")
+    store.expire(now + 10 * hour)
+    for name, accepted in (("first", 4 * hour), ("late", 2.5 * hour), ("too late", 0.5 * hour)):
+        run.feed({"id": name, "price": 5, "at": f"{now + accepted:%Y-%m-%dT%H:%M:%SZ}"})
+    events = run.events().selectExpr("value", "to_timestamp(get_json_object(value, '$.at')) AS at")
+    reading = Reading(json="value", accepted_at="at", acceptance_lateness=lateness)
+    run.finish(store, events=events, fresh=True, reading=reading)
+    pairs = run.pairs()
+    assert [id for event, id in pairs if event == "first"] == ["valid"]
+    assert [id for event, id in pairs if event == "late"] == met
+    assert [id for event, id in pairs if event == "too late"] == met, "what is in the snapshot meets it"

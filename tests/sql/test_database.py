@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Column, Index, Integer, MetaData, Table, Text, func, insert, select
+from sqlalchemy import Column, Index, Integer, MetaData, Table, Text, func, insert, inspect, select
 
 from tamis.errors import TamisError
-from tamis.sql.database import Database, DatabaseError
+from tamis.sql.database import EARLIER_NAME, Database, DatabaseError
 
 METADATA = MetaData()
 NOTES = Table("notes", METADATA, Column("id", Text, primary_key=True), Column("size", Integer))
@@ -49,6 +50,38 @@ def test_a_table_of_an_earlier_version_gets_the_columns_that_it_lacks(database_u
             database.add_missing_columns([notes])
             with database.reading() as connection:
                 assert connection.execute(select(notes)).all() == [("a", 3, 7, None)]
+
+
+def test_a_table_of_an_earlier_version_gets_its_name(database_url: str) -> None:
+    later = MetaData()
+    remarks = Table(
+        "remarks",
+        later,
+        Column("id", Text, primary_key=True),
+        Column("size", Integer),
+        Column("flag", Integer, nullable=False, server_default="7"),
+        info={EARLIER_NAME: "notes"},
+    )
+    Index("remarks_size", remarks.c.size)
+    with closing(Database(database_url, METADATA)) as database, database.writing() as connection:
+        connection.execute(insert(NOTES).values(id="a", size=3))
+    for _ in range(2):  # the second time there is nothing to do
+        with closing(Database(database_url, later)) as database, database.reading() as connection:
+            assert connection.execute(select(remarks)).all() == [("a", 3, 7)]
+            assert inspect(connection).get_table_names() == ["remarks"]
+            assert [index["name"] for index in inspect(connection).get_indexes("remarks")] == ["remarks_size"]
+
+
+def test_a_table_that_has_its_name_is_left_alone_beside_an_earlier_one(database_url: str) -> None:
+    later = MetaData()
+    remarks = Table("remarks", later, Column("id", Text, primary_key=True), info={EARLIER_NAME: "notes"})
+    with closing(Database(database_url, later)):
+        pass
+    with closing(Database(database_url, METADATA)) as earlier, earlier.writing() as connection:
+        connection.execute(insert(NOTES).values(id="a", size=3))
+    with closing(Database(database_url, later)) as database, database.reading() as connection:
+        assert connection.execute(select(remarks)).all() == []
+        assert connection.execute(select(NOTES.c.id)).all() == [("a",)]
 
 
 def test_a_reader_sees_one_state_and_does_not_hold_up_a_writer(database_url: str) -> None:
@@ -130,3 +163,32 @@ def test_errors_are_of_the_kind_asked_for_and_name_the_place_without_the_passwor
             pass
         database.close()
         assert "secret" not in str(raised.value) + database.where
+
+
+def provoke(database: Database, kind: str) -> None:
+    """Let the database itself say that its disk is full, or that nothing may be written."""
+    with database.writing() as connection:
+        if kind == "full" and not database.is_sqlite:
+            connection.exec_driver_sql("DO $$ BEGIN RAISE disk_full; END $$")
+        if kind == "full":
+            pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+            connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
+        if kind == "read-only":
+            reading = "PRAGMA query_only=ON" if database.is_sqlite else "SET TRANSACTION READ ONLY"
+            connection.exec_driver_sql(reading)
+        if kind == "failed":
+            connection.exec_driver_sql("SELECT * FROM nowhere")
+        connection.execute(insert(NOTES), [{"id": f"{number}" * 50, "size": 1} for number in range(1_000)])
+
+
+@pytest.mark.parametrize("kind", ["full", "read-only", "failed"])
+def test_an_error_tells_a_full_disk_from_one_that_is_read_only_and_from_others(
+    database_url: str, kind: str
+) -> None:
+    with closing(Database(database_url, METADATA)) as database:
+        with pytest.raises(DatabaseError) as caught:
+            provoke(database, kind)
+        assert caught.value.kind == kind
+        copy = pickle.loads(pickle.dumps(caught.value))
+        assert (copy.kind, str(copy)) == (kind, str(caught.value))
+        assert count(database) == 0

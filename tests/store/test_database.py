@@ -56,6 +56,25 @@ def test_a_store_of_an_earlier_version_gets_the_column_that_it_lacks(url: str) -
         assert {each.dialect for each in store.history("a")} == {"sql"}
 
 
+def test_a_store_of_an_earlier_version_forgets_what_ended_before(url: str) -> None:
+    with Store.open(url) as store:
+        for condition in ("x = 1", "x = 2"):
+            store.add("a", condition)
+            store.remove("a")
+        store.add("b", "x = 1")
+        with store._database.writing() as connection:  # that version cut the log, and kept the rows
+            connection.exec_driver_sql("DELETE FROM tamis_changes WHERE version < 5")
+            connection.exec_driver_sql("UPDATE tamis_meta SET layout = 1, trimmed = 4")
+            connection.exec_driver_sql("ALTER TABLE tamis_meta DROP COLUMN floor")
+    with Store.open(url, create=False) as store:
+        store.trim(store.version() + 1)
+        with store._database.reading() as connection:
+            assert connection.exec_driver_sql("SELECT id FROM tamis_subscriptions").scalars().all() == ["b"]
+            assert connection.exec_driver_sql("SELECT layout, floor FROM tamis_meta").one() == (2, 2)
+        store.add("a", "x = 3")
+        assert store.get("a").revision == 3
+
+
 def test_tables_of_others_are_refused_by_name(url: str) -> None:
     with Store.open(url) as store, store._database.writing() as connection:
         connection.exec_driver_sql("ALTER TABLE tamis_meta RENAME COLUMN store TO colour")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -274,6 +275,71 @@ def test_an_id_that_comes_back_goes_on_with_its_revisions(store: Store) -> None:
     assert store.get("a").revision == 3
 
 
+def held_ids(store: Store) -> list[str]:
+    """The ids of which the table of subscriptions has a row."""
+    with store._database.reading() as connection:
+        return sorted(connection.exec_driver_sql("SELECT id FROM tamis_subscriptions").scalars())
+
+
+def test_subscriptions_that_ended_are_forgotten_with_their_changes(store: Store) -> None:
+    store.add("stays", "x = 1")
+    store.add("goes", "x = 1", owner="ines", label="Mine")
+    store.add("ends", "x = 1", expires=now() + HOUR)
+    store.add("returns", "x = 1")
+    store.remove("returns")
+    store.add("returns", "x = 2")
+    store.remove("goes")
+    store.expire(now() + 2 * HOUR)
+    store.add("lately", "x = 1")
+    store.remove("lately")
+    assert len(held_ids(store)) == 5
+    store.trim(store.version())
+    assert held_ids(store) == ["lately", "returns", "stays"]
+    store.trim(store.version() + 1)
+    assert held_ids(store) == ["returns", "stays"]
+    with pytest.raises(SubscriptionError, match=r"there is no subscription 'goes'$"):
+        store.get("goes")
+
+
+def test_a_store_does_not_grow_with_ids_that_come_and_go(store: Store) -> None:
+    for number in range(20):
+        store.add_many([{"id": f"{number}-{each}", "condition": "x = 1"} for each in range(50)])
+        store.remove_many(f"{number}-{each}" for each in range(50))
+        store.trim_older(datetime.now(UTC) + HOUR)
+    assert held_ids(store) == []
+
+
+def test_ids_begin_above_the_revisions_that_were_forgotten(store: Store) -> None:
+    store.add("a", "x = 1")
+    store.replace("a", "x = 2")
+    store.add("b", "x = 1")
+    store.remove_many(["a", "b"])
+    store.trim(store.version() + 1)
+    for id in ("b", "a", "new"):
+        store.add(id, "x = 3")
+        assert store.get(id).revision == 3
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_revision_of_an_id_never_stands_for_two_conditions(store: Store, seed: int) -> None:
+    chance = random.Random(seed)
+    conditions: dict[tuple[str, int], str] = {}
+    for number in range(60):
+        id, condition = chance.choice("abcd"), f"x = {number}"
+        action = chance.choice(["put", "put", "remove", "trim", "end"])
+        if action == "put":
+            store.add_many([{"id": id, "condition": condition}], replace=True)
+            assert conditions.setdefault((id, store.get(id).revision), condition) == condition
+        elif action == "remove":
+            store.remove_many([id])
+        elif action == "end" and id in store:
+            store.renew(id, now() + HOUR)
+            store.expire(now() + 2 * HOUR)
+        elif action == "trim":
+            store.trim(chance.randrange(store.version() + 2))
+    assert len(conditions) > 10
+
+
 @pytest.mark.parametrize("act", ["replace", "renew", "remove", "get"])
 def test_an_unknown_id_is_refused(store: Store, act: str) -> None:
     with pytest.raises(SubscriptionError, match="there is no subscription 'nobody'"):
@@ -292,6 +358,15 @@ def test_a_replacement_is_checked_like_an_addition(store: Store) -> None:
     with pytest.raises(SubscriptionError, match="expires: expected a time after now"):
         store.renew("a", now() - HOUR)
     assert store.version() == 1
+
+
+def test_the_event_type_may_be_called_type_with_a_warning(store: Store) -> None:
+    store.set_event_type(OFFER)
+    store.set_event_type(replace(OFFER, name="order"))
+    with pytest.warns(UserWarning, match="'type' is called 'event_type' now; rename it") as caught:
+        imported = store.add_many([{"id": "a", "condition": "price < 3", "type": "offer"}])
+    assert caught[0].filename == __file__
+    assert (imported.refusals, store.get("a").event_type) == ([], "offer")
 
 
 # --- many at once ------------------------------------------------------------------------------------------

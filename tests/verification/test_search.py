@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,11 +22,13 @@ from tamis.operators import install, uninstall
 from tamis.values.column import column_of
 from tamis.values.types import BOOLEAN
 from tamis.verification.plan import CallPlan
+from tamis.verification.rounds import RoundCosts, spare_of
 from tamis.verification.search import (
     FAILS,
     GREEDY,
     HOLDS,
     VALUE,
+    Spare,
     empty_state,
     known_orders,
     start_order,
@@ -66,28 +69,43 @@ def _predicate(attribute: object) -> int:
     return int(argument.value)
 
 
-def search(plan: CallPlan, strategy: str, outcomes: Bools, spare: float = 0.0) -> tuple[int, Bools]:
-    """The number of calls, and the verdict on every formula."""
+class Effort(NamedTuple):
+    """What a search took, in rounds and calls of all rows."""
+
+    rounds: int
+    calls: int
+
+
+def search_rows(
+    plan: CallPlan, strategy: str, outcomes: Sequence[Bools], spare: Callable[[int, int], Spare]
+) -> tuple[Effort, Bools]:
+    """The rounds and calls for several events, and the verdict on every formula; `spare` of round and rows."""
     predicates = [_predicate(unit.attribute) for unit in plan.units]
-    state = empty_state(plan, 1)
-    largest, following = int(np.diff(plan.formulas.node_firsts).max()), start_order(strategy, plan, 1)
-    everyone = np.arange(len(plan), dtype=np.int32)
-    start_search(
-        plan.formulas, plan.probabilities, plan.costs, largest, np.zeros(len(plan), np.int32), everyone, state
-    )
-    rows, calls = np.zeros(1, np.int32), 0
-    while len(rows):
-        rows, units = following(rows, spare, state)
+    cells = [unit.axis[1] for unit in plan.units if unit.axis is not None]
+    state = empty_state(plan, len(outcomes))
+    largest = int(np.diff(plan.formulas.node_firsts).max())
+    following = start_order(strategy, plan, len(outcomes))
+    everyone = np.tile(np.arange(len(plan), dtype=np.int32), len(outcomes))
+    owners = np.repeat(np.arange(len(outcomes), dtype=np.int32), len(plan))
+    start_search(plan.formulas, plan.probabilities, plan.costs, largest, owners, everyone, state)
+    active, rounds, calls = np.arange(len(outcomes), dtype=np.int32), 0, 0
+    while len(active):
+        asked, units = following(active, spare(rounds, len(active)), state)
+        rounds += bool(len(units))
         calls += len(units)
-        for unit in units.tolist():
-            axis = plan.units[unit].axis
-            assert axis is not None
-            state.status[0, axis[1]] = VALUE
-            state.coordinates[0, axis[1]] = outcomes[predicates[unit]]
-        update_search(plan.formulas, plan.probabilities, plan.costs, largest, rows, units, state)
-        rows = np.unique(rows)
+        for row, unit in zip(asked.tolist(), units.tolist(), strict=True):
+            state.status[row, cells[unit]] = VALUE
+            state.coordinates[row, cells[unit]] = outcomes[row][predicates[unit]]
+        update_search(plan.formulas, plan.probabilities, plan.costs, largest, asked, units, state)
+        active = np.unique(asked)
     assert set(np.unique(state.verdicts)) <= {HOLDS, FAILS}
-    return calls, state.verdicts[0] == HOLDS
+    return Effort(rounds, calls), state.verdicts == HOLDS
+
+
+def search(plan: CallPlan, strategy: str, outcomes: Bools, spare: float = 0.0) -> tuple[int, Bools]:
+    """The number of calls for one event, and the verdict on every formula."""
+    effort, verdicts = search_rows(plan, strategy, [outcomes], lambda _round, _rows: Spare(spare))
+    return effort.calls, verdicts[0]
 
 
 def outcomes_of(found: OverlapArrays) -> Iterator[Bools]:
@@ -145,3 +163,60 @@ def test_spare_time_makes_for_more_calls_and_the_same_verdicts(
     more, same = search(plan, "greedy", outcomes, spare=float(plan.costs[0]) * 20)
     assert (verdicts == same).all()
     assert calls < more <= len(plan.units)
+
+
+ROUND_SECONDS, OVERHEAD_SECONDS = 5e-4, 2e-6
+"""What a round and a call take beside operators, about as measured."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("call_seconds", [1e-6, 1e-4, 1e-2])
+@pytest.mark.parametrize("events", [1, 12])
+def test_greedy_costs_no_more_than_naive_however_cheap_calls_are(
+    numbers: tuple[OverlapArrays, str],
+    plan: CallPlan,
+    monkeypatch: pytest.MonkeyPatch,
+    call_seconds: float,
+    events: int,
+) -> None:
+    monkeypatch.setattr(plan, "costs", np.full(len(plan.units), call_seconds))
+    outcomes = list(outcomes_of(numbers[0]))[:events]
+    costs = RoundCosts()
+    for calls in (events, 10 * events):
+        costs = costs.after(calls, ROUND_SECONDS + calls * OVERHEAD_SECONDS)
+
+    def spare(done: int, rows: int) -> Spare:
+        return spare_of(costs, rows) if done >= 4 else Spare()
+
+    def seconds(effort: Effort) -> float:
+        return effort.rounds * ROUND_SECONDS + effort.calls * (call_seconds + OVERHEAD_SECONDS)
+
+    ours, verdicts = search_rows(plan, "greedy", outcomes, spare)
+    planned, _ = search_rows(plan, "greedy", outcomes, lambda _round, _rows: Spare())
+    theirs, same = search_rows(plan, "naive", outcomes, spare)
+    assert (verdicts == same).all()
+    assert seconds(ours) <= seconds(theirs)
+    assert seconds(ours) <= seconds(planned)
+    if call_seconds > ROUND_SECONDS:
+        assert ours == planned, "no call is made in vain"
+    elif call_seconds < 1e-5:
+        assert ours.rounds < planned.rounds / 2, "rounds are saved by calls that cost less"
+
+
+@pytest.mark.slow
+def test_an_expensive_call_is_never_made_to_save_a_round(
+    numbers: tuple[OverlapArrays, str], plan: CallPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cheap unit comes first, and what is left to spare does not pay for an expensive one."""
+    costs = np.full(len(plan.units), 1e-6)
+    costs[::2] = 1.0
+    monkeypatch.setattr(plan, "costs", costs)
+    state = empty_state(plan, 1)
+    largest = int(np.diff(plan.formulas.node_firsts).max())
+    everyone = np.arange(len(plan), dtype=np.int32)
+    start_search(plan.formulas, plan.probabilities, costs, largest, np.zeros_like(everyone), everyone, state)
+    rows, units = start_order("greedy", plan, 1)(np.zeros(1, np.int32), Spare(10.0 * costs.min()), state)
+    assert len(rows) > 1
+    assert (costs[units[1:]] < 1.0).all()
+    rows, units = start_order("greedy", plan, 1)(np.zeros(1, np.int32), Spare(0.5), state)
+    assert (costs[units[1:]] < 1.0).all()

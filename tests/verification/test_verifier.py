@@ -5,13 +5,16 @@ import random
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from tamis import EventBatch, EventType, Matcher, compile_condition
 from tamis.engines import ENGINES
-from tamis.operators.meters import BREAK_AFTER, meter
+from tamis.operators import Operator, install, uninstall
+from tamis.operators.meters import BREAK_AFTER, meter, reset_meters
 from tamis.reference import matches
 from tamis.schedule.scheduler import Schedule
+from tamis.values.types import BIGINT, BOOLEAN
 from tamis.verification.search import known_orders
 from tests.engines.test_engines import marked
 from tests.operators.recording import Recorded
@@ -209,3 +212,29 @@ def test_schedules_make_the_same_calls(recorded: Recorded, schedule: Schedule) -
     table = matcher.match_batch(events, schedule=schedule)
     assert len(table) > 0
     assert set(recorded.calls["remainder"].values()) == {1}
+
+
+def test_with_a_cheap_operator_greedy_makes_fewer_calls_than_naive() -> None:
+    """Two thousand events plan together, so that a round costs each of them less than a needless call."""
+    events, chance = pa.table({"n": list(range(2_000)), "m": [1] * 2_000}), random.Random(2)
+    conditions = {
+        f"s{k}": "m = 1 AND " + " AND ".join(f"bit(n, {chance.randrange(200)})" for _ in range(4))
+        for k in range(100)
+    }
+    made: dict[str, int] = {}
+    for order in ("greedy", "naive"):
+        install(Operator("bit", (BIGINT, BIGINT), BOOLEAN, _bit, cost=1e-6))
+        try:
+            matcher = Matcher(TYPE, call_order=order)
+            assert not matcher.add_many(conditions.items())
+            matcher.match_batch(events)
+            made[order] = meter("bit").calls
+        finally:
+            uninstall("bit")
+            reset_meters("bit")
+    assert made["greedy"] < made["naive"]
+
+
+def _bit(numbers: pa.Array, places: pa.Array) -> pa.Array:
+    shifted = pc.shift_right(pc.multiply(numbers, 2_654_435_761), pc.bit_wise_and(places, 31))
+    return pc.equal(pc.bit_wise_and(shifted, 1), 1)

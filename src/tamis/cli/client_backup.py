@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json as json_
-import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,7 +14,6 @@ from tamis.cli.client_service import TicketsFile, Token, Url, answer_record, ope
 from tamis.cli.options import Json
 
 if TYPE_CHECKING:
-    from tamis.cli.output import JsonLines
     from tamis.client import Client, Refusal, Tickets
 
 _STDIN = "-"
@@ -49,9 +46,9 @@ def export(
 
     Exit code 1 if the service refuses the request, 2 if it cannot be reached, or the file cannot be written.
     """
-    from tamis.cli.output import as_json
+    from tamis.cli.output import as_json, open_private_output
 
-    with open_client(url, token, as_json=False) as service, _open_private(output) as lines:
+    with open_client(url, token, as_json=False) as service, open_private_output(output) as lines:
         records = service.backup() if everything else map(answer_record, service.export())
         for record in records:
             lines.write_bytes(as_json(record) + b"\n")
@@ -136,18 +133,6 @@ def _import(service: Client, kept: Tickets, records: list[Any], *, replace: bool
         else:
             Screen().say(f"calls of the webhook of {id!r} are signed with {secret}; it is not shown again")
     return answer
-
-
-@contextmanager
-def _open_private(path: str | None) -> Iterator[JsonLines]:
-    """JSON lines into a file that only its owner may read, or on standard output."""
-    from tamis.cli.output import JsonLines
-
-    if path is None or path == _STDIN:
-        yield JsonLines()
-        return
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        yield JsonLines(file)
 
 
 def _chunks(source: Any, name: str) -> Iterator[list[Any]]:

@@ -87,6 +87,10 @@ def replay(
     subscription: Annotated[
         str | None, typer.Option("--subscription", metavar="ID", help="Only notifications of this subscription.")
     ] = None,
+    endpoint: Annotated[
+        str | None,
+        typer.Option("--endpoint", metavar="URL", help="Only of webhooks with this URL, or on this host[:port]."),
+    ] = None,
     since: Annotated[
         str | None,
         typer.Option(
@@ -103,12 +107,13 @@ def replay(
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """Deliver notifications again that webhooks did not take: all, one, those of a subscription or of a time.
+    """Deliver again what webhooks did not take: all, one, or those of a subscription, an endpoint or a time.
 
     \b
     Examples:
       tamis client replay
       tamis client replay --subscription cheap --since 2h
+      tamis client replay --endpoint hook.example
       tamis client replay --since 2026-07-20T10:00Z --until 2026-07-20T12:00Z
 
     Exit code 1 if the service refuses the request, 2 if it cannot be reached.
@@ -116,15 +121,15 @@ def replay(
     from tamis.cli.output import JsonLines, Screen, fail
     from tamis.client import Replayed
 
-    if id is not None and (subscription, since, until) != (None, None, None):
-        fail("expected the id of a notification, or --subscription, --since and --until; found both")
+    if id is not None and (subscription, endpoint, since, until) != (None,) * 4:
+        fail("expected the id of a notification, or --subscription, --endpoint, --since and --until; found both")
     begin, end = _moment(since, "--since"), _moment(until, "--until")
     with open_client(url, token, as_json=json) as service:
         if id is not None:
             service.replay(id)
             done = Replayed(1, 0)
         else:
-            done = service.replay_many(subscription=subscription, since=begin, until=end)
+            done = service.replay_many(subscription=subscription, endpoint=endpoint, since=begin, until=end)
         if json:
             JsonLines().write(answer_record(done))
         else:

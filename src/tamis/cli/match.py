@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tamis.events.misfits import OnMisfit
     from tamis.matcher import Matcher
 
-_SHOWN_BAD_EVENTS = 100
+_SHOWN_DEAD_LETTERS = 100
 _LINES_AT_ONCE = 1 << 16
 
 
@@ -81,8 +81,8 @@ def match(
         typer.Option(
             "--on-misfit",
             metavar="WHAT",
-            help="Of an event that does not fit its type: null, matched with NULL there and counted; dead-letter, "
-            "reported and not matched; refuse, an error.",
+            help="What to do with an event that does not fit its type: null, match it with NULL there and count "
+            "it; dead-letter, report it and do not match it; refuse, an error.",
         ),
     ] = "null",
     unknown: Annotated[
@@ -116,7 +116,7 @@ def match(
       tamis match --subscriptions s.parquet --events e.parquet --event-id order -o pairs.jsonl
 
     Exit code 0 if all subscriptions are valid, 1 if some were refused (the others are matched), 2 if nothing could
-    be matched, or an event was refused. Bad events and misfits are counted; they do not change the exit code.
+    be matched, or an event was refused. Dead letters and misfits are counted; they do not change the exit code.
     """
     from tamis.cli.inputs import EventNames, check_sources, load_event_type, open_events, source_name
     from tamis.cli.output import JsonLines, fail, note, open_output, reported_errors, steps
@@ -243,7 +243,7 @@ class _MatchTotals:
     pairs: int = 0
     subscriptions: int = 0
     refused: int = 0
-    bad_events: int = 0
+    dead_letters: int = 0
     misfits: int = 0
     seconds: float = 0.0
 
@@ -282,10 +282,10 @@ class _MatchReport:
         self.totals.subscriptions = given - self.totals.refused
 
     def dead_letters(self, letters: list[DeadLetter]) -> None:
-        """Report the bad events, and clear the list."""
+        """Report the dead letters, and clear the list."""
         for each in letters:
             where = {"file": self.events, "line": each.line_number}
-            self._bad_event(where, f"{self.events}:{each.line_number}", each.reason)
+            self._dead_letter(where, f"{self.events}:{each.line_number}", each.reason)
         letters.clear()
 
     def misfits(self, batch: EventBatch, names: list[int | str], on_misfit: OnMisfit) -> Mask:
@@ -304,19 +304,19 @@ class _MatchReport:
             refuse_misfits(batch, names, found)
         for row, reason in reasons_of(batch, found):
             where = {"file": self.events, "event_id": names[row]}
-            self._bad_event(where, f"{self.events}: event {names[row]}", reason)
+            self._dead_letter(where, f"{self.events}: event {names[row]}", reason)
         return ~found
 
-    def _bad_event(self, where: dict[str, Any], place: str, reason: str) -> None:
+    def _dead_letter(self, where: dict[str, Any], place: str, reason: str) -> None:
         from tamis.cli.output import note
 
-        self.totals.bad_events += 1
+        self.totals.dead_letters += 1
         if self.json is not None:
-            self.json.write({"kind": "bad-event", **where, "reason": reason})
-        elif self.totals.bad_events <= _SHOWN_BAD_EVENTS:
-            note(f"{place}: bad event: {reason}")
-        elif self.totals.bad_events == _SHOWN_BAD_EVENTS + 1:
-            note("tamis: further bad events are only counted")
+            self.json.write({"kind": "dead-letter", **where, "reason": reason})
+        elif self.totals.dead_letters <= _SHOWN_DEAD_LETTERS:
+            note(f"{place}: dead letter: {reason}")
+        elif self.totals.dead_letters == _SHOWN_DEAD_LETTERS + 1:
+            note("tamis: further dead letters are only counted")
 
     def summary(self) -> None:
         """Write one line, or one JSON record, with the totals."""
@@ -327,11 +327,12 @@ class _MatchReport:
             self.json.write({"kind": "summary", **asdict(totals)})
             return
         refused = f" ({totals.refused} refused)" if totals.refused else ""
-        asides = {"bad": totals.bad_events, "with a value that does not fit": totals.misfits}
-        told = ", ".join(f"{count} {what}" for what, count in asides.items() if count)
-        bad = f" ({told})" if told else ""
+        asides = [count_text(totals.dead_letters, "dead letter")] if totals.dead_letters else []
+        if totals.misfits:
+            asides.append(f"{totals.misfits} with a value that does not fit")
+        aside = f" ({', '.join(asides)})" if asides else ""
         note(
-            f"tamis: {count_text(totals.events, 'event')}{bad}, "
+            f"tamis: {count_text(totals.events, 'event')}{aside}, "
             f"{count_text(totals.subscriptions, 'subscription')}{refused}, "
             f"{count_text(totals.pairs, 'pair')} in {totals.seconds:.2f} s"
         )

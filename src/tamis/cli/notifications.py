@@ -11,6 +11,8 @@ import typer
 from tamis.cli.options import Json
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pyarrow as pa
 
     from tamis.cli.output import JsonLines, Screen
@@ -55,12 +57,13 @@ def list_(
         str | None, typer.Option("--owner", metavar="NAME", help="Only those of subscriptions of this owner.")
     ] = None,
     since: Annotated[
-        str | None, typer.Option("--since", metavar="TIME", help="Matched since: a time in UTC, or 12h, 30d ago.")
+        str | None,
+        typer.Option("--since", metavar="TIME", help="Matched, or dead, since: a time in UTC, or 12h, 30d ago."),
     ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, metavar="N", help="Only the newest N; by default all.")
     ] = None,
-    dead: Annotated[bool, typer.Option("--dead", help="Dead letters instead of notifications.")] = False,
+    dead: Annotated[bool, typer.Option("--dead", help="Dead letters instead: of any subscription.")] = False,
     follow: Annotated[bool, typer.Option("--follow", help="Go on with what is committed, until Ctrl-C.")] = False,
     storage_option: StorageOptions = None,
     json: Json = False,
@@ -71,35 +74,42 @@ def list_(
     Examples:
       tamis notifications list out --limit 20
       tamis notifications list out --event e7 --json
-      tamis notifications list out --dead
+      tamis notifications list out --dead --since 12h
+
+    A dead letter was matched with no subscription, so --dead goes neither with --subscription nor with --owner.
 
     Exit code 2 if the folder cannot be read.
     """
     from tamis.cli.output import JsonLines, Screen, fail, reported_errors
     from tamis.cli.times import read_past
-    from tamis.sinks.reading import Wanted, find_notifications, follow_notifications, read_dead_letters
+    from tamis.sinks.part_files import DEAD_LETTER_FILES, NOTIFICATION_FILES
+    from tamis.sinks.reading import Wanted, find_dead_letters, find_notifications, list_and_follow
 
     with reported_errors():
         if not follow and "://" not in folder and not Path(folder).is_dir():
             fail(f"{folder}: no such folder; `tamis run` creates that of a pipeline's sink")
+        for option, value in (("--subscription", subscription), ("--owner", owner)):
+            if dead and value is not None:
+                fail(f"{option}: a dead letter was matched with no subscription; leave out {option} or --dead")
         lines, screen = JsonLines(), Screen()
+        out = lines if json else screen
         options = _storage_options(storage_option)
         start = None if since is None else read_past(since, "--since")
-        if dead:
-            rows = read_dead_letters(folder, options)
-            _print(rows.slice(0 if limit is None else max(0, rows.num_rows - limit)), lines if json else screen)
-            return
-        found = find_notifications(
-            folder, options, subscription=subscription, event=event, owner=owner, since=start, limit=limit
-        )
-        _print(found, lines if json else screen)
         if follow:
             wanted = Wanted(subscription, event, owner, start)
+            kind = DEAD_LETTER_FILES if dead else NOTIFICATION_FILES
             try:
-                for rows in follow_notifications(folder, wanted, lambda: not lines.closed and _wait(), options):
-                    _print(rows, lines if json else screen)
+                for rows in list_and_follow(folder, wanted, _wait_for(lines), options, kind=kind, limit=limit):
+                    _print(rows, out)
             except KeyboardInterrupt:
                 return
+        elif dead:
+            _print(find_dead_letters(folder, options, event=event, since=start, limit=limit), out)
+        else:
+            found = find_notifications(
+                folder, options, subscription=subscription, event=event, owner=owner, since=start, limit=limit
+            )
+            _print(found, out)
 
 
 @notifications.command()
@@ -172,6 +182,12 @@ def _print(rows: pa.Table, out: JsonLines | Screen) -> None:
             )
 
 
-def _wait() -> bool:
-    time.sleep(_POLL_SECONDS)
-    return True
+def _wait_for(lines: JsonLines) -> Callable[[], bool]:
+    """Waits for what is new, as long as somebody reads the lines."""
+
+    def wait() -> bool:
+        if not lines.closed:
+            time.sleep(_POLL_SECONDS)
+        return not lines.closed
+
+    return wait

@@ -6,6 +6,7 @@ the rest of the output is silently discarded.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -18,7 +19,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from tamis.errors import TamisError
+from tamis.errors import TamisError, reported_writes
 
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _PIPE_WIDTH = 1_000_000
@@ -50,9 +51,11 @@ class JsonLines:
         closed: Has the reader closed the pipe? Then nothing more is written.
     """
 
-    def __init__(self, file: IO[bytes] | None = None) -> None:
+    def __init__(self, file: IO[bytes] | None = None, name: str = "standard output") -> None:
+        """Write to a file, or to standard output; `name` is what an error calls it."""
         self.closed = False
         self._file = file if file is not None else sys.stdout.buffer
+        self._name = name
 
     def write(self, value: Any) -> None:
         """Write a value as one line, and flush."""
@@ -68,21 +71,49 @@ class JsonLines:
 
     def _unless_closed(self, action: Any) -> None:
         if not self.closed:
-            try:
-                action()
-            except BrokenPipeError:
-                self.closed = True
-                discard(self._file)
+            with reported_writes(self._name):
+                try:
+                    action()
+                except BrokenPipeError:
+                    self.closed = True
+                    discard(self._file)
 
 
 @contextmanager
 def open_output(path: str | None) -> Iterator[JsonLines]:
-    """JSON lines into a file, or on standard output if the path is None or `-`."""
+    """JSON lines into a file, or on standard output if the path is None or `-`.
+
+    Raises:
+        WriteError: The file cannot be written.
+    """
     if path is None or path == "-":
         yield JsonLines()
         return
-    with open(path, "wb") as file:
-        yield JsonLines(file)
+    with _open(path, 0o666) as file:
+        yield JsonLines(file, path)
+
+
+@contextmanager
+def open_private_output(path: str | None) -> Iterator[JsonLines]:
+    """The same, into a file that only its owner may read."""
+    if path is None or path == "-":
+        yield JsonLines()
+        return
+    with _open(path, 0o600) as file:
+        yield JsonLines(file, path)
+
+
+@contextmanager
+def _open(path: str, mode: int) -> Iterator[IO[bytes]]:
+    if not os.path.isdir(os.path.dirname(path) or "."):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    with reported_writes(path):
+        file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb")
+    try:
+        yield file
+    finally:
+        with reported_writes(path):
+            file.close()  # which writes what is left
 
 
 def as_json(value: Any) -> bytes:

@@ -133,7 +133,7 @@ class TerminalView:
 def _visits(report: BatchReport) -> str:
     """The mean number of shards that an event visits, and the fraction of visits saved."""
     each = report.visits / report.events if report.events else 0.0
-    return f"{each:.2f} of {report.shards} shards an event, {share_text(report.saved_visits)} of visits saved"
+    return f"{each:.2f} of {report.shards} shards per event, {share_text(report.saved_visits)} of visits saved"
 
 
 def batch_line(report: BatchReport) -> str:

@@ -93,7 +93,8 @@ def _run_pipeline(
     from tamis.spark.pipeline_run import spark_session, start_pipeline
 
     # A driver that is about to end still has the checkpoint and the port of the metrics.
-    hold_checkpoint(pipeline.state.folder, say=lambda text: note(f"tamis: {text}")).release()
+    state = pipeline.state
+    hold_checkpoint(state.folder, state.checkpoint, say=lambda text: note(f"tamis: {text}")).release()
     with ExitStack() as stack, _java_errors():
         note(f"tamis: starting Spark ({pipeline.spark.master})")
         spark = spark_session(pipeline)

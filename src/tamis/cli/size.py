@@ -127,6 +127,7 @@ def _workload(like: str, known: Coefficients, events: str | None, format: Any) -
 
 
 def _lines(demand: Demand, node: Node, found: ClusterSize, simulated: Simulation | None) -> list[str]:
+    from tamis.cli.output import count_text
     from tamis.numerals import duration_text, number_text, share_text
     from tamis.sizing.simulation import CORES
 
@@ -137,8 +138,8 @@ def _lines(demand: Demand, node: Node, found: ClusterSize, simulated: Simulation
         return f"{number_text(value / 1e6)} MB/s"
 
     busy = f"busy at most {share_text(node.utilisation)}"
-    cores = f"{number_text(found.cores)}: {found.nodes} machines of {node.cores} cores, {busy}"
-    matching = f"{number_text(found.engine_us)} of {number_text(found.event_us)} us of a core an event"
+    cores = f"{number_text(found.cores)}: {count_text(found.nodes, 'machine')} of {node.cores} cores, {busy}"
+    matching = f"{number_text(found.engine_us)} of {number_text(found.event_us)} us of CPU time per event"
     network = f"events {mega(found.network_in_bytes)}, between workers {mega(found.network_shuffle_bytes)}"
     network += f", notifications {mega(found.network_out_bytes)}, versions {mega(found.network_versions_bytes)}"
     driver = f"busy {share_text(found.driver_share)}, {giga(found.driver_memory_bytes)} to merge segments"
@@ -146,8 +147,8 @@ def _lines(demand: Demand, node: Node, found: ClusterSize, simulated: Simulation
         "cores": cores,
         "matching": f"{matching}, {number_text(found.matches)} matches",
         "shards": f"{found.shards}, of which an event visits {number_text(found.visits)}",
-        "memory": f"{giga(found.node_memory_bytes)} a machine, without Spark's Java",
-        "disk": f"{giga(found.node_disk_bytes)} a machine, its cache; {giga(found.snapshot_bytes)} a version",
+        "memory": f"{giga(found.node_memory_bytes)} per machine, without Spark's Java",
+        "disk": f"{giga(found.node_disk_bytes)} per machine, its cache; {giga(found.snapshot_bytes)} per version",
         "network": network,
         "driver": f"{driver}, a batch every {duration_text(demand.batch_seconds)}",
     }

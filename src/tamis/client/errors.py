@@ -48,8 +48,8 @@ class ClientError(TamisError):
     Attributes:
         status: The HTTP status; None if there was no answer.
         kind: What it is about, for programs: "condition", "not-found", "conflict", "unauthorized", "forbidden",
-            "quota", "rate", "invalid", "unavailable", "internal" as the service says; "connection" without an
-            answer; "unexpected" if the answer is not one of the service.
+            "quota", "rate", "invalid", "unavailable", "full", "internal" as the service says; "connection" without
+            an answer; "unexpected" if the answer is not one of the service.
         detail: What is wrong, for people.
         problems: Of a refused condition, everything that is wrong with it, with places.
     """

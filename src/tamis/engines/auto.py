@@ -4,14 +4,19 @@ An index begins as that of `bitslice`, which every process maps from a snapshot.
 the next events are a sample: each candidate is built and timed on them, and one that is much faster answers from
 then on. The same is done again after a multiple of what it took, since events drift; so comparing costs a small
 share of the time at most, and nothing where little is matched.
+
+No match waits for any of this: a match adds its events to the sample, and another thread builds, compiles and
+times (`comparing_thread`). The answering index is put in place when it is ready.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import thread_time
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +24,7 @@ from tamis.arrays import I64, AnyArray
 from tamis.engines.base import Engine, Index, Matches, Stats, frame_of
 from tamis.engines.bitset import Bitset
 from tamis.engines.bitslice import Bitslice, BitsliceIndex
+from tamis.engines.comparing_thread import ComparingThread, EndingError, check
 from tamis.engines.forest import Forest, forest_of
 from tamis.engines.forest.selection import select_formulas
 from tamis.events.batch import EventBatch
@@ -26,6 +32,8 @@ from tamis.formulas.formula import Formula
 from tamis.formulas.predicates.base import Frame
 from tamis.kernels import is_compiled
 from tamis.statistics import Statistics
+
+_log = logging.getLogger("tamis")
 
 CANDIDATES: tuple[Engine, ...] = (Bitset(),)
 """What may be faster than the engine that snapshots keep."""
@@ -65,6 +73,15 @@ class Choice:
     microseconds: Mapping[str, float] = field(default_factory=dict)
     events: int = 0
 
+    def to_dict(self) -> dict[str, Any]:
+        """For `stats()` and JSON."""
+        return {
+            "engine": self.engine,
+            "reason": self.reason,
+            "us_per_event": dict(self.microseconds),
+            "events": self.events,
+        }
+
 
 class Auto:
     """The engine."""
@@ -97,7 +114,8 @@ class AutoIndex:
         self._seconds = 0.0  # threads may lose some of it to each other: it only says when to compare
         self._due = _first_comparison(mapped.forest)
         self._sample: list[Frame] = []
-        self._comparing = threading.Lock()
+        self._collecting = threading.Lock()
+        self._comparing = ComparingThread()
 
     def match(self, events: EventBatch | Frame) -> Matches:
         """All pairs, in no particular order."""
@@ -105,12 +123,21 @@ class AutoIndex:
         begun = thread_time()
         found = self._answering.match(frame)
         self._seconds += thread_time() - begun
-        if self._seconds >= self._due and frame.rows and self._comparing.acquire(blocking=False):
+        if (
+            self._seconds >= self._due
+            and frame.rows
+            and not self._comparing.is_under_way
+            and self._collecting.acquire(blocking=False)
+        ):
             try:
                 self._collect(frame)
             finally:
-                self._comparing.release()
+                self._collecting.release()
         return found
+
+    def settle(self) -> None:
+        """Wait until no comparison is under way."""
+        self._comparing.wait()
 
     def estimate(self, events: EventBatch | Frame) -> I64:
         """As `Estimating`."""
@@ -131,8 +158,22 @@ class AutoIndex:
         if sum(each.rows for each in self._sample) < _SAMPLE_EVENTS and len(self._sample) < _SAMPLE_BATCHES:
             return
         sample, self._sample = self._sample, []
+        if not self._comparing.is_under_way:  # another thread may have begun one since the caller looked
+            self._comparing.begin(lambda: self._choose(sample))
+
+    def _choose(self, sample: Sequence[Frame]) -> None:
+        """Compare, and let the better index answer from now on; in a thread of its own."""
         begun = thread_time()
-        self._answering, self.choice = self._compare(sample)
+        try:
+            self._answering, self.choice = self._compare(sample)
+        except EndingError:
+            raise
+        except Exception as error:
+            # An engine too many must not stop matching, which does not need it: too little memory, say.
+            _log.exception("comparing engines failed; %s answers", Bitslice.name)
+            self._answering, self._due = self.mapped, float("inf")
+            self.choice = Choice(reason=f"comparing engines failed: {type(error).__name__}: {error}")
+            return
         self._seconds, self._due = 0.0, max(_first_comparison(), (thread_time() - begun) / _SHARE_OF_COMPARING)
 
     def _compare(self, sample: Sequence[Frame]) -> tuple[Index, Choice]:
@@ -141,6 +182,7 @@ class AutoIndex:
             if self.choice.engine == engine.name:
                 indexes[engine.name] = self._answering
             elif self._is_promising(engine, sample):
+                check()
                 indexes[engine.name] = engine.build(self.mapped.forest, self._statistics)
         choice = choose(indexes, sample)
         return indexes[choice.engine], choice
@@ -162,6 +204,7 @@ def microseconds(index: Index, sample: Sequence[Frame]) -> float:
     for _ in range(2):
         begun = thread_time()
         for frame in sample:
+            check()
             index.match(frame)
         seconds.append(thread_time() - begun)
     return 1e6 * min(seconds) / max(1, sum(frame.rows for frame in sample))
@@ -192,7 +235,7 @@ def _first_comparison(forest: Forest | None = None) -> float:
 
 def _reason(chosen: str, times: Mapping[str, float]) -> str:
     others = ", ".join(f"{name} {time:.3g}" for name, time in times.items() if name != chosen)
-    told = f"{chosen} takes {times[chosen]:.3g} us an event"
+    told = f"{chosen} takes {times[chosen]:.3g} us per event"
     if not others:
         return f"{told}; no other engine was faster on a sample of the subscriptions"
     needed = "" if chosen != Bitslice.name else f"; another must be {MIN_SPEEDUP:g} times as fast"

@@ -16,6 +16,7 @@ from tamis.events.batch import EventBatch
 from tamis.events.event_type import Attribute
 from tamis.events.misfits import misfits_of
 from tamis.events.schemas import show_value, suggestion
+from tamis.values.casts import to_text
 from tamis.values.column import Value
 from tamis.values.types import is_fractional
 
@@ -50,13 +51,13 @@ def _unknown_attributes(batch: EventBatch, known: list[str]) -> Iterator[EventPr
     declared = set(known)
     for row, name in batch.names():
         if name not in declared:
-            yield EventProblem(row, str(name), f"is no attribute of the type{suggestion(str(name), known)}")
+            yield EventProblem(row, str(name), f"is not an attribute of the type{suggestion(str(name), known)}")
 
 
 def _attribute_problems(batch: EventBatch, attribute: Attribute) -> Iterator[EventProblem]:
     for misfit in misfits_of(batch, attribute):
         yield EventProblem(misfit.row, misfit.attribute, misfit.message)
-    expected = _domain(attribute)
+    expected = _domain(attribute, batch.event_type.time_zone)
     if expected is not None:
         path = (attribute.name,)
         values = batch.raw(path)
@@ -67,21 +68,24 @@ def _attribute_problems(batch: EventBatch, attribute: Attribute) -> Iterator[Eve
                 yield EventProblem(row, attribute.name, f"{message}, found {show_value(found[row])}")
 
 
-def _domain(attribute: Attribute) -> Callable[[Value], str | None] | None:
+def _domain(attribute: Attribute, zone: str) -> Callable[[Value], str | None] | None:
     """The function from a value to what was expected instead, None if it is in the domain."""
     if attribute.values is None and attribute.min is None and attribute.max is None:
         return None
     listed = None if attribute.values is None else frozenset(attribute.values)
     fractional = is_fractional(attribute.type)
+    least, most = (
+        None if bound is None else to_text(bound, attribute.type, zone) for bound in (attribute.min, attribute.max)
+    )
 
     def message(value: Value) -> str | None:
         if listed is not None and value not in listed:
             return "expected one of the values declared"
         if attribute.min is not None and value < attribute.min:
-            return "expected at least the min declared"
+            return f"expected at least {least} (min)"
         # NaN is greater than all numbers, as Spark orders them.
         if attribute.max is not None and (value > attribute.max or (fractional and value != value)):  # noqa: PLR0124
-            return "expected at most the max declared"
+            return f"expected at most {most} (max)"
         return None
 
     return message

@@ -130,31 +130,35 @@ _define(
 # and the last of btrim.
 
 
+def _is_text(text: pa.Array) -> bool:
+    return bool(pa.types.is_string(text.type))
+
+
 def _trim_both(text: pa.Array, characters: str = " ") -> pa.Array | None:
-    return pc.utf8_trim(text, characters=characters) if characters else text
+    return pc.utf8_trim(text, characters=characters) if characters and _is_text(text) else None
 
 
 def _trim_left(text: pa.Array, characters: str = " ") -> pa.Array | None:
-    return pc.utf8_ltrim(text, characters=characters) if characters else text
+    return pc.utf8_ltrim(text, characters=characters) if characters and _is_text(text) else None
 
 
 def _trim_right(text: pa.Array, characters: str = " ") -> pa.Array | None:
-    return pc.utf8_rtrim(text, characters=characters) if characters else text
+    return pc.utf8_rtrim(text, characters=characters) if characters and _is_text(text) else None
 
 
-def _btrim(text: str, characters: str = " ") -> str:
+def _btrim(text: Any, characters: Any = " ") -> Any:
     return text.strip(characters)
 
 
-def _trim(*arguments: str) -> str:
+def _trim(*arguments: Any) -> Any:
     return arguments[-1].strip(arguments[0] if len(arguments) > 1 else " ")
 
 
-def _ltrim(*arguments: str) -> str:
+def _ltrim(*arguments: Any) -> Any:
     return arguments[-1].lstrip(arguments[0] if len(arguments) > 1 else " ")
 
 
-def _rtrim(*arguments: str) -> str:
+def _rtrim(*arguments: Any) -> Any:
     return arguments[-1].rstrip(arguments[0] if len(arguments) > 1 else " ")
 
 
@@ -195,10 +199,10 @@ def _split_part(text: str, delimiter: str, part: int) -> str | None:
     return parts[place] if 0 <= place < len(parts) else ""
 
 
-def _substring_index(text: str, delimiter: str, count: int) -> str:
+def _substring_index(text: Text, delimiter: Text, count: int) -> Text:
     """What is before the `count`-th delimiter, or after it from the end; delimiters may overlap."""
     if not delimiter or count == 0:
-        return ""
+        return text[:0]
     size = len(delimiter)
     if count > 0:
         at = -1
@@ -338,7 +342,7 @@ def _concat_vector(signature: Signature, columns: Sequence[Column]) -> Column:
     return Column(signature.returns, joined, joined.is_valid().to_numpy(zero_copy_only=False))
 
 
-def _concat_ws(separator: str | None, *texts: str | list[str | None] | None) -> str | None:
+def _concat_ws(separator: Any, *texts: Any) -> Any:
     if separator is None:
         return None
     given = chain.from_iterable(text if isinstance(text, list) else (text,) for text in texts)
@@ -347,7 +351,7 @@ def _concat_ws(separator: str | None, *texts: str | list[str | None] | None) -> 
     return separator.join(found) if _fits(length, separator, *found) else None
 
 
-def _repeat(text: str, times: int) -> str | None:
+def _repeat(text: Text, times: int) -> Text | None:
     return text * times if _fits(len(text) * times, text) else None
 
 
@@ -416,9 +420,10 @@ _define("rpad", resolve=_resolve_pad, scalar=_rpad)
 # Replacement
 
 
-def _replace(text: str, search: str, replacement: str = "") -> str | None:
+def _replace(text: Text, search: Text, *given: Text) -> Text | None:
     if not search:
         return text
+    replacement = given[0] if given else text[:0]
     growth = len(replacement) - len(search)
     if growth > 0 and not _fits(len(text) + growth * text.count(search), text):
         return None

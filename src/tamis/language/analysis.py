@@ -37,6 +37,7 @@ from tamis.language.derived_calls import derived
 from tamis.language.implicit_casts import may_cast
 from tamis.language.relations import spelled_out
 from tamis.language.spark_rewrites import beyond_bigint, drop_inner_calls
+from tamis.language.texts_of_bytes import as_bytes, as_text, is_readable, is_text_of_bytes, keep_bytes
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.operators.library import SUBJECTS
 from tamis.operators.registry import OPERATORS, Operator
@@ -208,7 +209,8 @@ class _Analyser:
         self.sources = sources
         self.problems: list[Problem] = []
         self.warnings: list[Problem] = []
-        self.variables: dict[str, Variable] = {}
+        self.variables: dict[str, Typed] = {}
+        self.bound_names: set[str] = set()
         self.free: dict[str, Variable] = {}
 
     def report(self, message: str, node: syntax.Expression, hint: str | None = None) -> None:
@@ -320,7 +322,7 @@ class _Analyser:
         if isinstance(operand, Path) and operand.type.name in ("struct", "any"):
             return Path((*operand.steps, exact), type_)
         signature = Signature((operand.type, STRING), type_, self.schema.time_zone)
-        return Apply("field", (operand, Constant(STRING, exact)), signature)
+        return self.apply("field", (operand, Constant(STRING, exact)), signature)
 
     # --- casts -------------------------------------------------------------------------------------------
 
@@ -507,9 +509,14 @@ class _Analyser:
         """The call, or its value if all arguments are constants."""
         if name in KINDS and arguments[0].type == signature.returns:
             return arguments[0]
+        kept = keep_bytes(name, arguments, signature)
+        if kept is not None:
+            return kept
         arguments, signature = drop_inner_calls(name, arguments, signature)
         constants = [argument.value for argument in arguments if isinstance(argument, Constant)]
-        if len(constants) == len(arguments):
+        if len(constants) == len(arguments) and (
+            name != "cast" or is_readable(constants[0], arguments[0].type, signature.returns, signature.zone)
+        ):
             return Constant(signature.returns, FUNCTIONS[name].scalar(signature)(*constants))
         return Apply(name, arguments, signature)
 
@@ -574,9 +581,11 @@ class _Analyser:
             return None
         if name == "aggregate":
             return self.aggregate(known, lambdas)
+        texts = [each.type.item for each in known] if name == "zip_with" else [known[0].type.item, INT]
+        known = [self.bare(each) for each in known]
         types = [each.type.item for each in known] if name == "zip_with" else [known[0].type.item, INT]
         of = self.bound(lambdas[0], types)
-        body = self.with_variables(lambdas[0], of)
+        body = self.with_variables(lambdas[0], of, texts)
         if body is None:
             return None
         if name == "filter":
@@ -586,27 +595,48 @@ class _Analyser:
                 )
                 return None
             body = body if body.type == BOOLEAN else self.cast(body, BOOLEAN, lambdas[0].body)
-        returns = known[0].type if name == "filter" else array(body.type if body is not None else NULL)
-        return None if body is None else HigherOrder(name, tuple(known), of, (body,), returns)
+        if body is None:
+            return None
+        meant = array(texts[0] if name == "filter" else body.type)
+        body = self.bare(body)
+        returns = known[0].type if name == "filter" else array(body.type)
+        found = HigherOrder(name, tuple(known), of, (body,), returns)
+        return as_text(found, meant, self.schema.time_zone)
 
     def aggregate(self, given: Sequence[Typed], lambdas: Sequence[syntax.Lambda]) -> Typed | None:
         """The body takes and gives the type of the value to begin with."""
         values, start = given
+        gathered, texts = start.type, [start.type, values.type.item]
+        zone = self.schema.time_zone
+        if any(map(is_text_of_bytes, given)):  # what is gathered may then be a text of bytes, too
+            values, start = self.bare(values), as_bytes(start, zone)
+        is_bare = start.type != gathered
         of = self.bound(lambdas[0], [start.type, values.type.item])
-        body = self.with_variables(lambdas[0], of)
-        if body is not None and body.type != start.type:
-            if not (body.type == NULL or (may_cast(body.type, start.type) and body.type != STRING)):
-                message = f"aggregate: expected {start.type}, the type to begin with, found {_article(body.type)}"
+        body = self.with_variables(lambdas[0], of, texts)
+        if body is not None and body.type != gathered:
+            if not (body.type == NULL or (may_cast(body.type, gathered) and body.type != STRING)):
+                message = f"aggregate: expected {gathered}, the type to begin with, found {_article(body.type)}"
                 self.report(message, lambdas[0].body, "cast the value to begin with")
                 return None
-            body = self.cast(body, start.type, lambdas[0].body)
+            body = self.cast(body, gathered, lambdas[0].body)
         if body is None:
             return None
+        body = as_bytes(body, zone) if is_bare else body
         if len(lambdas) == 1:
-            return HigherOrder("aggregate", tuple(given), of, (body,), start.type)
+            found = HigherOrder("aggregate", (values, start), of, (body,), start.type)
+            return as_text(found, gathered, zone)
         last = self.bound(lambdas[1], [start.type])
-        end = self.with_variables(lambdas[1], last)
-        return None if end is None else HigherOrder("aggregate", tuple(given), (*of, *last), (body, end), end.type)
+        end = self.with_variables(lambdas[1], last, [gathered])
+        if end is None:
+            return None
+        bare = self.bare(end)
+        return as_text(
+            HigherOrder("aggregate", (values, start), (*of, *last), (body, bare), bare.type), end.type, zone
+        )
+
+    def bare(self, expression: Typed) -> Typed:
+        """The bytes of a text of bytes, any other expression as it is."""
+        return as_bytes(expression, self.schema.time_zone) if is_text_of_bytes(expression) else expression
 
     def as_array(self, name: str, values: Typed, node: syntax.Expression) -> Typed | None:
         if values.type == ANY:
@@ -627,18 +657,24 @@ class _Analyser:
             found.append(Variable(fresh, type_))
         return tuple(found)
 
-    def with_variables(self, of: syntax.Lambda, variables: Sequence[Variable]) -> Typed | None:
-        names = {name.lower(): variable for name, variable in zip(of.variables, variables, strict=True)}
-        outer, self.variables = self.variables, {**self.variables, **names}
+    def with_variables(
+        self, of: syntax.Lambda, variables: Sequence[Variable], types: Sequence[Type]
+    ) -> Typed | None:
+        """The body of a lambda; its variables have these types there, and may hold the bytes of texts."""
+        zone = self.schema.time_zone
+        seen = [as_text(variable, type_, zone) for variable, type_ in zip(variables, types, strict=False)]
+        names = {name.lower(): each for name, each in zip(of.variables, seen, strict=True)}
+        before = self.variables, self.bound_names
+        self.variables = {**self.variables, **names}
+        self.bound_names = {*self.bound_names, *(variable.name for variable in variables)}
         body = self.analyse(of.body)
-        self.variables = outer
+        self.variables, self.bound_names = before
         return body
 
     def over_elements(self, name: str, values: Typed, condition: syntax.Lambda) -> Typed | None:
+        seen, values = values.type.item, self.bare(values)
         variable = Variable(self.fresh(condition.variable), values.type.item)
-        outer, self.variables = self.variables, {**self.variables, condition.variable.lower(): variable}
-        body = self.analyse(condition.body)
-        self.variables = outer
+        body = self.with_variables(condition, [variable], [seen])
         if body is None:
             return None
         if body.type == ANY:
@@ -652,9 +688,8 @@ class _Analyser:
 
     def fresh(self, name: str) -> str:
         """A name for a variable that differs from those of the quantifiers around it."""
-        used = {variable.name for variable in self.variables.values()}
         candidate, number = name, 1
-        while candidate in used:
+        while candidate in self.bound_names:
             number += 1
             candidate = f"{name}_{number}"
         return candidate

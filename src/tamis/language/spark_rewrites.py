@@ -1,7 +1,7 @@
 """Rewrites of Spark's optimiser that change results; tamis makes them, too, because `df.filter` does.
 
 Each looks harmless but loses a rounding, a case conversion or a NULL. They apply to expressions over attributes
-only; constants are folded before. One is ours: Spark's texts may hold any bytes, ours only UTF-8.
+only; constants are folded before.
 """
 
 from __future__ import annotations
@@ -15,11 +15,9 @@ from tamis.functions.registry import Signature
 from tamis.syntax import tree as syntax
 from tamis.values.types import (
     BIGINT,
-    BINARY,
     BOOLEAN,
     DOUBLE,
     FLOAT,
-    STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
     integer_bounds,
@@ -41,8 +39,6 @@ def drop_inner_calls(
         return _without_float(arguments, signature)
     if name in _COMPARISONS and len(arguments) == 2 and signature.parameters[0] in _MOMENTS:
         return _compared_in_own_zone(arguments, signature)
-    if name in _COMPARISONS or (name == "cast" and signature.returns == BINARY):
-        return _compared_as_bytes(name, arguments, signature)
     if name in ("+", "*") and is_integral(signature.returns):
         return _gather_constants(name, arguments, signature), signature
     if name in (*_CASE, "ilike"):
@@ -73,28 +69,6 @@ def _compared_in_own_zone(
         found = tuple(swapped if place == 0 else reversed(swapped))
         return found, Signature((own.type, own.type), signature.returns, signature.zone)
     return arguments, signature
-
-
-def _compared_as_bytes(
-    name: str, arguments: tuple[Typed, ...], signature: Signature
-) -> tuple[tuple[Typed, ...], Signature]:
-    """Texts made of binaries are compared, or cast back, as the bytes that they are: those need not be UTF-8."""
-    if signature.parameters[0] != STRING or not any(map(_is_text_of_bytes, arguments)):
-        return arguments, signature
-    to_bytes = Signature((STRING,), BINARY, signature.zone)
-    found: list[Typed] = []
-    for argument in arguments:
-        if isinstance(argument, Apply) and _is_text_of_bytes(argument):
-            found.append(argument.arguments[0])
-        elif isinstance(argument, Constant):
-            found.append(Constant(BINARY, FUNCTIONS["cast"].scalar(to_bytes)(argument.value)))
-        else:
-            found.append(Apply("cast", (argument,), to_bytes))
-    return tuple(found), Signature((BINARY,) * len(found), signature.returns, signature.zone)
-
-
-def _is_text_of_bytes(operand: Typed) -> bool:
-    return isinstance(operand, Apply) and operand.function == "cast" and operand.signature.parameters == (BINARY,)
 
 
 def _without_float(arguments: tuple[Typed, ...], signature: Signature) -> tuple[tuple[Typed, ...], Signature]:

@@ -199,7 +199,7 @@ def _figures(summary: Summary, more: Sequence[Figure]) -> str:
     each = f"{number_text(summary.notifications_per_match)} per matched event"
     versions = f"{len(summary.versions):,} seen since {first:,}; {lag}".rstrip("; ")
     tiles = [
-        Figure("events a second", rate, f"median of micro-batches; {summary.events:,} events"),
+        Figure("events per second", rate, f"median of micro-batches; {summary.events:,} events"),
         Figure("notifications", f"{summary.notifications:,}", each),
         Figure("events matched", share_text(summary.matched_share), f"{summary.matched_events:,} events"),
         Figure("latency, median", duration_text(latency.p50), f"p99 {duration_text(latency.p99)} per micro-batch"),

@@ -43,7 +43,7 @@ class DecayedEvents:
     ...     events = EventBatch.of([{"n": first + n} for n in range(10)])
     ...     sample.offer(events, np.arange(first, first + 10))
     >>> sample.numbers.tolist()
-    [26, 29]
+    [28, 29]
     """
 
     def __init__(self, size: int = SAMPLE_EVENTS, half_life: float = HALF_LIFE) -> None:

@@ -13,6 +13,7 @@ from tamis.arrays import I32, I64
 from tamis.errors import SubscriptionError
 from tamis.language.bulk import DialectNames
 from tamis.language.dialects import SQL
+from tamis.segments.fields import check_matcher_fields, check_optional_text, check_priority
 from tamis.segments.records import Subscription, dialect_column
 
 
@@ -89,24 +90,45 @@ def columns_of(given: Any, dialect: str = SQL) -> Columns:
 
 
 def _table_columns(table: pa.Table, dialect: str) -> Columns:
+    check_matcher_fields(table.column_names, "column")
     missing = [name for name in ("id", "condition") if name not in table.column_names]
     if missing:
         msg = f"the table has no column {missing[0]!r}; it has {', '.join(table.column_names)}"
         raise SubscriptionError(msg)
-    ids, conditions = pc.fill_null(texts_of(table["id"]), ""), texts_of(table["condition"])
-    owners, labels, dialects = (
-        texts_of(table[name]) if name in table.column_names else pa.nulls(len(ids), pa.large_string())
-        for name in ("owner", "label", "dialect")
-    )
+    ids, conditions = pc.fill_null(_text_column(table, "id"), ""), _text_column(table, "condition")
+    owners, labels, dialects = (_text_column(table, name) for name in ("owner", "label", "dialect"))
     dialects = pc.fill_null(dialects, dialect)
     dialects = pc.if_else(pc.equal(dialects, SQL), None, dialects)
-    priorities = np.zeros(len(ids), np.int64)
-    if "priority" in table.column_names:
-        priorities = pc.fill_null(table["priority"].cast(pa.int64()), 0).to_numpy()
-    revisions = np.ones(len(ids), np.int32)
-    if "revision" in table.column_names:
-        revisions = table["revision"].cast(pa.int32()).to_numpy()
+    priorities = _integer_column(table, "priority", pa.int64(), 0)
+    revisions = _integer_column(table, "revision", pa.int32(), 1)
     return Columns(ids, conditions, owners, priorities, revisions, labels, dialects, conditions)
+
+
+def _text_column(table: pa.Table, name: str) -> pa.LargeStringArray:
+    """A column of the table as texts, null where it is not there."""
+    if name not in table.column_names:
+        return pa.nulls(table.num_rows, pa.large_string())
+    try:
+        return texts_of(table[name])
+    except pa.ArrowException as error:
+        msg = f"column {name!r}: expected texts, found {table[name].type}"
+        raise SubscriptionError(msg) from error
+
+
+def _integer_column(table: pa.Table, name: str, type_: pa.DataType, default: int) -> Any:
+    """A column of the table as integers, the default where there is none."""
+    if name not in table.column_names:
+        return np.full(table.num_rows, default, type_.to_pandas_dtype())
+    column = table[name]
+    try:
+        # A text that looks like a number is none, as in a mapping; a float that is whole comes from pandas.
+        if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or column.type == pa.null()):
+            raise pa.ArrowTypeError
+        return pc.fill_null(column.cast(type_), default).to_numpy()
+    except pa.ArrowException as error:
+        msg = f"column {name!r}: expected integers of {type_.bit_width} bits, found {column.type}"
+        detail = f": {error}" if str(error) else ""
+        raise SubscriptionError(msg + detail) from error
 
 
 def texts_of(values: Iterable[str | None] | pa.Array | pa.ChunkedArray) -> pa.LargeStringArray:
@@ -132,18 +154,44 @@ def _id(given: Any) -> str:
 
 def _subscription(given: Any, dialect: str) -> Subscription:
     if isinstance(given, Subscription):
-        return given
+        return _checked(given)
     if isinstance(given, Mapping):
         if not {"id", "condition"} <= given.keys():
             raise _shape_error(given)
-        id, condition, owner = given["id"], given["condition"], given.get("owner")
-        revision, label = int(given.get("revision") or 1), given.get("label")
-        own = given.get("dialect") or dialect
-        return Subscription(id, condition, int(given.get("priority") or 0), owner, revision, label, own)
+        check_matcher_fields(given)
+        priority, revision = given.get("priority"), given.get("revision")
+        return _checked(
+            Subscription(
+                given["id"],
+                given["condition"],
+                0 if priority is None else priority,
+                given.get("owner"),
+                1 if revision is None else revision,
+                given.get("label"),
+                given.get("dialect") or dialect,
+            )
+        )
     if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
         raise _shape_error(given)
     id, condition = given
     return Subscription(id, condition, dialect=dialect)
+
+
+def _checked(given: Subscription) -> Subscription:
+    """The same; what is wrong with its id or condition is said when it is added.
+
+    Raises:
+        SubscriptionError: Another field is not what it should be.
+    """
+    id = _id(given.id)
+    check_priority(id, given.priority)
+    revision: object = given.revision
+    if not isinstance(revision, int) or isinstance(revision, bool) or not 0 < revision < 1 << 31:
+        msg = f"revision: expected an integer from 1 to {(1 << 31) - 1}, found {revision!r:.80}"
+        raise SubscriptionError(msg, id=id)
+    for name in ("owner", "label", "dialect"):
+        check_optional_text(id, name, getattr(given, name))
+    return given
 
 
 def _shape_error(given: Any) -> SubscriptionError:

@@ -1,7 +1,8 @@
 """A backup: everything that people have set up, of all tenants, as records that another service takes.
 
 Tokens, tickets and webhooks go on working there: tokens and tickets are kept as salted hashes, webhooks with the
-secrets that sign their calls. Events, notifications and histories are not part of it.
+secrets that sign their calls, links to other sites with their tokens. Events, notifications and histories are not
+part of it, nor links that are in the settings.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ from tamis.matcher import Refusal
 from tamis.service.accounts import Accounts, StoredToken, TenantRights
 from tamis.service.credentials import Sealed
 from tamis.service.names import link_of, subscriber_of, tenant_of
+from tamis.service.peers.links import FROM_API, Links
 from tamis.service.subscriptions import TenantSubscriptions
 from tamis.service.webhooks.queue import Webhooks
 from tamis.service.webhooks.records import Webhook
 from tamis.store import Store, StoredSubscription
 from tamis.store.records import FIELDS
 
-Kind: TypeAlias = Literal["tenant", "token", "event_type", "advertisement", "subscriber", "subscription"]
+Kind: TypeAlias = Literal["tenant", "token", "event_type", "advertisement", "subscriber", "link", "subscription"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 """What a record is, in the order in which records need each other."""
 _TOGETHER = 500
@@ -58,12 +60,18 @@ class Backup:
     """Reads and restores what people have set up."""
 
     def __init__(
-        self, store: Store, accounts: Accounts, subscriptions: TenantSubscriptions, webhooks: Webhooks
+        self,
+        store: Store,
+        accounts: Accounts,
+        subscriptions: TenantSubscriptions,
+        webhooks: Webhooks,
+        links: Links,
     ) -> None:
         self._store = store
         self._accounts = accounts
         self._subscriptions = subscriptions
         self._webhooks = webhooks
+        self._links = links
 
     def records(self) -> Iterator[dict[str, Any]]:
         """All records, each under its kind; subscriptions and event types are of one version of the store."""
@@ -73,6 +81,9 @@ class Backup:
         for name in tenants:
             for token, sealed in self._accounts.sealed_tokens(name):
                 yield {"token": {**asdict(token), "created": token.created.isoformat(), **_texts(sealed)}}
+        for link in self._links.all():
+            if link.origin == FROM_API:
+                yield {"link": {"name": link.name, "url": link.url, "token": link.token}}
         with self._store.view() as view:
             for event_type in view.event_types().values():
                 yield {"event_type": event_type.to_dict()}
@@ -108,6 +119,7 @@ class Backup:
             "event_type": self._restore_event_type,
             "advertisement": self._restore_advertisement,
             "subscriber": self._restore_subscriber,
+            "link": self._restore_link,
         }
         for kind, restore in restore_one.items():
             for value in by_kind[kind]:
@@ -156,6 +168,12 @@ class Backup:
             msg = f"subscriber: expected the address of one of a tenant, found {value['address']!r}"
             raise BackupError(msg)
         self._webhooks.add(value["address"], **_webhook_fields(value))
+
+    def _restore_link(self, value: Mapping[str, Any]) -> None:
+        if any(each.name == value["name"] and each.origin != FROM_API for each in self._links.all()):
+            msg = f"link: the settings of this service have one to {value['name']!r}, which counts"
+            raise BackupError(msg)
+        self._links.put(str(value["name"]), str(value["url"]), str(value["token"]))
 
     def _restore_subscriptions(self, values: list[Mapping[str, Any]], *, replace: bool) -> list[Refusal]:
         """Write subscriptions with their tickets in one change, then their webhooks; gives the refused ones."""

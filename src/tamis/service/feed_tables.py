@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Table, Text
 
+from tamis.sql.database import EARLIER_NAME
+
 metadata = MetaData()
 
 _NUMBER = BigInteger().with_variant(Integer(), "sqlite")
@@ -43,7 +45,7 @@ Index("tamis_feed_subscription", feed.c.subscription_id, feed.c.seq)
 Index("tamis_feed_event", feed.c.event_id)
 
 dead_letters = Table(
-    "tamis_bad_events",
+    "tamis_feed_dead_letters",  # not tamis_dead_letters, which a sink may write into the same database
     metadata,
     Column("seq", _NUMBER, primary_key=True, autoincrement=True),
     Column("id", Text, nullable=False, unique=True),
@@ -56,9 +58,10 @@ dead_letters = Table(
     Column("query", Text, nullable=False),
     Column("batch", BigInteger, nullable=False),
     sqlite_autoincrement=True,
+    info={EARLIER_NAME: "tamis_bad_events"},
 )
-Index("tamis_bad_events_tenant", dead_letters.c.tenant, dead_letters.c.seq)
-Index("tamis_bad_events_event", dead_letters.c.event_id)
+Index("tamis_feed_dead_letters_tenant", dead_letters.c.tenant, dead_letters.c.seq)
+Index("tamis_feed_dead_letters_event", dead_letters.c.event_id)
 
 commits = Table(
     "tamis_feed_commits",

@@ -37,6 +37,7 @@ _ABOVE_ZERO = (
     "keep_feed_days",
     "keep_attempts_days",
     "keep_changes_days",
+    "webhook_pause_seconds",
     "webhook_timeout_seconds",
 )
 
@@ -101,13 +102,15 @@ class ServiceSettings:
     most_waiting: int = _setting(
         5_000_000, "Maximum number of events waiting for the stream; beyond it, publishing answers 503."
     )
-    hosts: tuple[str, ...] = _setting([], "Host names of the service, besides its address.")
+    hosts: tuple[str, ...] = _setting([], "Host names of the service, in addition to its address.")
     validity_seconds: int = _setting(86_400, "Default validity of a subscription.")
     longest_validity_seconds: int = _setting(366 * 86_400, "Maximum validity of a subscription.")
     event_bytes: int = _setting(1 << 20, "Maximum size of an event.")
     request_bytes: int = _setting(64 << 20, "Maximum size of a request.")
     request_events: int = _setting(100_000, "Maximum number of events in a request.")
-    request_seconds: float = _setting(30.0, "Time in which a request must arrive; a second more for each 16 KiB.")
+    request_seconds: float = _setting(
+        30.0, "Time in which a request must arrive; one more second for each 16 KiB."
+    )
     on_misfit: str = _setting(
         "null",
         "What to do with an event that does not fit its type: null (match it with NULL there, and count it), "
@@ -119,12 +122,18 @@ class ServiceSettings:
     keep_events_days: float = _setting(7.0, "How long published events are kept.")
     keep_feed_days: float = _setting(30.0, "How long notifications, failed deliveries and dead letters are kept.")
     keep_attempts_days: float = _setting(30.0, "How long the record of webhook calls is kept.")
-    keep_changes_days: float = _setting(366.0, "How long the history of subscriptions is kept.")
+    keep_changes_days: float = _setting(
+        366.0, "How long the history of subscriptions is kept, and those that ended with it."
+    )
     anonymous_publish: bool = _setting(
         False, "Whether anybody may publish to the tenant `default` without a token."
     )
     webhook_attempts: int = _setting(12, "Calls of a webhook before its notification is parked.")
     webhook_pause_after: int = _setting(5, "Failed deliveries in a row after which a webhook is paused; 0: never.")
+    webhook_pause_calls: int = _setting(
+        10, "Failed calls in a row after which a webhook is paused, if they go on for long enough; 0: never."
+    )
+    webhook_pause_seconds: float = _setting(900.0, "How long the calls have to fail for that.")
     webhook_networks: tuple[str, ...] = _setting(
         [], "Private networks that webhooks may call, such as 10.1.0.0/16."
     )
@@ -135,20 +144,19 @@ class ServiceSettings:
     site: str = _setting("", "Name of this site among linked sites; empty: no links.")
     peers: tuple[str, ...] = _setting(
         [],
-        "Neighbours: in a file [[peers]] with name, url and token, and perhaps link_bytes, link_measure and "
-        "link_merging of their own; elsewhere the three, and link_bytes=... and so on, separated by blanks.",
+        "Neighbours: in a file [[peers]] with name, url and token, and optionally link_bytes, link_measure and "
+        "link_merging of their own; elsewhere the three, and link_bytes=... and so on, separated by spaces.",
         secret=True,
     )
-    link_bytes: int = _setting(
-        0, "Maximum bytes of the routing entries sent to a neighbour; 0: entries are exact."
-    )
+    link_bytes: int = _setting(0, "Maximum bytes of the routing entries sent to a neighbour; 0: no limit.")
     link_measure: str = _setting("occurrence", "Measure by which entries that exceed `link_bytes` are pruned.")
     link_merging: bool = _setting(
-        True, "Whether entries of one form are merged, with wider bounds, before any is pruned."
+        True, "Whether entries that differ only in constants are merged (with wider bounds) before pruning."
     )
     link_cutoff: bool = _setting(
         True,
-        "Whether to generalise entries as far as that pays, by measured filter time and events sent in vain.",
+        "Whether to generalise entries as long as the total cost of filtering and of events sent without a match "
+        "falls.",
     )
     link_advertisements: bool = _setting(
         False,
@@ -173,8 +181,9 @@ class ServiceSettings:
         for name in (*above, "request_bytes", "request_events"):
             if getattr(self, name) < 1:
                 problems.append(f"{name}: expected 1 or more, found {getattr(self, name)}")
-        if self.webhook_pause_after < 0:
-            problems.append(f"webhook_pause_after: expected 0 or more, found {self.webhook_pause_after}")
+        for name in ("webhook_pause_after", "webhook_pause_calls"):
+            if getattr(self, name) < 0:
+                problems.append(f"{name}: expected 0 or more, found {getattr(self, name)}")
         if not 0 <= self.composite_lateness_seconds <= _LATEST_SECONDS:
             found = self.composite_lateness_seconds
             problems.append(f"composite_lateness_seconds: expected 0 to {_LATEST_SECONDS}, found {found}")

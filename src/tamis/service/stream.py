@@ -6,7 +6,6 @@ done again by the next one, with the same result. Two of them never run at the s
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
 import os
@@ -14,11 +13,11 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict
 from datetime import timedelta
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tamis.events.misfits import OnMisfit, check_on_misfit
@@ -31,6 +30,7 @@ from tamis.service.inbox import Inbox
 from tamis.service.inboxes import StreamPosition, open_events, open_position
 from tamis.service.names import local_name
 from tamis.service.settings import ServiceSettings
+from tamis.service.stream_lock import alone
 from tamis.store import Store
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def start(
         on_failure: Called with the stage, the number and the error of a batch that fails.
     """
     from tamis.spark.composite_states import CompositeSettings
-    from tamis.spark.event_reading import Reading
+    from tamis.spark.event_reading import ACCEPTANCE_LATENESS, Reading
     from tamis.spark.stream_query import stream
 
     folder = settings.folder / STREAM
@@ -99,6 +99,8 @@ def start(
         id_column="id",
         type_column="event_type",
         accepted_at="accepted_at",
+        # The inbox gives numbers and times in one order; Kafka's partitions have none in common.
+        acceptance_lateness=ACCEPTANCE_LATENESS if settings.kafka else timedelta(0),
         most_bytes=settings.event_bytes,
         event_time="time",
         shown_type=local_name,
@@ -214,7 +216,7 @@ def run(settings: ServiceSettings) -> int:
     stop = threading.Event()
     threading.Thread(target=_watch_input, args=(stop,), name="tamis input", daemon=True).start()
     with ExitStack() as stack:
-        if not stack.enter_context(_alone(settings.folder / LOCK, stop)):
+        if not stack.enter_context(alone(settings.folder / LOCK, stop, partial(_say, "warming up"))):
             return 0
         conf = {"spark.log.level": "OFF", "spark.driver.memory": settings.memory, "spark.ui.enabled": "false"}
         # Every batch is small: what Spark keeps of old ones would only fill the memory.
@@ -259,22 +261,6 @@ def _watch_input(stop: threading.Event) -> None:
     while os.read(0, 4096):
         pass
     stop.set()
-
-
-@contextmanager
-def _alone(file: Path, stop: threading.Event) -> Iterator[bool]:
-    """Wait until no other stream works in the folder; False if `stop` is set before."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("ab") as lock:
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if stop.wait(_LOOK_SECONDS):
-                    yield False
-                    return
-        yield True
 
 
 def _say(state: str, **more: Any) -> None:

@@ -9,7 +9,13 @@ from tamis.sinks.folder_commits import Commit
 from tamis.sinks.jsonl import JsonLinesSink
 from tamis.sinks.kafka import KafkaSink
 from tamis.sinks.parquet import ParquetSink
-from tamis.sinks.reading import find_notifications, read_commits, read_dead_letters, read_notifications
+from tamis.sinks.reading import (
+    find_dead_letters,
+    find_notifications,
+    read_commits,
+    read_dead_letters,
+    read_notifications,
+)
 from tamis.sinks.sql import SqlSink
 from tamis.sinks.webhook import WebhookSink
 
@@ -41,6 +47,7 @@ __all__ = [
     "SinkError",
     "SqlSink",
     "WebhookSink",
+    "find_dead_letters",
     "find_notifications",
     "read_commits",
     "read_dead_letters",

@@ -153,7 +153,7 @@ class Part:
 
 
 class DistinctLetters:
-    """The dead letters of a task, each once: bad events may be equal."""
+    """The dead letters of a task, each once: events that cannot be read may be equal."""
 
     def __init__(self) -> None:
         self._ids: set[str] = set()

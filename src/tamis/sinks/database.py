@@ -196,7 +196,7 @@ def _database(sink: str, url: str) -> Database:
         msg = f"sink {sink}: needs SQLAlchemy, which comes with the extra `store`"
         raise SinkError(msg) from error
     # The file may be one that its owner shares with other programs: its journal stays as it is.
-    return Database(url, error=lambda message: SinkError(f"sink {sink}: {message}"), wal=False)
+    return Database(url, error=lambda message, _: SinkError(f"sink {sink}: {message}"), wal=False)
 
 
 def _tables() -> Mapping[str, Table]:

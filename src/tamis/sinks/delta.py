@@ -16,6 +16,7 @@ import logging
 import os
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -25,6 +26,7 @@ import pyarrow as pa
 
 from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS
 from tamis.sinks.base import RETENTION, BatchKey, Committed, Part, PartFile, SinkError, require_duration
+from tamis.sinks.delta_errors import reported_table_writes
 from tamis.sinks.files import FileSink
 from tamis.sinks.folder_commits import KEPT_COMMITS, Commit
 from tamis.sinks.formats import PARQUET, Format
@@ -160,8 +162,9 @@ class DeltaTables:
         if missing := [each for each in NOTIFICATIONS if each.name not in known]:  # made by an earlier version
             fields = _deltalake().Schema.from_arrow(pa.schema(missing)).fields
             before = table.version()
-            table.alter.add_columns(fields)
-            self._sync_after(NOTIFICATION_FILES, before)
+            with self._reported(NOTIFICATION_FILES):
+                table.alter.add_columns(fields)
+                self._sync_after(NOTIFICATION_FILES, before)
 
     def commit(self, batch: BatchKey, files: Sequence[PartFile]) -> None:
         for kind in _TABLES:
@@ -185,17 +188,15 @@ class DeltaTables:
             for file in files
         ]
         before = table.version()  # and it stays so: the table object does not know of its own entry
-        table.create_write_transaction(
-            actions,
-            mode="append",
-            schema=_schema(kind),
-            partition_by=[DAY],
-            commit_properties=deltalake.CommitProperties(
-                app_transactions=[deltalake.Transaction(batch.query, batch.batch)],
-                custom_metadata={"tamis": json.dumps({"snapshot_version": batch.version})},
-            ),
+        properties = deltalake.CommitProperties(
+            app_transactions=[deltalake.Transaction(batch.query, batch.batch)],
+            custom_metadata={"tamis": json.dumps({"snapshot_version": batch.version})},
         )
-        self._sync_after(kind, before)
+        with self._reported(kind):
+            table.create_write_transaction(
+                actions, mode="append", schema=_schema(kind), partition_by=[DAY], commit_properties=properties
+            )
+            self._sync_after(kind, before)
 
     def _open(self, kind: str) -> DeltaTable | None:
         """The newest version of a table; None if there is none."""
@@ -215,18 +216,22 @@ class DeltaTables:
     def _create(self, kind: str) -> DeltaTable:
         deltalake = _deltalake()
         url = f"{self._folder}/{kind}"
-        if "://" not in url:
-            Path(url).mkdir(parents=True, exist_ok=True)
-        self._opened[kind] = deltalake.DeltaTable.create(
-            url,
-            _schema(kind),
-            mode="ignore",  # another process may be quicker
-            partition_by=[DAY],
-            configuration={"delta.checkpointInterval": str(CHECKPOINT_EVERY)},
-            storage_options=self._options or None,
-        )
-        self._sync_after(kind, -1)
+        with self._reported(kind):
+            if "://" not in url:
+                Path(url).mkdir(parents=True, exist_ok=True)
+            self._opened[kind] = deltalake.DeltaTable.create(
+                url,
+                _schema(kind),
+                mode="ignore",  # another process may be quicker
+                partition_by=[DAY],
+                configuration={"delta.checkpointInterval": str(CHECKPOINT_EVERY)},
+                storage_options=self._options or None,
+            )
+            self._sync_after(kind, -1)
         return self._opened[kind]
+
+    def _reported(self, kind: str) -> AbstractContextManager[None]:
+        return reported_table_writes(self._folder, kind)
 
     def _sync_after(self, kind: str, version: int) -> None:
         """See to it that entries after a version survive a loss of power: delta-rs leaves that to the system."""
@@ -262,15 +267,17 @@ def append_batches(folder: str, commits: Sequence[Commit], options: Mapping[str,
         if new:
             names = BATCHES.names
             rows = pa.table({name: [getattr(each, name) for each in new] for name in names}, schema=BATCHES)
-            deltalake.write_deltalake(
-                url,
-                rows,
-                mode="append",
-                storage_options=storage_options,
-                commit_properties=deltalake.CommitProperties(
-                    app_transactions=[deltalake.Transaction(query, max(each.batch for each in new))]
-                ),
-            )
+            done = deltalake.Transaction(query, max(each.batch for each in new))
+            with reported_table_writes(place, BATCH_TABLE):
+                if "://" not in url:
+                    Path(url).mkdir(parents=True, exist_ok=True)
+                deltalake.write_deltalake(
+                    url,
+                    rows,
+                    mode="append",
+                    storage_options=storage_options,
+                    commit_properties=deltalake.CommitProperties(app_transactions=[done]),
+                )
 
 
 def is_delta(folder: str | os.PathLike[str]) -> bool:
@@ -305,11 +312,12 @@ def compact(
     for kind in _TABLES:
         table = open_table(folder, kind, options)
         if table is not None:
-            found = table.optimize.compact()
             enforce = vacuum_hours >= VACUUM_HOURS
-            # What no entry ever had, as an attempt of a task was one too many, goes only after the longer time:
-            # it may be of a batch that is not committed yet.
-            gone = table.vacuum(vacuum_hours, dry_run=False, enforce_retention_duration=enforce, full=enforce)
+            with reported_table_writes(_place(folder)[0], kind):
+                found = table.optimize.compact()
+                # What no entry ever had, as an attempt of a task was one too many, goes only after the longer
+                # time: it may be of a batch that is not committed yet.
+                gone = table.vacuum(vacuum_hours, dry_run=False, enforce_retention_duration=enforce, full=enforce)
             done[kind] = (int(found["numFilesRemoved"]), int(found["numFilesAdded"]), len(gone))
     return done
 

@@ -29,7 +29,8 @@ DAY = "day"
 FILE_ROWS = 1_000_000
 """A file is closed when it has so many rows, so that a task need not hold more."""
 _LONGEST_STATISTIC = 256
-_TIMES = {NOTIFICATION_FILES: "matched_at", DEAD_LETTER_FILES: "at"}
+TIMES = {NOTIFICATION_FILES: "matched_at", DEAD_LETTER_FILES: "at"}
+"""The column that says when, by kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ def write_files(
         storage.write(path, [content])
         return [PartFile(kind, path, rows.num_rows, len(content))]
     files = []
-    for day, some in _by_day(rows, _TIMES[kind]):
+    for day, some in _by_day(rows, TIMES[kind]):
         content = FORMATS[suffix].encode(some)
         path = f"{kind}/{DAY}={day}/{name}.{suffix}"
         storage.write(path, [content])

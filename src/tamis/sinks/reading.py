@@ -6,7 +6,7 @@ For an object store `options` are the `storage_options` of the sink; what they d
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ from tamis.notifications import by_priority, with_added_columns
 from tamis.sinks.delta import DeltaTables, is_delta, open_table, with_options
 from tamis.sinks.folder_commits import Commit, FolderCommits
 from tamis.sinks.formats import FORMATS
-from tamis.sinks.part_files import DAY, DEAD_LETTER_FILES, NOTIFICATION_FILES, SCHEMAS
+from tamis.sinks.part_files import DAY, DEAD_LETTER_FILES, NOTIFICATION_FILES, SCHEMAS, TIMES
 from tamis.snapshot.storage import Storage, open_storage
 
 
@@ -62,36 +62,49 @@ def find_notifications(
         since: Matched at this time or later; with a time zone.
         limit: The newest so many.
     """
-    wanted = Wanted(subscription, event, owner, since)
-    place = with_options(folder, options)
-    if is_delta(place):
-        rows = _read_delta(place, NOTIFICATION_FILES, options, wanted.filter(days=True))
-    else:
-        rows = wanted.apply(read_notifications(place))
-    rows = rows.sort_by([("matched_at", "ascending"), ("priority", "descending"), ("id", "ascending")])
-    return rows if limit is None else rows.slice(max(0, rows.num_rows - limit))
+    return _newest(_find(folder, NOTIFICATION_FILES, Wanted(subscription, event, owner, since), options), limit)
+
+
+def find_dead_letters(
+    folder: str | os.PathLike[str],
+    options: Mapping[str, str] | None = None,
+    *,
+    event: str | None = None,
+    since: datetime | None = None,
+    limit: int | None = None,
+) -> pa.Table:
+    """The dead letters of a folder that fit all of some conditions, the newest last.
+
+    Args:
+        folder: What a sink has written.
+        options: For an object store.
+        event: The id of the event, if it could be read.
+        since: From batches of this time or later; with a time zone.
+        limit: The newest so many.
+    """
+    return _newest(_find(folder, DEAD_LETTER_FILES, Wanted(event=event, since=since), options), limit)
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which notifications are asked for; None for any."""
+    """Which notifications or dead letters are asked for; None for any. A dead letter is of no subscription."""
 
     subscription: str | None = None
     event: str | None = None
     owner: str | None = None
     since: datetime | None = None
 
-    def apply(self, rows: pa.Table) -> pa.Table:
-        """The notifications that fit."""
-        condition = self.filter()
+    def apply(self, rows: pa.Table, kind: str = NOTIFICATION_FILES) -> pa.Table:
+        """The rows that fit."""
+        condition = self.filter(kind)
         return rows if condition is None else rows.filter(condition)
 
-    def filter(self, *, days: bool = False) -> pc.Expression | None:
+    def filter(self, kind: str = NOTIFICATION_FILES, *, days: bool = False) -> pc.Expression | None:
         """The conditions as Arrow has them; with `days` also for the partitions of a table."""
         texts = {"subscription_id": self.subscription, "event_id": self.event, "owner": self.owner}
         parts = [pc.field(name) == value for name, value in texts.items() if value is not None]
         if self.since is not None:
-            parts.append(pc.field("matched_at") >= pa.scalar(self.since, pa.timestamp("us", "UTC")))
+            parts.append(pc.field(TIMES[kind]) >= pa.scalar(self.since, pa.timestamp("us", "UTC")))
             if days:
                 parts.append(pc.field(DAY) >= self.since.astimezone(UTC).date())
         return reduce(and_, parts) if parts else None
@@ -111,17 +124,85 @@ def follow_notifications(
         wait: Called when there is nothing new; False to end.
         options: For an object store.
     """
+    yield from _follow(folder, NOTIFICATION_FILES, wanted, wait, _keys(read_commits(folder, options)), options)
+
+
+def list_and_follow(
+    folder: str | os.PathLike[str],
+    wanted: Wanted,
+    wait: Callable[[], bool],
+    options: Mapping[str, str] | None = None,
+    *,
+    kind: str = NOTIFICATION_FILES,
+    limit: int | None = None,
+) -> Iterator[pa.Table]:
+    """What there is, the newest last; then what is committed, batch by batch. Nothing twice, and nothing left out.
+
+    Args:
+        folder: What a sink writes to.
+        wanted: Which rows.
+        wait: Called when there is nothing new; False to end.
+        options: For an object store.
+        kind: Notifications or dead letters.
+        limit: The newest so many, of what there is.
+    """
+    before = _keys(read_commits(folder, options))
+    listed = _find(folder, kind, wanted, options)
+    # What was committed while we read may be in the list, or not.
+    meanwhile = [commit for commit in read_commits(folder, options) if not before & _keys([commit])]
+    yield _newest(listed, limit)
+    keys = ["id", TIMES[kind]]
     storage = open_storage(with_options(folder, options))
-    seen = {(commit.query, commit.batch) for commit in read_commits(folder, options)}
+    for commit in meanwhile:
+        rows = wanted.apply(_read_batch(storage, commit, kind, missing_ok=True), kind)
+        new = (
+            rows.join(listed.select(keys), keys, join_type="left anti").sort_by(keys[1]) if rows.num_rows else rows
+        )
+        if new.num_rows:
+            yield new
+    yield from _follow(folder, kind, wanted, wait, before | _keys(meanwhile), options)
+
+
+def _follow(
+    folder: str | os.PathLike[str],
+    kind: str,
+    wanted: Wanted,
+    wait: Callable[[], bool],
+    seen: set[tuple[str, int]],
+    options: Mapping[str, str] | None,
+) -> Iterator[pa.Table]:
+    """What commits bring that were not seen."""
+    storage = open_storage(with_options(folder, options))
     while wait():
         for commit in read_commits(folder, options):
             if (commit.query, commit.batch) in seen:
                 continue
             seen.add((commit.query, commit.batch))
             # A file that is missing was joined with others meanwhile, and removed: we are too far behind.
-            rows = wanted.apply(_read_batch(storage, commit, NOTIFICATION_FILES, missing_ok=True))
+            rows = wanted.apply(_read_batch(storage, commit, kind, missing_ok=True), kind)
             if rows.num_rows:
                 yield rows
+
+
+def _keys(commits: Iterable[Commit]) -> set[tuple[str, int]]:
+    return {(commit.query, commit.batch) for commit in commits}
+
+
+def _find(
+    folder: str | os.PathLike[str], kind: str, wanted: Wanted, options: Mapping[str, str] | None
+) -> pa.Table:
+    """The rows of a folder that fit, the newest last."""
+    place = with_options(folder, options)
+    if is_delta(place):
+        rows = _read_delta(place, kind, options, wanted.filter(kind, days=True))
+    else:
+        rows = wanted.apply(_read_tables(place, kind, options), kind)
+    priority = [("priority", "descending")] if kind == NOTIFICATION_FILES else []
+    return rows.sort_by([(TIMES[kind], "ascending"), *priority, ("id", "ascending")])
+
+
+def _newest(rows: pa.Table, limit: int | None) -> pa.Table:
+    return rows if limit is None else rows.slice(max(0, rows.num_rows - limit))
 
 
 def _read_tables(folder: str | os.PathLike[str], kind: str, options: Mapping[str, str] | None) -> pa.Table:

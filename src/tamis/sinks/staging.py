@@ -229,11 +229,16 @@ def publish_staged(
 
     with database.writing() as connection:
         found = commit_once(connection, commits, key, {**values, "dead": count_letters(parts)}, write)
-    with database.writing() as connection:  # what is staged of this batch, and of those before it
+    remove_staged(database, batch)
+    return Committed(*found)
+
+
+def remove_staged(database: Database, batch: BatchKey) -> None:
+    """Remove what is staged of a batch, and of those before it."""
+    with database.writing() as connection:
         for name in _SCHEMAS:
             which = (batch.query, batch.batch)
             connection.exec_driver_sql(f"DELETE FROM {name} WHERE query = %s AND batch <= %s", which)
-    return Committed(*found)
 
 
 def _text(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:

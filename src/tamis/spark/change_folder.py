@@ -14,9 +14,12 @@ import os
 from pathlib import Path
 from typing import Any, ClassVar
 
+from tamis.errors import SubscriptionError, reported_writes
 from tamis.limits import DEFAULT_LIMITS, Limits
+from tamis.segments.fields import RENAME, unknown_field, with_event_type
+from tamis.snapshot.local import LocalStorage
 from tamis.store import Store
-from tamis.store.records import FIELDS, unknown_field
+from tamis.store.records import FIELDS
 
 _log = logging.getLogger(__name__)
 _SUFFIXES = (".jsonl", ".ndjson", ".json")
@@ -43,9 +46,13 @@ class ChangeFolder:
             folder: Where the files appear.
             state: A folder for the store and the name of the last file.
             limits: Of conditions.
+
+        Raises:
+            WriteError: The state cannot be written.
         """
         self.folder = Path(folder)
-        Path(state).mkdir(parents=True, exist_ok=True)
+        with reported_writes(state):
+            Path(state).mkdir(parents=True, exist_ok=True)
         self.store = Store.open(Path(state) / self.STORE, limits=limits)
         self._mark = Path(state) / self.MARK
 
@@ -60,9 +67,7 @@ class ChangeFolder:
         new = sorted(path for path in there if path.name > last)
         for path in new:
             self._apply(path)
-            aside = self._mark.with_suffix(".new")
-            aside.write_text(path.name)
-            aside.replace(self._mark)
+            LocalStorage(self._mark.parent).write(self._mark.name, [path.name.encode()])
         return len(new)
 
     def _apply(self, path: Path) -> None:
@@ -73,7 +78,7 @@ class ChangeFolder:
                 continue
             try:
                 id, record = _change(line)
-            except ValueError as error:
+            except (ValueError, SubscriptionError) as error:
                 _log.warning("%s, line %d: no change: %s", path, number, error)
                 continue
             added.pop(id, None)
@@ -94,6 +99,7 @@ def _change(line: bytes) -> tuple[str, dict[str, Any] | None]:
 
     Raises:
         ValueError: It is no change.
+        SubscriptionError: It names two event types.
     """
     entry = json.loads(line)
     if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
@@ -102,9 +108,9 @@ def _change(line: bytes) -> tuple[str, dict[str, Any] | None]:
     id = entry["id"]
     if entry.pop("removed", False):
         return id, None
-    if "type" in entry:
-        _log.warning("subscription %s: 'type' is called 'event_type' now; rename it", id)
-        entry.setdefault("event_type", entry.pop("type"))
+    entry, has_old_name = with_event_type(entry)
+    if has_old_name:
+        _log.warning("subscription %s: %s", id, RENAME)
     unknown = [name for name in entry if name not in FIELDS]
     if unknown or "condition" not in entry:
         what = "there is no condition" if not unknown else unknown_field(unknown[0], (*FIELDS, "removed"))

@@ -2,6 +2,9 @@
 
 A driver whose Java was killed needs a moment until it ends, and finishes what it was writing meanwhile. So whoever
 comes next waits for a while before it is refused.
+
+The checkpoint is locked wherever the state folder is: two queries with different ones would write the same files.
+A checkpoint in an object store has no lock; there Spark's own file manager notices two writers.
 """
 
 from __future__ import annotations
@@ -13,11 +16,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
+from urllib.parse import urlparse
+from urllib.request import url2pathname
 
 from tamis.errors import TamisError, reported_writes
+from tamis.urls import absolute
 
 _log = logging.getLogger(__name__)
 
+STATE = "tamis"
+"""The folder within a checkpoint that is the state of its query, if no other is given, and has the lock."""
 LOCK = "query.lock"
 """The file within the state of a query."""
 WAIT_SECONDS = 20.0
@@ -29,10 +37,10 @@ _held: dict[Path, CheckpointLock] = {}
 
 
 class CheckpointInUse(TamisError):
-    """Another query runs on the checkpoint.
+    """Another query runs on the checkpoint, or has the same state folder.
 
     Attributes:
-        folder: The state of the query, in which the lock is.
+        folder: In which the lock is.
         pid: The process of the other query; None if it has not written it yet.
     """
 
@@ -44,45 +52,77 @@ class CheckpointInUse(TamisError):
     def __str__(self) -> str:
         process = "another process" if self.pid is None else f"process {self.pid}"
         return (
-            f"{self.folder}: a query of {process} uses this state and its checkpoint; stop it first, "
+            f"{self.folder}: a query of {process} uses this checkpoint or state; stop it first, "
             "or give this one a checkpoint of its own"
         )
 
 
 class CheckpointLock:
-    """The lock of a query.
+    """The locks of a query: of its state folder, and of its checkpoint if that is on this machine.
 
     Attributes:
-        is_active: Does the query that holds it still run?
+        is_active: Does the query that holds them still run?
     """
 
-    def __init__(self, folder: Path, file: IO[bytes]) -> None:
+    def __init__(self) -> None:
         self.is_active: Callable[[], bool] = lambda: True
-        self._folder = folder
-        self._file = file
+        self._files: dict[Path, IO[bytes]] = {}
+
+    def add(self, folder: Path, file: IO[bytes]) -> None:
+        """Take over the lock of a folder."""
+        self._files[folder] = file
+        _held[folder] = self
 
     def release(self) -> None:
         """Let others have the checkpoint; any number of times."""
-        self._file.close()
-        if _held.get(self._folder) is self:
-            del _held[self._folder]
+        for folder, file in self._files.items():
+            file.close()
+            if _held.get(folder) is self:
+                del _held[folder]
+        self._files.clear()
 
 
 def hold_checkpoint(
-    state: Path, *, wait_seconds: float = WAIT_SECONDS, say: Callable[[str], None] = _log.warning
+    state: Path,
+    checkpoint: str | os.PathLike[str] | None = None,
+    *,
+    wait_seconds: float = WAIT_SECONDS,
+    say: Callable[[str], None] = _log.warning,
 ) -> CheckpointLock:
-    """Have the checkpoint of a query alone, until `release` or the end of the process.
+    """Have the checkpoint of a query and its state alone, until `release` or the end of the process.
 
     Args:
         state: The folder of the driver for the query.
+        checkpoint: Spark's folder. It is locked, too, if it is on this machine, whatever the state folder is.
         wait_seconds: How long to wait for another process.
-        say: Called once with what is in the way, if anything is.
+        say: Called once for each lock with what is in the way, if anything is.
 
     Raises:
-        CheckpointInUse: Another query has it, and does not end.
-        WriteError: The folder cannot be written.
+        CheckpointInUse: Another query has one of them, and does not end.
+        WriteError: A folder cannot be written.
     """
-    folder = Path(os.path.realpath(state))
+    place = None if checkpoint is None else local_folder(checkpoint)
+    folders = [state] if place is None else [place / STATE, state]
+    lock = CheckpointLock()
+    try:
+        for folder in dict.fromkeys(Path(os.path.realpath(each)) for each in folders):
+            lock.add(folder, _hold(folder, wait_seconds, say))
+    except BaseException:
+        lock.release()
+        raise
+    return lock
+
+
+def local_folder(checkpoint: str | os.PathLike[str]) -> Path | None:
+    """The path of a checkpoint on this machine; None if it is elsewhere."""
+    place = absolute(checkpoint)
+    parsed = urlparse(place)
+    if parsed.scheme == "file":
+        return Path(url2pathname(parsed.path))
+    return None if parsed.scheme else Path(place)
+
+
+def _hold(folder: Path, wait_seconds: float, say: Callable[[str], None]) -> IO[bytes]:
     mine = _held.get(folder)
     if mine is not None:
         if mine.is_active():
@@ -100,8 +140,7 @@ def hold_checkpoint(
     except BaseException:
         file.close()
         raise
-    _held[folder] = CheckpointLock(folder, file)
-    return _held[folder]
+    return file
 
 
 def _wait(file: IO[bytes], folder: Path, seconds: float, say: Callable[[str], None]) -> None:

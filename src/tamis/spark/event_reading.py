@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.arrays import I64, Mask
+from tamis.errors import EventError
 from tamis.events.batch import EventBatch
 from tamis.events.dead_letters import DeadLetter, DeadLetterKind
 from tamis.events.event_type import EventType
@@ -56,6 +58,7 @@ class CheckedEvents(NamedTuple):
 
 
 ACCEPTED_AT = "accepted_at"
+ACCEPTANCE_LATENESS = timedelta(hours=1)
 """The column of our own sources that says when an event came: the time of its record in Kafka, or of its file."""
 
 
@@ -77,6 +80,9 @@ class Reading:
         keep: Attributes of an event that its notifications carry along.
         accepted_at: A column with the time at which an event was accepted: it meets the subscriptions that were
             valid then, even if its batch begins after they expired.
+        acceptance_lateness: How much earlier than all events of a batch one of a later batch may have been
+            accepted, and still meets all that was valid then. The clocks of Kafka's producers differ, and a
+            partition may lag behind the others. Subscriptions that have expired stay in the snapshot for so long.
         on_misfit: What becomes of an event with a value of another kind than declared, or without one that is
             required: "null", it is matched, with NULL there, and counted; "dead letter"; or "refuse", an error.
     """
@@ -93,9 +99,13 @@ class Reading:
     event_type: str | None = None
     on_misfit: OnMisfit = "null"
     accepted_at: str | None = None
+    acceptance_lateness: timedelta = ACCEPTANCE_LATENESS
 
     def __post_init__(self) -> None:
         check_on_misfit(self.on_misfit)
+        if self.acceptance_lateness < timedelta(0):
+            msg = f"acceptance_lateness must not be negative, found {self.acceptance_lateness}"
+            raise EventError(msg)
 
     @property
     def names_types(self) -> bool:

@@ -62,7 +62,7 @@ class LiveSubscriptions:
             state: A folder of this machine, for what a folder of changes amounts to.
             poll_seconds: How often the store is asked for changes.
             retention_seconds: For how long a version that is no longer the newest stays.
-            change_retention: For how long the store keeps its log of changes; None for ever.
+            change_retention: For how long the store keeps its changes and what ended; None for ever.
         """
         self.error: BaseException | None = None
         self.valid_since: int | None = None

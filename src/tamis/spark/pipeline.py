@@ -118,7 +118,7 @@ class PipelineState:
         snapshot: Where subscriptions are published, as driver and workers reach it.
         retention: For how long an old version of the subscriptions stays.
         history_bytes: How long the file of reports may grow.
-        change_retention: For how long the store keeps its log of changes; None for ever.
+        change_retention: For how long the store keeps its changes and what ended; None for ever.
     """
 
     checkpoint: str = field(repr=False)

@@ -29,7 +29,7 @@ from tamis.routing.generalisation import known_measures
 from tamis.routing.shards import Routing
 from tamis.sinks import SINKS, SinkError
 from tamis.spark.composite_states import CompositeError, CompositeSettings
-from tamis.spark.event_reading import ACCEPTED_AT, MOST_BYTES, Reading
+from tamis.spark.event_reading import ACCEPTANCE_LATENESS, ACCEPTED_AT, MOST_BYTES, Reading
 from tamis.spark.kafka_security import PROTOCOLS, KafkaSecurity, KafkaSecurityError
 from tamis.spark.pipeline import (
     Files,
@@ -52,6 +52,8 @@ from tamis.verification.search import GREEDY, check_order
 
 _FORMATS = ("json", "parquet", "kafka", "rate", "socket")
 _WITH_TEXTS = ("json", "kafka", "socket")
+_WITH_TIMES = ("json", "kafka")
+"""Formats whose source says when an event was accepted."""
 _SERVER = re.compile(r"\s*([^\s,]+):([0-9]{1,5})\s*")
 
 
@@ -177,7 +179,9 @@ def _events(top: TomlTable) -> tuple[Source, Reading]:
         event_time=table.text("time"),
         keep=table.texts("keep"),
         on_misfit=_on_misfit(table),
-        accepted_at=ACCEPTED_AT if format in ("json", "kafka") else None,
+        accepted_at=ACCEPTED_AT if format in _WITH_TIMES else None,
+        acceptance_lateness=(table.duration("acceptance_lateness") if format in _WITH_TIMES else None)
+        or ACCEPTANCE_LATENESS,
         most_bytes=table.number("max_event_bytes", MOST_BYTES) or MOST_BYTES
         if format in _WITH_TEXTS
         else MOST_BYTES,

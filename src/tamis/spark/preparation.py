@@ -26,6 +26,7 @@ from tamis.limits import DEFAULT_LIMITS
 from tamis.matcher import Matcher
 from tamis.operators import OPERATORS
 from tamis.operators.discovery import INSTALLED, OperatorSettings
+from tamis.segments.fields import check_matcher_fields
 from tamis.snapshot import SnapshotPart, Snapshots
 from tamis.snapshot.segment import ARRAYS, HEADER, open_segment
 from tamis.spark.event_tables import regroup
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 SEGMENT_ROWS = 2_000_000
 """Subscriptions of a segment, at most, where a task has more."""
 _PIECE_BYTES = 16 << 20
-_COLUMNS = ("id", "condition", "priority", "owner", "revision", "label", "dialect")
 _BUILT = pa.schema(
     [
         ("segment", pa.string()),
@@ -84,8 +84,8 @@ def prepare(
 
     Args:
         subscriptions: A DataFrame with columns `id` and `condition` (and, if there, `priority`, `owner`,
-            `revision`), the path of a Parquet file or of JSON lines with these, the URL of a snapshot, a store or
-            its path.
+            `revision`, `label`, `dialect`), the path of a Parquet file or of JSON lines with these, the URL of a
+            snapshot, a store or its path.
         event_type: What conditions are about: anything that `EventType.of` takes; None for schemaless events. A
             snapshot and a store have their own.
         snapshot: Where to publish, as the driver and all workers reach it; a temporary folder if Spark is local.
@@ -97,6 +97,7 @@ def prepare(
     Raises:
         OperatorError: An operator cannot be loaded.
         SnapshotError: There is no snapshot at the URL.
+        SubscriptionError: There is a column that no subscription of a matcher has.
         TamisError: Spark runs on a cluster, and `snapshot` is not given.
     """
     session = _session(spark)
@@ -209,8 +210,8 @@ def _compile(subscriptions: DataFrame, task: CompileTask, segments: int | None) 
     if missing:
         msg = f"expected subscriptions with columns id and condition, found {', '.join(subscriptions.columns)}"
         raise SubscriptionError(msg)
-    taken = subscriptions.select([subscriptions[name] for name in _COLUMNS if name in subscriptions.columns])
-    taken = taken.withColumn("id", taken["id"].cast("string"))
+    check_matcher_fields(subscriptions.columns, "column")
+    taken = subscriptions.withColumn("id", subscriptions["id"].cast("string"))
     # One id, one task: so that an id that stands there twice is noticed.
     partitions = taken.repartition("id") if segments is None else taken.repartition(segments, "id")
     schema = "segment string, slots long, place int, data binary, id string, reason string"

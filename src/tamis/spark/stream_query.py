@@ -19,8 +19,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlparse
-from urllib.request import url2pathname
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -39,7 +37,7 @@ from tamis.segments.published import EXPIRED, PARTS
 from tamis.sinks.base import BatchKey, Sink
 from tamis.snapshot import Manifest
 from tamis.spark.batch_delivery import BatchDelivery
-from tamis.spark.checkpoint_lock import hold_checkpoint
+from tamis.spark.checkpoint_lock import STATE, hold_checkpoint, local_folder
 from tamis.spark.composite_states import CompositeSettings, CompositeStates
 from tamis.spark.event_reading import Reading
 from tamis.spark.live_subscriptions import LiveSubscriptions
@@ -141,7 +139,7 @@ def stream(
         call_order: Which call of an operator is made next, as for `tamis.Matcher`.
         on_failure: Called with the stage, the number and the error of a batch that fails; the query then ends.
         history_bytes: How long the file of reports may grow.
-        change_retention: For how long the store keeps its log of changes; by default for ever.
+        change_retention: For how long the store keeps its changes and what ended; by default for ever.
         composite: How late events may be for composite subscriptions, and how much is kept for them.
 
     Returns:
@@ -152,7 +150,7 @@ def stream(
         TamisError: Events are no stream, or the session is one of Spark Connect, where the driver is elsewhere.
         EventError: Events are no DataFrame of Spark's, or lack a column that `reading` names.
         OperatorError: An operator cannot be loaded on the driver.
-        CheckpointInUse: Another query runs on the checkpoint.
+        CheckpointInUse: Another query runs on the checkpoint, or has the same state.
     """
     check_frame(events)
     if not events.isStreaming:
@@ -203,7 +201,7 @@ def stream(
     if trigger is not None:
         writer = writer.trigger(**trigger)
     started: list[StreamingQuery] = []
-    lock = hold_checkpoint(place)
+    lock = hold_checkpoint(place, checkpoint)
     lock.is_active = lambda: not started or _is_active(started[0])
     start_workers(events.sparkSession)  # while subscriptions are read and published
     try:
@@ -231,7 +229,7 @@ def _quick_checkpoints(spark: SparkSession, checkpoint: str | os.PathLike[str]) 
     and checksums; the other one starts two. Either writes a file aside and renames it. That the other one does not
     notice two writers at once is no matter, because the checkpoint is locked.
     """
-    conf, is_local = spark.conf, urlparse(absolute(checkpoint)).scheme in ("", "file")
+    conf, is_local = spark.conf, local_folder(checkpoint) is not None
     jvm: Any = spark._jvm
     is_known = jvm.org.apache.spark.util.Utils.classIsLoadable(_QUICK_FILE_MANAGER)
     if not is_local or not is_known or conf.get(_FILE_MANAGER, None) is not None:
@@ -371,8 +369,9 @@ class MicroBatches:
         self.history.append(report)
         self.sharding.observe(report)
         accepted = pc.min(found.of(OLDEST)["count"]).as_py()
-        if accepted is not None:  # what comes next was accepted no earlier
-            self.live.valid_since = max(accepted, self.live.valid_since or 0)
+        if accepted is not None:
+            next_accepted = accepted - self.reading.acceptance_lateness // timedelta(microseconds=1)
+            self.live.valid_since = max(next_accepted, self.live.valid_since or 0)
         for view in self.views:
             view.show(report)
 
@@ -514,12 +513,9 @@ def state_folder(checkpoint: str | os.PathLike[str], state: str | os.PathLike[st
     """
     if state is not None:
         return Path(state)
-    place = absolute(checkpoint)
-    parsed = urlparse(place)
-    if parsed.scheme == "file":
-        place = url2pathname(parsed.path)
-    elif parsed.scheme:
-        shown = without_secrets(place)
+    place = local_folder(checkpoint)
+    if place is None:
+        shown = without_secrets(absolute(checkpoint))
         msg = f"the checkpoint {shown} is not on this machine: say with `state=` where the driver keeps its files"
         raise TamisError(msg)
-    return Path(place) / "tamis"
+    return place / STATE

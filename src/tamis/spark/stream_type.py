@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tamis.errors import SubscriptionError
 from tamis.snapshot import Manifest
+from tamis.snapshot.local import LocalStorage
 
 TYPE_FILE = "event_type"
 """In the state of a query: the event type of its events."""
@@ -93,6 +94,7 @@ class StreamType:
 
         Raises:
             SubscriptionError: It could be one of several.
+            WriteError: The choice cannot be kept.
         """
         if self._given is not None:
             return self._given
@@ -103,8 +105,5 @@ class StreamType:
             return before
         found = sole_type(schemaless, living)
         if remember and self._file is not None and found in living:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            aside = self._file.with_suffix(".new")
-            aside.write_text(found)
-            aside.replace(self._file)
+            LocalStorage(self._file.parent).write(self._file.name, [found.encode()])
         return found

@@ -13,7 +13,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from sqlalchemy import Column, Connection, Engine, MetaData, Table, create_engine, event, inspect
 from sqlalchemy.engine import URL, make_url
@@ -29,10 +29,36 @@ _CHECKPOINT_PAGES = 8_000
 _SCHEMA_LOCK = 0x74616D6973
 """The advisory lock of PostgreSQL under which tables are created: without it, two that create the same table at
 the same moment collide, even with IF NOT EXISTS."""
+EARLIER_NAME = "earlier name"
+"""Where `Table.info` has the name of the table in databases of an earlier version."""
+
+
+DatabaseProblem: TypeAlias = Literal["full", "read-only", "failed"]
+_SQLITE_PROBLEMS: dict[int, DatabaseProblem] = {
+    sqlite3.SQLITE_FULL: "full",
+    sqlite3.SQLITE_READONLY: "read-only",
+}
+_POSTGRESQL_PROBLEMS: dict[str, DatabaseProblem] = {
+    "53100": "full",  # disk_full
+    "25006": "read-only",  # read_only_sql_transaction
+}
 
 
 class DatabaseError(TamisError):
-    """A database cannot be reached, read or written: the message names it and what is wrong."""
+    """A database cannot be reached, read or written: the message names it and what is wrong.
+
+    Attributes:
+        kind: "full": its disk has no space left; "read-only": it may not be written; "failed": anything else, no
+            answer for example.
+    """
+
+    def __init__(self, message: str, kind: DatabaseProblem = "failed") -> None:
+        """Keep the kind, so that a program can tell what to do."""
+        super().__init__(message, kind)  # both survive pickling
+        self.kind: DatabaseProblem = kind
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class Database:
@@ -49,7 +75,7 @@ class Database:
         url: str | os.PathLike[str],
         tables: MetaData | None = None,
         *,
-        error: Callable[[str], TamisError] = DatabaseError,
+        error: Callable[[str, DatabaseProblem], TamisError] = DatabaseError,
         busy_seconds: int = _BUSY_SECONDS,
         wal: bool = True,
     ) -> None:
@@ -58,7 +84,7 @@ class Database:
         Args:
             url: Path of a SQLite file, `sqlite:///file.db` or `postgresql://user:password@host/database`.
             tables: Tables to create where they are missing, and to complete where columns are.
-            error: What to raise, made of a message.
+            error: What to raise, made of a message and the kind of the problem.
             busy_seconds: How long a writer waits for another one; SQLite only.
             wal: Switch a SQLite file to the write-ahead log, so that readers and a writer do not wait for each
                 other?
@@ -98,9 +124,25 @@ class Database:
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({key})")
 
     def prepare(self, tables: MetaData) -> None:
-        """Create the tables that are not there, and add what those of an earlier version lack."""
+        """Create the tables that are not there, and bring those of an earlier version up to date."""
+        self.rename_earlier(tables.sorted_tables)
         self.create_missing(tables.sorted_tables)
         self.add_missing_columns(tables.sorted_tables)
+
+    def rename_earlier(self, tables: Iterable[Table]) -> None:
+        """Rename tables that the database has under their `EARLIER_NAME`, with their rows and indexes."""
+        wanted = [table for table in tables if EARLIER_NAME in table.info]
+        with self.reading() as connection:
+            if not _under_earlier_names(connection, wanted):
+                return
+        with self.creating() as connection:
+            for table in _under_earlier_names(connection, wanted):
+                earlier = table.info[EARLIER_NAME]
+                connection.exec_driver_sql(f"ALTER TABLE {earlier} RENAME TO {table.name}")
+                for index in table.indexes:  # SQLite renames no index
+                    suffix = str(index.name).removeprefix(table.name)
+                    connection.exec_driver_sql(f"DROP INDEX IF EXISTS {earlier}{suffix}")
+                    connection.execute(CreateIndex(index))
 
     def create_missing(self, tables: Iterable[Table]) -> None:
         """Create the tables that are not there, with their indexes, in one transaction."""
@@ -143,7 +185,7 @@ class Database:
                 yield connection
         except (SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error) as error:
             msg = f"{self.where}: {getattr(error, 'orig', None) or error}".strip()
-            raise self._error(msg) from error
+            raise self._error(msg, _problem(error)) from error
 
     def _parse(self, text: str) -> URL:
         if "://" not in text:
@@ -152,7 +194,7 @@ class Database:
             url = make_url(text)
         except (ArgumentError, ValueError) as error:
             msg = f"the URL of the database cannot be read: {error}"
-            raise self._error(msg) from error
+            raise self._error(msg, "failed") from error
         if url.drivername in ("postgresql", "postgres", "postgresql+psycopg"):
             # Times without a zone, as the sinks write them, are in UTC, whatever the server thinks.
             options = url.query.get("options", "")
@@ -162,7 +204,7 @@ class Database:
         if url.drivername != "sqlite" or not url.database or url.database == ":memory:":
             shown = url.render_as_string(hide_password=True)
             msg = f"{shown}: expected a SQLite file (sqlite:///...) or PostgreSQL (postgresql://...)"
-            raise self._error(msg)
+            raise self._error(msg, "failed")
         return url
 
     def _create_engine(self, url: URL, busy_seconds: int, wal: bool) -> Engine:
@@ -172,10 +214,25 @@ class Database:
             engine = create_engine(url, connect_args={"timeout": busy_seconds})
         except ModuleNotFoundError as error:
             msg = f"{self.where}: PostgreSQL needs psycopg; install it with: pip install 'tamis[store]'"
-            raise self._error(msg) from error
+            raise self._error(msg, "failed") from error
         event.listen(engine, "connect", lambda connection, _: _prepare_sqlite(connection, busy_seconds, wal))
         event.listen(engine, "begin", _begin_sqlite)
         return engine
+
+
+def _problem(error: Exception) -> DatabaseProblem:
+    """What kind of problem an error of a driver, or of SQLAlchemy around it, is."""
+    cause = getattr(error, "orig", None) or error
+    if isinstance(cause, sqlite3.Error):
+        # The low byte is the primary code. An error that is no answer of SQLite has no code.
+        return _SQLITE_PROBLEMS.get(getattr(cause, "sqlite_errorcode", 0) & 0xFF, "failed")
+    return _POSTGRESQL_PROBLEMS.get(getattr(cause, "sqlstate", None) or "", "failed")
+
+
+def _under_earlier_names(connection: Connection, tables: Iterable[Table]) -> list[Table]:
+    """The tables that the database has under their earlier names only."""
+    present = set(inspect(connection).get_table_names())
+    return [table for table in tables if table.name not in present and table.info[EARLIER_NAME] in present]
 
 
 def _missing_columns(connection: Connection, tables: Iterable[Table]) -> list[Column[Any]]:

@@ -11,18 +11,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from uuid import uuid4
 
-from sqlalchemy import Connection, inspect, select
+from sqlalchemy import Connection, exists, func, inspect, select
 
-from tamis.errors import TamisError
-from tamis.sql.database import Database
+from tamis.sql.database import Database, DatabaseError
 from tamis.sql.rows import insert_rows, overwrite, rows_by_key
-from tamis.store.tables import LAYOUT, Row, changes, meta, metadata, subscriptions
+from tamis.store.tables import EXPIRED, LAYOUT, REMOVED, Row, changes, meta, metadata, subscriptions
 
 _BUSY_SECONDS = 300
 """How long a writer waits for another one; a large import takes its time."""
 
 
-class StoreError(TamisError):
+class StoreError(DatabaseError):
     """A store cannot be opened, read or written: the message names it and what is wrong."""
 
 
@@ -81,7 +80,7 @@ class StoreDatabase:
                     connection.execute(meta.insert().values(first))
         if identity is None:
             raise self._no_store()
-        self._database.add_missing_columns([subscriptions, changes])
+        self._database.add_missing_columns([meta, subscriptions, changes])
         return identity
 
     def _identity(self, connection: Connection) -> str | None:
@@ -119,3 +118,22 @@ def rows_of_ids(connection: Connection, ids: Sequence[str]) -> dict[str, Row]:
     """The rows of these ids, as far as there are any."""
     rows = rows_by_key(connection, subscriptions, Row._fields, "id", ids)
     return {row[0]: Row(*row) for row in rows}
+
+
+def forget_ended(connection: Connection, upto: int, floor: int) -> None:
+    """Forget the subscriptions that ended up to a version, before the changes of these versions are cut.
+
+    The floor rises to their highest revision. In a store of layout 1, the changes of many were cut without that.
+    """
+    log, rows = changes.c, subscriptions.c
+    is_old = connection.execute(select(meta.c.layout)).scalar_one() < LAYOUT
+    later = exists().where(log.id == rows.id, log.version > upto)
+    ended = [rows.state.in_((REMOVED, EXPIRED)), ~later]
+    if not is_old:
+        # The cut part of the log is short; without it, every row of the store would be looked at each time.
+        cut = select(log.id).where(log.version <= upto, log.kind.in_(("remove", "expire")))
+        ended.append(rows.id.in_(cut))
+    highest = connection.execute(select(func.max(rows.revision)).where(*ended)).scalar()
+    if highest is not None:
+        connection.execute(subscriptions.delete().where(*ended))
+    connection.execute(meta.update().values(layout=LAYOUT, floor=max(floor, highest or 0)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import os
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,15 +19,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from tamis.errors import SubscriptionError
 from tamis.events.event_type import EventType
 from tamis.language.dialects import SQL
 from tamis.limits import DEFAULT_LIMITS, Limits
+from tamis.segments.fields import RENAME
 from tamis.store import tables
 from tamis.store.change_set import ChangeSet
-from tamis.store.database import StoreDatabase
+from tamis.store.database import StoreDatabase, forget_ended
 from tamis.store.records import (
     DEFAULT_TYPE,
     ChangeLogEntry,
@@ -278,14 +280,17 @@ class Store:
 
         Args:
             rows: Mappings or an Arrow table with the fields of `add`, of which `id` and `condition` must be there,
-                and `state`: one that is "paused" is left out of matching.
+                and `state`: one that is "paused" is left out of matching. An `event_type` that is called `type`
+                is taken, with a warning.
             replace: Change subscriptions that are there already? Fields that no row has stay as they are.
             alongside: Called within the transaction, with its connection and the new ids, to write more
                 about these subscriptions into the same database.
         """
         from tamis.matcher import Refusal
 
-        records, present = read_records(rows)
+        records, present, has_old_name = read_records(rows)
+        if has_old_name:
+            warnings.warn(RENAME, stacklevel=2)
         # Compiling takes longest, so it is done before other writers are locked out.
         with self.view() as view:
             typed, types = with_types(records, view, replace=replace), view.event_types()
@@ -400,7 +405,8 @@ class Store:
     def trim(self, before: int) -> int:
         """Cut the change log: the changes of versions before this one; gives how many.
 
-        A snapshot that holds an older version is rebuilt when it is published next.
+        Subscriptions whose end is cut are forgotten. A snapshot that holds an older version is rebuilt when it is
+        published next.
         """
         table, meta = tables.changes, tables.meta
         with self._database.writing() as connection:
@@ -408,11 +414,8 @@ class Store:
             last = min(before - 1, view.version)
             if last <= view.trimmed:
                 return 0
+            forget_ended(connection, last, view.floor)
             connection.execute(meta.update().values(trimmed=last))
-            until = select(func.max(table.c.at)).where(table.c.version <= last).scalar_subquery()
-            rows = tables.subscriptions
-            ended = rows.update().where(rows.c.state == EXPIRED, rows.c.expires <= until)
-            connection.execute(ended.values(condition="", valid_from=None, expires=None, refusal=None))
             return connection.execute(table.delete().where(table.c.version <= last)).rowcount
 
     def trim_older(self, than: datetime) -> int:
@@ -453,7 +456,12 @@ class Store:
         for place, subscription in done.good.items():
             try:
                 outcome = after_import(
-                    there.get(subscription.id), subscription, present, change_set.now, replace=replace
+                    there.get(subscription.id),
+                    subscription,
+                    present,
+                    change_set.now,
+                    replace=replace,
+                    floor=change_set.view.floor,
                 )
             except SubscriptionError as error:
                 done.errors[place] = error

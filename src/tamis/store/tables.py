@@ -1,9 +1,13 @@
 """The tables of a store, the same in every database.
 
-`tamis_subscriptions` has one row for every id that was ever added: the row of a subscription that is gone stays,
-without its condition, so that its revisions are never used again. One that has expired keeps its condition until
-the changes of that time are trimmed. `tamis_changes` has the state after each change;
-rows are only appended, and trimmed from the old end. Times are microseconds since 1970, UTC.
+`tamis_subscriptions` has a row for every living subscription, and for every one that ended as long as the log has
+its end: without its condition, or with it if it expired. `tamis_changes` has the state after each change; rows are
+only appended, and trimmed from the old end. Times are microseconds since 1970, UTC.
+
+A revision of an id is never used twice, or two matches would have one notification id. While the row is there, an
+id that comes back continues from it. When rows are forgotten, the column `floor` of `tamis_meta` rises to the
+highest revision among them, and every id without a row begins above it. One number is kept instead of a row for
+each id that ever was.
 """
 
 from __future__ import annotations
@@ -20,8 +24,11 @@ def _dialect_column() -> Column[str]:
     return Column("dialect", Text, nullable=False, server_default=SQL)
 
 
-LAYOUT = 1
-"""The arrangement of these tables; a store of a higher one was made by a newer tamis."""
+LAYOUT = 2
+"""The arrangement of these tables; a store of a higher one was made by a newer tamis.
+
+1: rows of ended subscriptions stay for ever; such a store becomes 2 when it is trimmed. 2: they are forgotten, and
+`floor` counts, which a tamis that knows 1 only would not look at."""
 
 ACTIVE, WAITING, PAUSED, REMOVED, EXPIRED = "active", "waiting", "paused", "removed", "expired"
 LIVING = (ACTIVE, WAITING, PAUSED)
@@ -39,6 +46,7 @@ meta = Table(
     Column("store", Text, nullable=False),
     Column("version", BigInteger, nullable=False),
     Column("trimmed", BigInteger, nullable=False),
+    Column("floor", Integer, nullable=False, server_default="0"),
 )
 
 event_types = Table(

@@ -14,6 +14,7 @@ from tamis.errors import ConditionError, SubscriptionError, TamisError
 from tamis.events.event_type import EventType
 from tamis.language.dialects import COMPOSITE
 from tamis.limits import Limits
+from tamis.segments.fields import unknown_field
 from tamis.store.records import (
     DEFAULT_TYPE,
     FIELDS,
@@ -22,7 +23,6 @@ from tamis.store.records import (
     check_times,
     moment,
     parse_record,
-    unknown_field,
 )
 from tamis.store.tables import ACTIVE, PAUSED, WAITING, Row
 from tamis.store.view import StoreView
@@ -110,8 +110,12 @@ def with_types(
 
 
 def default_type(declared: Mapping[str, EventType]) -> str:
-    """The event type of subscriptions that name none: the only one that is declared, else the schemaless one."""
-    names = [name for name, each in declared.items() if each != EventType()]
+    """The event type of subscriptions that name none: the only one that is declared, else the schemaless one.
+
+    >>> default_type({"event": EventType("event"), "camera": EventType("camera")})
+    'camera'
+    """
+    names = [name for name, each in declared.items() if name != DEFAULT_TYPE or each.attributes is not None]
     return names[0] if len(names) == 1 else DEFAULT_TYPE
 
 
@@ -132,15 +136,21 @@ def condition_errors(
 
 
 def after_import(
-    before: Row | None, subscription: SubscriptionFields, present: frozenset[str], now: int, *, replace: bool
+    before: Row | None,
+    subscription: SubscriptionFields,
+    present: frozenset[str],
+    now: int,
+    *,
+    replace: bool,
+    floor: int = 0,
 ) -> Outcome | None:
-    """The outcome of importing a subscription; None for no change.
+    """The outcome of importing a subscription; None for no change. An id without a row begins above the floor.
 
     Raises:
         SubscriptionError: The id is taken, and nothing is to be replaced.
     """
     if before is None or not before.living:
-        revision = 1 if before is None else before.revision + 1
+        revision = 1 + (floor if before is None else before.revision)
         state = _state_after(subscription.state, subscription.valid_from, now)
         given = *subscription[1:8], now, now, state, None, subscription.dialect
         return Outcome("add", Row(subscription.id, revision, *given))

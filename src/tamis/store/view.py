@@ -96,9 +96,10 @@ class StoreView:
     def __init__(self, connection: Connection, where: str) -> None:
         self._connection = connection
         self._where = where
-        found = connection.execute(select(_meta.version, _meta.trimmed)).one()
+        found = connection.execute(select(_meta.version, _meta.trimmed, _meta.floor)).one()
         self.version: int = found.version
         self.trimmed: int = found.trimmed
+        self.floor: int = found.floor
 
     def event_types(self) -> dict[str, EventType]:
         """The declared event types by name."""

@@ -56,8 +56,20 @@ class CallSearchState(NamedTuple):
     heap_size: I64  # per row
 
 
-NextUnits: TypeAlias = Callable[[I32, float, CallSearchState], tuple[I32, I32]]
-"""Of some rows, with seconds to spare: those in which something is undecided, and what to evaluate in each."""
+class Spare(NamedTuple):
+    """What a row may spend in a round on calls that may turn out needless, because they save rounds.
+
+    Attributes:
+        seconds: All of them together.
+        per_call: Seconds of a call beside its operator.
+    """
+
+    seconds: float = 0.0
+    per_call: float = 0.0
+
+
+NextUnits: TypeAlias = Callable[[I32, Spare, CallSearchState], tuple[I32, I32]]
+"""Of some rows, with what each may spare: those in which something is undecided, and what to evaluate in each."""
 
 
 def known_orders() -> tuple[str, ...]:
@@ -312,26 +324,31 @@ def update_search(
 
 
 @kernel
-def next_units(costs: F64, rows: I32, spare: float, state: CallSearchState) -> tuple[I32, I32]:
+def next_units(costs: F64, rows: I32, spare: Spare, state: CallSearchState) -> tuple[I32, I32]:
     """Rows and the units to evaluate in them next; a row in which all is decided has none.
 
-    A row has one unit, and more as long as they cost no more than `spare` seconds together.
+    A row has the best unit, whatever it costs, and the next best ones as long as they fit into `spare` together.
     """
     found_rows, found_units = np.empty(len(rows), np.int32), np.empty(len(rows), np.int32)
     count = 0
     for at in range(len(rows)):
         row = rows[at]
-        left = spare
-        while left >= 0.0:
+        left = spare.seconds
+        is_first = True
+        while True:
             unit = _best_unit(row, state)
             if unit < 0:
                 break
+            if not is_first:
+                left -= costs[unit] + spare.per_call
+                if left < 0.0:
+                    break
             if count == len(found_rows):
                 found_rows = np.concatenate((found_rows, np.empty(len(found_rows), np.int32)))
                 found_units = np.concatenate((found_units, np.empty(len(found_units), np.int32)))
             found_rows[count], found_units[count] = row, unit
             count += 1
-            left -= costs[unit]
+            is_first = False
             state.known[row, unit] = 1  # the caller evaluates it before the next call of this function
     return found_rows[:count], found_units[:count]
 

@@ -28,12 +28,14 @@ from tamis.statistics import Statistics
 from tamis.values.column import Column, column_of
 from tamis.verification.plan import CallPlan, Unit
 from tamis.verification.residuals import split_formula
+from tamis.verification.rounds import RoundCosts, spare_of
 from tamis.verification.search import (
     GREEDY,
     HOLDS,
     NULL,
     VALUE,
     CallSearchState,
+    Spare,
     empty_state,
     row_bytes,
     start_order,
@@ -45,8 +47,6 @@ _STATE_BYTES = 1 << 27
 """Memory for the search state of the rows that are verified at a time."""
 _REFRESH_SHARE = 0.02
 """Share of the time of verification that may go into recomputing orders of calls."""
-_SPARE = 2e-4
-"""Seconds of perhaps needless calls that an event may make in a round, to save rounds."""
 _PATIENT_ROUNDS = 4
 """Rounds at the start in which no event makes a needless call."""
 _EXPENSIVE = 1e-4
@@ -104,6 +104,7 @@ class CallVerifier:
         self._place_of: I64 = np.empty(0, np.int64)
         self._seconds = self._refreshing = 0.0
         self._learned = 0
+        self._rounds = RoundCosts()
 
     def verify(self, frame: Frame, found: Matches, policy: CallPolicy) -> Matches:
         """The pairs of an engine without those whose residual formula does not hold."""
@@ -206,16 +207,20 @@ class CallVerifier:
         active = np.unique(rows)
         rounds = 0
         while len(active):
-            spare = _SPARE if rounds >= _PATIENT_ROUNDS else 0.0
+            spare = spare_of(self._rounds, len(active)) if rounds >= _PATIENT_ROUNDS else Spare()
             rounds += 1
+            began, calling = time.perf_counter(), _operator_seconds(plan)
             asked, units = following(active, spare, state)
             saved -= np.bincount(units, minlength=len(saved))
             self._evaluate(plan, frame, asked, units, state, policy.statistics)
             update_search(formulas, probabilities, costs, largest, asked, units, state)
+            calling -= _operator_seconds(plan)
+            if len(units):
+                self._rounds = self._rounds.after(len(units), time.perf_counter() - began + calling)
             active = np.unique(asked)
-        for name, calling in plan.by_operator.items():
+        for name, callers in plan.by_operator.items():
             counts = meter(name)
-            counts.count(saved=max(0, int(saved[calling].sum())))
+            counts.count(saved=max(0, int(saved[callers].sum())))
             if policy.statistics is not None and counts.cost is not None:
                 policy.statistics.costs[name] = counts.cost
         return state
@@ -281,6 +286,11 @@ class CallVerifier:
         if statistics is not None:
             statistics.learn(attribute, column)
             self._learned += len(column)
+
+
+def _operator_seconds(plan: CallPlan) -> float:
+    """Seconds that the operators of a plan have taken so far, in all threads."""
+    return sum(meter(name).seconds for name in plan.by_operator)
 
 
 def made_calls(formula: Formula, batch: EventBatch, row: int, calls: Iterable[OperatorCall]) -> set[OperatorCall]:

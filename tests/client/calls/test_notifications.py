@@ -51,6 +51,7 @@ def test_a_delivery_that_failed_is_kept_and_made_again(client: Client, served: S
         client.replay("none")
     assert [*client.failed_deliveries(until=second.at)] == []
     assert client.replay_many(subscription="other").replayed == 0
+    assert client.replay_many(endpoint="nowhere.example").replayed == 0
     assert client.replay_many(since=second.at).replayed == 1
     until(lambda: [*client.failed_deliveries()] == [])
 

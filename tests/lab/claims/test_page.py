@@ -52,6 +52,8 @@ def test_a_table_shows_figures_that_have_one_of_theirs_first() -> None:
     table = markdown_table(PAPERS["jewel"], {"J1": [_record("J1", figures=figures)]})
     assert "f0: 1; f1: 1; f3: 1 (theirs 1); 1 more |" in table
     assert "seed 1, revision abc" in table
+    with_note = markdown_table(PAPERS["jewel"], {"J1": [_record("J1", note="counted, not timed")]})
+    assert "plain: 5. *Note:* counted, not timed |" in with_note
     assert markdown_table(PAPERS["wang"], {}) == "No results yet.\n"
 
 

@@ -16,7 +16,7 @@ from tamis.operators import Operator, install, uninstall
 from tamis.operators.meters import reset_meters
 from tamis.values.types import BIGINT, BOOLEAN
 from tamis.verification.plan import CallPlan
-from tamis.verification.search import FAILS, HOLDS, VALUE, empty_state, start_search, update_search
+from tamis.verification.search import FAILS, HOLDS, VALUE, Spare, empty_state, start_search, update_search
 
 TYPE = EventType.of({"attributes": {"n": "bigint", "m": "bigint"}})
 NAMES = ("cheap_here", "expensive_here", "last_here")
@@ -44,7 +44,7 @@ def calls(plan: CallPlan, order: str, true: set[str]) -> tuple[list[str], list[b
     start_search(*estimates, np.zeros(len(plan), np.int32), np.arange(len(plan), dtype=np.int32), state)
     rows = np.zeros(1, np.int32)
     while len(rows):
-        rows, units = following(rows, 0.0, state)
+        rows, units = following(rows, Spare(), state)
         for unit in units.tolist():
             made.append(plan.units[unit].calls[0].operator)
             axis = plan.units[unit].axis

@@ -63,7 +63,7 @@ def expected_scores(rows: F64) -> F64:
 def test_a_model_of_one_table(kind: int, error: float, tmp_path: Path) -> None:
     operator = made(logistic(tmp_path / "risk.onnx", kind), output="score")
     assert operator.signature == "risk_model(double, double) double"
-    assert operator.description == "What the model in risk.onnx makes of amount, age."
+    assert operator.description == "The output of the model in risk.onnx for amount, age."
     assert asked(operator, ROWS) == pytest.approx(expected_scores(ROWS), abs=error)
 
 

@@ -105,7 +105,7 @@ class Running:
         return found
 
     def spoil(self, tenant: str, event_id: str, original: bytes, reason: str = "a reason") -> None:
-        """Write a bad event as the stream would."""
+        """Write a dead letter as the stream would."""
         now = datetime.now(UTC)
         kinds, originals = pa.array(["event"]), pa.array([original], pa.binary())
         ids = dead_letter_ids(kinds, originals)

@@ -1,4 +1,4 @@
-"""Failed deliveries and bad events: listed for their tenant only, and replayed."""
+"""Failed deliveries and dead letters: listed for their tenant only, and replayed."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ def test_a_receiver_that_lies_is_told_nothing(calling: Running, receiver: Receiv
     assert receiver.notified("/") == []
 
 
-def test_a_bad_event_is_matched_again_when_it_is_replayed(calling: Running) -> None:
+def test_a_dead_letter_is_matched_again_when_it_is_replayed(calling: Running) -> None:
     tenant = calling.tenant()
     tenant.admin.put("/v1/event-types/order", json={"attributes": {"price": "int"}})
     text = b'{"id": "e", "price": "x"}'
     headers = {"Content-Type": "application/json"}
-    tenant.publish.post("/v1/events", content=text, headers=headers, params={"type": "order"})
+    tenant.publish.post("/v1/events", content=text, headers=headers, params={"event_type": "order"})
     calling.spoil(tenant.name, "e", text, "price: not a number")
     calling.spoil(tenant.name, "f", b"\xff")
     path = "/v1/dead-letters"

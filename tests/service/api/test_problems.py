@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,9 @@ from tamis.service.errors import Conflict, Forbidden, NotFound, Overloaded, Quot
 from tamis.service.ingestion import PublishError
 from tamis.service.webhooks.records import WebhookError
 from tamis.sql.database import DatabaseError
-from tests.service.api.running import Tenant, problem
+from tamis.store import StoreError
+from tests.filesystems import small_disk
+from tests.service.api.running import Tenant, problem, running
 
 MISLEADING = "there is no subscription 'x'; there is already one"
 
@@ -41,6 +44,10 @@ MISLEADING = "there is no subscription 'x'; there is already one"
         (AccountError(MISLEADING), 422, "invalid"),
         (TamisError(MISLEADING), 422, "invalid"),
         (DatabaseError(MISLEADING), 503, "unavailable"),
+        (DatabaseError(MISLEADING, "read-only"), 503, "unavailable"),
+        (DatabaseError(MISLEADING, "full"), 503, "full"),
+        (StoreError(MISLEADING), 503, "unavailable"),
+        (StoreError(MISLEADING, "full"), 503, "full"),
         (RuntimeError(MISLEADING), 500, "internal"),
     ],
 )
@@ -50,6 +57,26 @@ def test_the_status_depends_on_the_kind_and_not_on_the_message(error: Exception,
     assert (answer.status_code, said["type"].rpartition("/")[2]) == (status, kind)
     if isinstance(error, DatabaseError | RuntimeError):
         assert MISLEADING not in said["detail"], "what is wrong inside is for the log"
+
+
+def test_a_full_disk_is_said_to_who_writes_and_reading_goes_on(tmp_path: Path) -> None:
+    event, subscription = {"id": "e", "x": 1}, {"id": "s", "condition": "x = 1"}
+    long = f"x IN ({', '.join(map(str, range(1_000, 9_000)))})"
+    with small_disk(tmp_path / "disk") as disk, running(disk.folder / "data") as served:
+        tenant = served.tenant()
+        disk.fill()
+        for answer in (
+            tenant.publish.post("/v1/events", json={**event, "more": "y" * 100_000}),
+            tenant.subscribe.post("/v1/subscriptions", json={**subscription, "condition": long}),
+        ):
+            said = problem(answer, 503, "full")
+            assert str(tmp_path) not in answer.text
+            assert said["detail"] == "the disk of a database is full; nothing was written"
+            assert answer.headers["retry-after"]
+        assert tenant.subscribe.get("/v1/subscriptions").json()["items"] == []
+        disk.clear()
+        assert tenant.publish.post("/v1/events", json=event).status_code < 300
+        assert tenant.subscribe.post("/v1/subscriptions", json=subscription).status_code < 300
 
 
 def test_what_is_wrong_with_a_receiver_is_said_in_the_names_of_the_tenant(tenant: Tenant) -> None:

@@ -98,7 +98,7 @@ class Visitor:
         ).ticket
 
     def publish(self, *events: dict[str, Any], type: str = "") -> None:
-        query = f"?type={type}" if type else ""
+        query = f"?event_type={type}" if type else ""
         answer = self.context.request.post(
             f"{self.served.url}/v1/events{query}", data=list(events), headers={"Origin": self.served.url}
         )
@@ -327,7 +327,7 @@ def test_a_tenant_is_made_and_changed(visitor: Callable[..., Visitor]) -> None:
     accounts = me.served.service.accounts
     page = me.go("/tenants")
     page.get_by_label("Name").fill("made-here")
-    page.get_by_label("Events a second").fill("2.5")
+    page.get_by_label("Events per second").fill("2.5")
     page.get_by_label("Operators").fill("none")
     press(page.get_by_role("button", name="Create tenant"))
     row = page.locator("tr", has_text="made-here")
@@ -418,7 +418,7 @@ def test_pages_are_accessible_and_fit_a_phone(visitor: Callable[..., Visitor], s
 
 def test_a_page_without_data_says_what_to_do(visitor: Callable[..., Visitor]) -> None:
     me = visitor("admin")
-    for path in ("/", "/subscriptions", "/feed", "/events", "/event-types", "/bad-events", "/failed-deliveries"):
+    for path in ("/", "/subscriptions", "/feed", "/events", "/event-types", "/dead-letters", "/failed-deliveries"):
         empty = me.go(path).locator(".empty:visible")
         expect(empty).not_to_have_count(0)
         for each in empty.all():

@@ -46,7 +46,7 @@ def test_an_event_says_whether_the_stream_has_come_to_it(world: World, page: Tes
     assert "No subscription matched it." in page.get("/events/lonely").text
 
 
-def test_a_bad_event_says_why(world: World, page: TestClient) -> None:
+def test_a_dead_letter_says_why(world: World, page: TestClient) -> None:
     world.publish("default", {"id": "odd", "price": 1})
     world.match([], [("default/odd", b"{}"), ("acme/e1", b"{}")])
     assert page.get("/events/odd.json").json()["dead_letter"]["kind"] == "malformed"

@@ -9,11 +9,11 @@ from tamis.service.page.page_request import PageRequest
 
 
 def test_dead_letters_are_shown_with_their_text(ask: Callable[..., PageRequest]) -> None:
-    data = failures.bad_events(ask())
+    data = failures.dead_letters(ask())
     [item] = data["items"]
     assert (item["event_id"], data["next"]) == ("bad", None)
     assert '"id": "bad"' in item["original"]
-    assert failures.bad_events(ask(before=str(item["number"])))["items"] == []
+    assert failures.dead_letters(ask(before=str(item["number"])))["items"] == []
 
 
 def test_failed_deliveries_are_shown_in_the_names_of_the_tenant(ask: Callable[..., PageRequest]) -> None:

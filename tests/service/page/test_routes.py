@@ -42,7 +42,7 @@ def addresses_of(world: World) -> list[str]:
         address("events", HOSTILE),
         address("events", "half"),
         f"/notifications/{notification}",
-        "/bad-events",
+        "/dead-letters",
         "/failed-deliveries",
         "/statistics",
         "/event-types",
@@ -92,6 +92,15 @@ def test_pages_and_twins_answer_the_same_thing(world: World, page: TestClient) -
         assert f'href="{twin_of(where).replace("&", "&amp;")}"' in html.text, where
 
 
+def test_an_earlier_address_leads_to_the_page(page: TestClient) -> None:
+    for earlier, now in (
+        ("/bad-events", "/dead-letters"),
+        ("/bad-events.json?before=7&path=x", "/dead-letters.json?before=7&path=x"),
+    ):
+        found = page.get(earlier)
+        assert (found.status_code, found.headers["location"]) == (308, now)
+
+
 def test_a_twin_is_what_its_page_was_made_of(
     world: World, page: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,7 +145,7 @@ def test_nothing_that_somebody_wrote_becomes_markup(world: World, page: TestClie
 
 def test_hostile_names_are_shown_as_they_are(page: TestClient) -> None:
     shown = "&lt;script&gt;alert(1)&lt;/script&gt;"
-    for where in ("/subscriptions", "/subscriptions/hostile", "/events", "/feed", "/bad-events"):
+    for where in ("/subscriptions", "/subscriptions/hostile", "/events", "/feed", "/dead-letters"):
         assert shown in page.get(where).text, where
 
 
@@ -206,7 +215,7 @@ class TestOtherTenants:
         assert [each["id"] for each in other.get("/subscriptions.json").json()["items"]] == ["secret-plan"]
         assert [each["id"] for each in other.get("/events.json").json()["items"]] == ["acme-event"]
         assert [each["event_id"] for each in other.get("/feed.json").json()["items"]] == ["acme-event"]
-        assert [each["event_id"] for each in other.get("/bad-events.json").json()["items"]] == ["worse"]
+        assert [each["event_id"] for each in other.get("/dead-letters.json").json()["items"]] == ["worse"]
         assert other.get("/failed-deliveries.json").json()["items"] == []
         assert [each["id"] for each in other.get("/index.json").json()["broadest"]["items"]] == ["secret-plan"]
 
@@ -245,7 +254,7 @@ class TestOtherTenants:
         assert visit(admin).get("/tokens.json").json()["tenants"] == ["third"]
 
     def test_nothing_of_one_is_on_a_page_of_the_other(self, world: World, visit: Visit) -> None:
-        pages = ("/", "/subscriptions", "/feed", "/events", "/bad-events", "/statistics", "/subscriptions/new")
+        pages = ("/", "/subscriptions", "/feed", "/events", "/dead-letters", "/statistics", "/subscriptions/new")
         for where in (*pages, "/events/new", "/event-types"):
             theirs, ours = visit(world.other).get(where).text, visit(world.token).get(where).text
             assert "secret-plan" not in ours and "acme-event" not in ours, where

@@ -20,6 +20,7 @@ from tamis.service.names import qualified_name
 from tamis.service.page.links import twin_path
 from tamis.service.settings import ServiceSettings
 from tamis.service.webhooks.records import DeliveryAttempt, Transition
+from tamis.service.webhooks.settings import PauseRule
 from tamis.sinks.base import Delivery
 from tamis.store.records import microseconds
 
@@ -49,7 +50,7 @@ class World:
         return made.ticket
 
     def match(self, pairs: Sequence[tuple[str, str]], dead: Sequence[tuple[str, bytes]] = ()) -> None:
-        """A batch with notifications of (event, subscription), named as inside, and bad events."""
+        """A batch with notifications of (event, subscription), named as inside, and dead letters."""
         when = datetime.now(UTC) - timedelta(seconds=15)
         sink = FeedSink(url=self.service.settings.database("feed"))
         notifications, letters = _notifications(pairs, when), _dead(dead, when)
@@ -90,7 +91,7 @@ class World:
         shake = DeliveryAttempt("handshake", subscription, now, 0.02, 1, 200, None, "delivered")
         call = DeliveryAttempt(notification_id, subscription, now, 0.8, 12, 503, "answered 503", "failed")
         self.service.webhooks.record([Transition(shake, hook.created, None, "confirm")])
-        self.service.webhooks.record([Transition(call, hook.created, seq, "park")], pause_after)
+        self.service.webhooks.record([Transition(call, hook.created, seq, "park")], PauseRule(parked=pause_after))
 
 
 def twin_of(where: str) -> str:

@@ -263,6 +263,24 @@ def test_a_receiver_that_fails_again_and_again_is_paused_and_nothing_more_is_par
     assert [webhooks.attempts(id)[-1].outcome for id in ids] == ["delivered"] * len(ids)
 
 
+def test_a_receiver_that_is_down_is_paused_before_anything_is_parked(
+    feed_database: Database, feed: Feed, receiver: Receiver
+) -> None:
+    delivery = replace(QUICK, attempts=1_000, base=1e-3, cap=2e-3, pause_calls=4, pause_seconds=1e-6)
+    webhooks = webhooks_of(feed_database, delivery)
+    receiver.always["/a"] = after_handshake(answering(500))
+    webhooks.add(A, receiver.url("/a"))
+    ids = feed.write(A, A)
+    with delivering(webhooks, delivery) as deliverer:
+        until(lambda: state(webhooks).state == "paused")
+        assert (state(webhooks).failed_calls, webhooks.parked_deliveries()) == (4, [])
+        del receiver.always["/a"]
+        webhooks.resume(A)
+        deliverer.wake([A])
+        until(lambda: is_at_end(webhooks))
+    assert receiver.ids("/a") == [*[ids[0]] * 5, ids[1]]
+
+
 def test_a_success_between_failures_keeps_a_webhook_from_being_paused(
     feed_database: Database, feed: Feed, receiver: Receiver
 ) -> None:

@@ -16,6 +16,8 @@ from tamis.service.webhooks.settings import DeliveryPolicy, DeliveryPolicyError
         {"attempts": 0},
         {"attempts": True},
         {"pause_after": -1},
+        {"pause_calls": -1},
+        {"pause_seconds": 0},
         {"concurrent": 1.5},
         {"base": 0},
         {"cap": math.inf},

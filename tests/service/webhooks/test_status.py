@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tamis.service.webhooks.queue import Webhooks
+from tamis.service.webhooks.settings import PauseRule
 from tamis.service.webhooks.status import describe_stop
 from tests.service.webhooks.feeds import Feed
 from tests.service.webhooks.test_queue import URL, confirmed, got, parked, step, waiting
@@ -21,7 +22,7 @@ def test_what_is_not_done_is_counted(webhooks: Webhooks, feed: Feed) -> None:
     parked(webhooks, feed, "acme-2/parked")
     feed.write("acme/pending", *["acme/behind"] * 3, *["acme/stopped"] * 3, "acme/refused", "acme/nobody")
     webhooks.record([step(behind, "again", waiting(webhooks, "acme/behind")[0], next_attempt=8)])
-    webhooks.record([step(stopped, "park", waiting(webhooks, "acme/stopped")[0])], pause_after=1)
+    webhooks.record([step(stopped, "park", waiting(webhooks, "acme/stopped")[0])], pause=PauseRule(parked=1))
     webhooks.replay(replayed.id)
     states = {"pending": 1, "confirmed": 2, "paused": 1, "refused": 1}
     undone = {"waiting": 4, "retrying": 1, "withheld": 3, "failed": 2, "replaying": 1}
@@ -74,7 +75,9 @@ def test_what_became_of_a_notification(webhooks: Webhooks, feed: Feed) -> None:
     ]
     webhooks.replay(failed.id)
     assert states()[2] == ("replaying", "error 4")
-    webhooks.record([step(webhook, "park", retried, attempt=4, at=1_700_000_000_000_000)], pause_after=2)
+    webhooks.record(
+        [step(webhook, "park", retried, attempt=4, at=1_700_000_000_000_000)], pause=PauseRule(parked=2)
+    )
     assert got(webhooks, "acme/a").state == "paused"
     why = "after 2 failed deliveries in a row: error 4"
     assert states()[4] == (

@@ -72,6 +72,7 @@ def failed_deliveries(
 
     Args:
         subscription: Only those of this subscription.
+        endpoint: Only those of webhooks with this URL, or on this host, with or without a port.
         since: Only those given up at this time or later.
         until: Only those given up before this time.
         after: Only those after this cursor.
@@ -88,16 +89,21 @@ def replay(notification_id: str) -> ApiCall[None]:
 
 
 def replay_many(
-    *, subscription: str | None = None, since: datetime | None = None, until: datetime | None = None
+    *,
+    subscription: str | None = None,
+    endpoint: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
 ) -> ApiCall[Replayed]:
     """Deliver all failed deliveries once more, or some.
 
     Args:
         subscription: Only those of this subscription.
+        endpoint: Only those of webhooks with this URL, or on this host, with or without a port.
         since: Only those given up at this time or later.
         until: Only those given up before this time.
     """
-    body = without_none(subscription=subscription, since=since, until=until)
+    body = without_none(subscription=subscription, endpoint=endpoint, since=since, until=until)
     return post("/v1/deliveries/replay", lambda answer: decode(Replayed, answer), body)
 
 

@@ -19,6 +19,7 @@ class WebhookStatus:
         failed: How many were given up, and can be replayed.
         reason: Why it is paused or refused.
         since: When it came into its state.
+        failed_calls: How many calls in a row have failed.
     """
 
     subscription_id: str
@@ -29,6 +30,7 @@ class WebhookStatus:
     failed: int
     reason: str | None = None
     since: datetime | None = None
+    failed_calls: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -275,8 +275,12 @@ def _sizes(bench: Bench) -> Outcome:
     return Outcome(near(best[1] - best[0], 0.0, 0.1), figures, "theirs are at 100,000 and 200,000")
 
 
+def _count_of_builds(bench: Bench) -> int:
+    return bench.pick(20, 100, 5_000)
+
+
 def _builds(bench: Bench) -> tuple[Any, Any]:
-    count = bench.pick(20, 100, 5_000)
+    count = _count_of_builds(bench)
     boolean = pruning_path(bench, "occurrence", count)
     return boolean, pruning_path(bench, "occurrence", count, conjunctive=True, engine="counting")
 
@@ -305,13 +309,13 @@ def _forms(bench: Bench) -> Outcome:
                 "Boolean: least time relative to before",
                 1 - both[0].saved(both[0].fastest),
                 3.8 / 7.0,
-                (size_of(bench), 100_000),
+                (_count_of_builds(bench), 100_000),
             ),
             figure(
                 "conjunctive: least time relative to before",
                 1 - both[1].saved(both[1].fastest),
                 3.8 / 9.0,
-                (size_of(bench), 100_000),
+                (_count_of_builds(bench), 100_000),
             ),
         ],
     )

@@ -253,5 +253,5 @@ def described(point: Point) -> str:
     shares = f"M {number(report.removed_share)}, N {number(report.load)}"
     sizes = f"{shares}, {number(report.bytes_per_entry)} bytes an entry"
     vain = number(point.per_event(report.false_forwards))
-    cost = f"{number(point.microseconds)} us an event, work {number(point.work)}"
+    cost = f"{number(point.microseconds)} us per event, work {number(point.work)}"
     return f"{sizes}, {vain} forwards in vain, {cost}"

@@ -99,10 +99,12 @@ def markdown_table(paper: Paper, results: Mapping[str, Sequence[Record]]) -> str
 
 
 def _ours(records: Sequence[Record]) -> str:
-    """The figures that say most: those that have one of theirs first; or why there are none."""
+    """The figures that say most, those that have one of theirs first, and the note; or why there are none."""
     first = records[0]
     figures = [figure_of(each) for each in first["figures"]]
     chosen = sorted(figures, key=lambda each: each.theirs is None)[:_MOST_FIGURES]
     told = "; ".join(str(each) for each in figures if each in chosen)
     more = len(figures) - len(chosen)
-    return told + (f"; {more} more" if more else "") if told else str(first["reason"] or first["note"])
+    if not told:
+        return str(first["reason"] or first["note"])
+    return told + (f"; {more} more" if more else "") + (f". *Note:* {first['note']}" if first["note"] else "")

@@ -19,7 +19,7 @@ import numpy as np
 from tamis.arrays import F64, I32, I64, U8
 from tamis.kernels import kernel
 from tamis.verification.plan import BITS, CallPlan, FormulaArrays
-from tamis.verification.search import ABSENT, UNDECIDED, CallSearchState, NextUnits, decide
+from tamis.verification.search import ABSENT, UNDECIDED, CallSearchState, NextUnits, Spare, decide
 
 _SUB_ORDER, _SEQUENTIAL, _NAIVE = range(3)
 _NUMBERS = {"sub-order": _SUB_ORDER, "sequential": _SEQUENTIAL, "naive": _NAIVE}
@@ -48,7 +48,7 @@ def start_order(name: str, plan: CallPlan, rows: int) -> NextUnits:
     largest = int(np.diff(plan.formulas.node_firsts).max(initial=1))
     turns, steps = np.zeros(rows, np.int64), np.full(rows, -1, np.int64)
 
-    def following(rows: I32, spare: float, state: CallSearchState) -> tuple[I32, I32]:
+    def following(rows: I32, spare: Spare, state: CallSearchState) -> tuple[I32, I32]:
         return _next_units(plan.formulas, ranks.units, ranks.formulas, largest, number, turns, steps, rows, state)
 
     return following

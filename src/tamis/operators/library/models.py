@@ -61,7 +61,7 @@ def operators(*, models: Mapping[str, Mapping[str, Any]]) -> list[Operator]:
             spec.returns,
             made[name].predict,
             cost=spec.cost,
-            description=f"What the model in {Path(spec.file).name} makes of {', '.join(spec.inputs)}.",
+            description=f"The output of the model in {Path(spec.file).name} for {', '.join(spec.inputs)}.",
         )
         for name, spec in specs.items()
     ]
@@ -84,7 +84,7 @@ class _Runner(Protocol):
     """A loaded model of any kind."""
 
     def run(self, rows: F64) -> Any:
-        """What it makes of rows [n, inputs]: values [n] or [n, columns]."""
+        """Its output for rows [n, inputs]: values [n] or [n, columns]."""
 
 
 class _Model:

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 
 from tamis.service.api.auth import CurrentService, Subscriber, in_thread
-from tamis.service.api.models.events import BadEventsAnswer
+from tamis.service.api.models.events import DeadLettersAnswer
 from tamis.service.api.models.fields import Moment
-from tamis.service.api.models.webhooks import FailedPageAnswer, ReplayedAnswer, ReplayWanted
+from tamis.service.api.models.webhooks import ENDPOINT, FailedPageAnswer, ReplayedAnswer, ReplayWanted
 from tamis.service.api.problems import RESPONSES
 from tamis.service.core import Service
 from tamis.service.errors import NotFound
@@ -34,13 +34,14 @@ async def failed_deliveries(
     caller: Subscriber,
     service: CurrentService,
     subscription: Annotated[str | None, Query(description="Those of this subscription only.")] = None,
+    endpoint: Annotated[str | None, Query(max_length=2_000, description=ENDPOINT)] = None,
     since: Annotated[Moment | None, Query(description="Given up at this time or later.")] = None,
     until: Annotated[Moment | None, Query(description="Given up before this time.")] = None,
     after: Annotated[int, Query(ge=0, le=2**62, description="The `next` of the page before.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
 ) -> Any:
     """Notifications that could not be delivered to their webhooks, after all attempts."""
-    which = failed_filter(caller.tenant, subscription, since, until)
+    which = failed_filter(caller.tenant, subscription, since, until, endpoint)
     found = await in_thread(service.webhooks.parked_deliveries, which, after=after, limit=limit)
     items = [serialize_failure(each) for each in found]
     return {"items": items, "next": items[-1]["seq"] if len(items) == limit else None}
@@ -48,9 +49,9 @@ async def failed_deliveries(
 
 @router.post("/deliveries/replay", status_code=202, response_model=ReplayedAnswer)
 async def replay_many(caller: Subscriber, service: CurrentService, wanted: ReplayWanted | None = None) -> Any:
-    """Deliver all failed deliveries once more, or those of a subscription or of a span of time."""
+    """Deliver all failed deliveries once more, or those of a subscription, an endpoint or a span of time."""
     given = wanted or ReplayWanted()
-    which = failed_filter(caller.tenant, given.subscription, given.since, given.until)
+    which = failed_filter(caller.tenant, given.subscription, given.since, given.until, given.endpoint)
     result = await in_thread(service.webhooks.replay_many, which)
     service.deliverer.wake(result.subscription_ids)
     return {"replayed": result.replayed, "left": result.left}
@@ -64,8 +65,12 @@ async def replay(id: str, caller: Subscriber, service: CurrentService) -> Respon
     return Response(status_code=202)
 
 
-@router.get("/dead-letters", response_model=BadEventsAnswer)
-async def bad_events(
+@router.get(
+    "/dead-letters",
+    response_model=DeadLettersAnswer,
+    operation_id="bad_events_v1_dead_letters_get",  # generated clients know it by this name
+)
+async def dead_letters(
     caller: Subscriber,
     service: CurrentService,
     before: Annotated[int | None, Query(ge=0, le=2**62, description="The `next` of the page before.")] = None,
@@ -77,15 +82,23 @@ async def bad_events(
     return {"items": items, "next": items[-1]["number"] if len(items) == limit else None}
 
 
-@router.post("/dead-letters/{id}/replay", status_code=202)
-async def replay_bad_event(id: str, caller: Subscriber, service: CurrentService) -> Response:
+@router.post(
+    "/dead-letters/{id}/replay",
+    status_code=202,
+    operation_id="replay_bad_event_v1_dead_letters__id__replay_post",  # generated clients know it by this name
+)
+async def replay_dead_letter(id: str, caller: Subscriber, service: CurrentService) -> Response:
     """Match a dead letter again, after its cause has been repaired."""
     await in_thread(_publish_again, service, caller.tenant, id)
     return Response(status_code=202)
 
 
 def failed_filter(
-    tenant: str, subscription: str | None, since: datetime | None, until: datetime | None
+    tenant: str,
+    subscription: str | None,
+    since: datetime | None,
+    until: datetime | None,
+    endpoint: str | None = None,
 ) -> FailedFilter:
     """The filter of a tenant's failed deliveries, of names and times as the tenant gives them."""
     return FailedFilter(
@@ -93,6 +106,7 @@ def failed_filter(
         None if subscription is None else qualified_name(tenant, subscription),
         None if since is None else microseconds(since),
         None if until is None else microseconds(until),
+        endpoint,
     )
 
 
@@ -110,12 +124,12 @@ def serialize_dead_letter(of: FeedDeadLetter) -> dict[str, Any]:
 
 
 def _publish_again(service: Service, tenant: str, id: str) -> None:
-    bad = service.feed.dead_letter(tenant, id)
-    if bad is None:
+    letter = service.feed.dead_letter(tenant, id)
+    if letter is None:
         msg = f"there is no dead letter {id!r}"
         raise NotFound(msg)
-    name = qualified_name(tenant, bad.event_id or "")
+    name = qualified_name(tenant, letter.event_id or "")
     accepted = service.inbox.get([name]).get(name)
     event_type = qualified_name(tenant, "event") if accepted is None else accepted.event_type
-    service.inbox.append([Arrival(name, event_type, bad.original)], replay=True)
+    service.inbox.append([Arrival(name, event_type, letter.original)], replay=True)
     service.feed.forget_dead_letter(tenant, id)

@@ -28,7 +28,7 @@ from tamis.service.ingestion import PublishError
 from tamis.service.peers.links import LinkError
 from tamis.service.testing import problems_of
 from tamis.service.webhooks.records import WebhookError
-from tamis.sql.database import DatabaseError
+from tamis.sql.database import DatabaseError, DatabaseProblem
 
 TYPES = "https://tamis.invalid/problems/"
 MEDIA_TYPE = "application/problem+json"
@@ -47,7 +47,14 @@ _TITLES = {
     "rate": "too many requests",
     "invalid": "the request is not valid",
     "unavailable": "try again later",
+    "full": "a disk of the service is full",
     "internal": "the service failed",
+}
+
+_DATABASE_ANSWERS: dict[DatabaseProblem, tuple[str, str]] = {
+    "full": ("full", "the disk of a database is full; nothing was written"),
+    "read-only": ("unavailable", "a database is read-only; nothing was written"),
+    "failed": ("unavailable", "a database does not answer"),
 }
 
 
@@ -112,8 +119,9 @@ def answer_of(error: Exception) -> Response:
         case WebhookError() | SubscriptionError() | EventError() | EventTypeError() | AccountError():
             return problem(422, "invalid", str(error))
         case DatabaseError():
-            _log.error("%s", error)
-            return problem(503, "unavailable", "a database does not answer", headers={"Retry-After": "1"})
+            _log.error("%s", error)  # which database it is, and where, is for the log
+            kind, detail = _DATABASE_ANSWERS[error.kind]
+            return problem(503, kind, detail, headers={"Retry-After": "1"})
         case TamisError():
             return problem(422, "invalid", str(error))
     _log.error("a request failed", exc_info=error)

@@ -39,7 +39,8 @@ def webhook_status(of: WebhookStatus) -> dict[str, Any]:
     """A webhook without its secret, in the names of its tenant."""
     shown = {"subscription_id": local_name(of.webhook.subscription_id), **delivery(of.webhook)}
     del shown["kind"]
-    return shown | {"failures": of.webhook.failures, "waiting": of.waiting, "failed": of.failed}
+    in_a_row = {"failures": of.webhook.failures, "failed_calls": of.webhook.failed_calls}
+    return shown | in_a_row | {"waiting": of.waiting, "failed": of.failed}
 
 
 def change(of: ChangeLogEntry) -> dict[str, Any]:

@@ -13,25 +13,31 @@ from tamis.service.page.page_request import PageData, PageRequest
 _SHOWN = 50
 
 
-def bad_events(request: PageRequest) -> PageData:
-    """Bad events, the newest first."""
+def dead_letters(request: PageRequest) -> PageData:
+    """Dead letters, the newest first."""
     before = request.number("before")
     found = request.service.feed.dead_letters(request.tenant, before=before, limit=_SHOWN + 1)
     items = [serialize_dead_letter(each) for each in found[:_SHOWN]]
-    older = with_query("/bad-events", before=items[-1]["number"]) if len(found) > _SHOWN else None
+    older = with_query("/dead-letters", before=items[-1]["number"]) if len(found) > _SHOWN else None
     return {"before": before, "items": items, "next": older}
 
 
 def failed_deliveries(request: PageRequest) -> PageData:
     """Parked notifications, in the order of the feed."""
     after = request.number("after") or 0
-    filters = {name: request.text(name) for name in ("subscription", "since", "until")}
+    filters = {name: request.text(name) for name in ("subscription", "endpoint", "since", "until")}
     since, until = (_time(filters[name]) for name in ("since", "until"))
-    which = failed_filter(request.tenant, filters["subscription"] or None, since, until)
+    which = failed_filter(
+        request.tenant, filters["subscription"] or None, since, until, filters["endpoint"] or None
+    )
     found = request.service.webhooks.parked_deliveries(which, after=after, limit=_SHOWN + 1)
     items = [_described(request, serialize_failure(each)) for each in found[:_SHOWN]]
     later = with_query("/failed-deliveries", **filters, after=items[-1]["seq"]) if len(found) > _SHOWN else None
-    replay = {name: value for name, value in filters.items() if value and (name == "subscription" or _time(value))}
+    replay = {
+        name: value
+        for name, value in filters.items()
+        if value and (name in ("subscription", "endpoint") or _time(value))
+    }
     return {"after": after, **filters, "replay": replay, "items": items, "next": later}
 
 

@@ -97,7 +97,7 @@ PAGES = (
     PageRoute("/event-types", "event_types.html", "Event types", event_types.data),
     PageRoute("/event-types/{id}", "event_type.html", "Event type", event_types.one),
     PageRoute("/notifications/{id}", "notification.html", "Notification", notification.data),
-    PageRoute("/bad-events", "bad_events.html", "Bad events", failures.bad_events),
+    PageRoute("/dead-letters", "dead_letters.html", "Dead letters", failures.dead_letters),
     PageRoute("/failed-deliveries", "failed_deliveries.html", "Failed deliveries", failures.failed_deliveries),
     PageRoute("/statistics", "statistics.html", "Statistics", statistics.data),
     PageRoute("/tokens", "tokens.html", "Tokens", access.tokens, "admin"),
@@ -105,6 +105,8 @@ PAGES = (
     PageRoute("/peers", "peers.html", "Peers", peers.data, "operator"),
 )
 """All pages; of two that fit a path the first is served."""
+_MOVED = {"/bad-events": "/dead-letters"}
+"""Earlier addresses of pages, which redirect for one release."""
 
 
 def install(app: FastAPI) -> None:
@@ -121,6 +123,9 @@ def install(app: FastAPI) -> None:
             _add(app, f"{folder}{_BY_ID}", html)
         _add(app, page.twin, json)
         _add(app, page.path, html)
+    for earlier, now in _MOVED.items():
+        _add(app, earlier, _redirect(now))
+        _add(app, twin_path(earlier), _redirect(twin_path(now)))
     _add(app, "/sign-in", session.form)
     _add(app, "/sign-in", session.sign_in, "POST")
     _add(app, "/sign-out", session.sign_out, "POST")
@@ -242,6 +247,16 @@ def _json(page: PageRoute, cache: TimedCache) -> Endpoint:
         data = await in_thread(page.data, _page_request(request, caller, cache))
         headers = {name: HEADERS[name] for name in ("X-Content-Type-Options", "Cache-Control")}
         return Response(await in_thread(to_json, data), 200, headers, "application/json")
+
+    return serve
+
+
+def _redirect(path: str) -> Endpoint:
+    """Answer with another path, and the query that was asked."""
+
+    async def serve(request: Request) -> Response:
+        query = f"?{request.url.query}" if request.url.query else ""
+        return RedirectResponse(path + query, HTTPStatus.PERMANENT_REDIRECT, HEADERS)
 
     return serve
 

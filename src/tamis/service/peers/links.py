@@ -47,6 +47,10 @@ NEW, LINKED, DOWN, REFUSED, CUT = "new", "linked", "down", "refused", "cut"
 """States: never reached; both agree; not reached, which passes; one does not agree; a cycle was noticed later."""
 
 
+FROM_API, FROM_SETTINGS = "api", "settings"
+"""Who made a link."""
+
+
 class LinkError(TamisError):
     """A link cannot be, or be used: the message says which and why.
 
@@ -141,7 +145,7 @@ class Links:
         msg = f"there is no link to a site {name!r}"
         raise NotFound(msg)
 
-    def put(self, name: str, url: str, token: str | None = None, origin: str = "api") -> Link:
+    def put(self, name: str, url: str, token: str | None = None, origin: str = FROM_API) -> Link:
         """Make a link, or change where it leads; without a token it keeps the one it has, or gets a new one.
 
         Raises:
@@ -163,10 +167,10 @@ class Links:
         """Make the links of the settings, and remove those that were there once."""
         wanted = {each.name: (each.url.rstrip("/"), each.token) for each in neighbours}
         for each in self.all():
-            if each.origin == "settings" and each.name not in wanted:
+            if each.origin == FROM_SETTINGS and each.name not in wanted:
                 self.remove(each.name)
         for name, (url, token) in wanted.items():
-            self.put(name, url, token, "settings")
+            self.put(name, url, token, FROM_SETTINGS)
 
     def remove(self, name: str) -> None:
         """Remove a link; what came over it is left to `PeerEntries`.

@@ -277,7 +277,7 @@ class Deliverer:
         return digest_body(digest, {id: self._event_of(id) for id in events})
 
     def _record(self, transitions: list[Transition]) -> list[None]:
-        self._webhooks.record(transitions, self._delivery.pause_after)
+        self._webhooks.record(transitions, self._delivery.pause_rule)
         return [None] * len(transitions)
 
     async def _call(self, webhook: Webhook, id: str, body: bytes) -> CallResult:

@@ -36,6 +36,7 @@ from tamis.service.webhooks.records import (
     WebhookError,
     WebhookStatus,
 )
+from tamis.service.webhooks.settings import NEVER, PauseRule
 from tamis.service.webhooks.signatures import new_secret
 from tamis.service.webhooks.status import (
     WEBHOOK_COLUMNS,
@@ -358,10 +359,10 @@ class Webhooks:
             return Replay(webhook, notification, tried, tries, when, digest)
         return None
 
-    def record(self, steps: builtins.list[Transition], pause_after: int = 0) -> None:
+    def record(self, steps: builtins.list[Transition], pause: PauseRule = NEVER) -> None:
         """Note attempts and what follows from them, all or nothing; see `record_transitions`."""
         with self._writing() as connection:
-            record_transitions(connection, steps, pause_after)
+            record_transitions(connection, steps, pause)
 
     # --- inside ------------------------------------------------------------------------------------------
 

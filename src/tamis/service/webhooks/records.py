@@ -75,6 +75,8 @@ class Webhook:
         since: When it came into its state, if that is on record.
         digest_seconds: How long notifications are gathered into one message; None for one message each.
         digest_upto: The number of the last notification of the digest that is being delivered, if one is.
+        failed_calls: How many calls in a row have failed.
+        failing_since: When the first of them did.
     """
 
     subscription_id: str
@@ -90,6 +92,8 @@ class Webhook:
     since: int | None
     digest_seconds: float | None = None
     digest_upto: int | None = None
+    failed_calls: int = 0
+    failing_since: int | None = None
 
 
 class FeedRow(NamedTuple):

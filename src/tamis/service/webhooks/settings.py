@@ -8,9 +8,32 @@ from dataclasses import dataclass
 from tamis.errors import TamisError
 from tamis.service.webhooks.addresses import AddressError, networks
 
+_LEAST = {"attempts": 1, "concurrent": 1, "concurrent_per_host": 1, "pause_after": 0, "pause_calls": 0}
+
 
 class DeliveryPolicyError(TamisError):
     """A setting of the delivery is not what it should be."""
+
+
+@dataclass(frozen=True, slots=True)
+class PauseRule:
+    """When a webhook is paused: after parked deliveries, or after failed calls, one after the other.
+
+    Calls have to fail for some time, too: while a receiver is restarted or installed anew, many calls fail within
+    minutes, and pausing it would leave its owner with more to do than the outage itself.
+
+    Attributes:
+        parked: After how many parked deliveries in a row; 0 for never.
+        calls: After how many failed calls in a row; 0 for never.
+        seconds: And when the first of these calls is so long ago.
+    """
+
+    parked: int = 0
+    calls: int = 0
+    seconds: float = 0.0
+
+
+NEVER = PauseRule()
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +43,8 @@ class DeliveryPolicy:
     Attributes:
         attempts: How often a notification is tried before it is parked. A handshake is tried once.
         pause_after: After how many parked notifications in a row a webhook is paused; 0 for never.
+        pause_calls: After how many failed calls in a row it is, too; 0 for never.
+        pause_seconds: If the first of these calls is so long ago.
         base: Seconds that the first wait is at most; each further one may be twice as long.
         cap: Seconds that no wait is longer than, whatever the receiver asks for.
         timeout: Seconds that a call may take, from the look-up of the name to the end of the answer.
@@ -31,6 +56,8 @@ class DeliveryPolicy:
 
     attempts: int = 12
     pause_after: int = 5
+    pause_calls: int = 10
+    pause_seconds: float = 900.0
     base: float = 1.0
     cap: float = 3600.0
     timeout: float = 10.0
@@ -42,12 +69,12 @@ class DeliveryPolicy:
     def __post_init__(self) -> None:
         problems = [
             f"{name} must be a whole number from {least} on, found {value!r}"
-            for name, least in (("attempts", 1), ("concurrent", 1), ("concurrent_per_host", 1), ("pause_after", 0))
+            for name, least in _LEAST.items()
             if not isinstance(value := getattr(self, name), int) or isinstance(value, bool) or value < least
         ]
         problems += [
             f"{name} must be a number of seconds above 0, found {value!r}"
-            for name in ("base", "cap", "timeout", "sweep")
+            for name in ("base", "cap", "timeout", "sweep", "pause_seconds")
             if not isinstance(value := getattr(self, name), int | float)
             or isinstance(value, bool)
             or not 0 < value < math.inf
@@ -59,6 +86,11 @@ class DeliveryPolicy:
         if problems:
             msg = f"the delivery of webhooks: {'; '.join(problems)}"
             raise DeliveryPolicyError(msg)
+
+    @property
+    def pause_rule(self) -> PauseRule:
+        """When a webhook is paused."""
+        return PauseRule(self.pause_after, self.pause_calls, self.pause_seconds)
 
     def longest_wait(self, attempt: int) -> float:
         """Seconds that the wait after attempt number `attempt`, from 1 on, is at most.

@@ -141,6 +141,10 @@ def describe_stop(webhook: Webhook) -> str:
     if webhook.state == PENDING:
         return "the endpoint has not agreed yet"
     if webhook.state == PAUSED:
-        count = f", after {webhook.failures} failed deliveries in a row" if webhook.failures else ""
+        count = ""
+        if webhook.failures:
+            count = f", after {webhook.failures} failed deliveries in a row"
+        elif webhook.failed_calls:
+            count = f", after {webhook.failed_calls} failed calls in a row"
         return f"the endpoint is paused{since}{count}{why}"
     return f"the endpoint refused consent{why}"

@@ -2,9 +2,9 @@
 
 `tamis_webhooks` has one row a subscription that is delivered so. Its `cursor` is the number in the feed up to
 which everything of the subscription was delivered or parked; `attempts` and `next_attempt` are of what comes next.
-`failures` counts the deliveries in a row that failed; `since` is when the webhook came into its state. With
-`digest_seconds`, what has come meanwhile is one message, at most once in that time; `digest_upto` is written
-before its first call, so that every attempt has the same notifications.
+`failures` counts the deliveries in a row that failed, `failed_calls` the calls; `since` is when the webhook came
+into its state. With `digest_seconds`, what has come meanwhile is one message, at most once in that time;
+`digest_upto` is written before its first call, so that every attempt has the same notifications.
 `tamis_failed` has what was parked; `next_attempt` is set while it is to be replayed. Rows of `tamis_attempts` are
 only ever appended, and cut from the old end. Times are microseconds since 1970, UTC.
 """
@@ -57,6 +57,9 @@ webhooks = Table(
     # So did these: how long a digest gathers, and up to which number that goes which is being delivered.
     Column("digest_seconds", Double),
     Column("digest_upto", BigInteger),
+    # And these: how many calls in a row have failed, and when the first of them did.
+    Column("failed_calls", Integer, nullable=False, server_default="0"),
+    Column("failing_since", BigInteger),
 )
 
 attempts = Table(

@@ -10,17 +10,19 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, exists, insert, select, update
+from sqlalchemy import Connection, and_, delete, exists, func, insert, or_, select, update
 from sqlalchemy.sql import ColumnElement
 
 from tamis.service.webhooks.records import Transition
+from tamis.service.webhooks.settings import NEVER, PauseRule
 from tamis.service.webhooks.tables import CONFIRMED, PAUSED, PENDING, REFUSED, attempts, failed, webhooks
 
+_SECOND = 1_000_000
+_NO_FAILURES: dict[str, Any] = {"failures": 0, "failed_calls": 0, "failing_since": None}
 
-def record_transitions(connection: Connection, steps: Sequence[Transition], pause_after: int = 0) -> None:
-    """Note attempts and what follows from them.
 
-    A webhook of which `pause_after` deliveries in a row have failed is paused; with 0, none is.
+def record_transitions(connection: Connection, steps: Sequence[Transition], pause: PauseRule = NEVER) -> None:
+    """Note attempts and what follows from them; a webhook whose calls fail as the rule says is paused.
 
     The steps are taken in the order of their subscriptions, so that two who record never wait for each other in a
     circle.
@@ -35,14 +37,15 @@ def record_transitions(connection: Connection, steps: Sequence[Transition], paus
             _after_handshake(connection, step)
         else:
             _after_notification(connection, step, step.seq)
-        if step.action == "park" and pause_after:
-            _pause_failing(connection, step, pause_after)
+        if step.seq is not None and step.action in ("again", "park"):
+            _count_failed_call(connection, step)
+            _pause_failing(connection, step, pause)
 
 
 def _after_handshake(connection: Connection, step: Transition) -> None:
     attempt = step.attempt
     state = CONFIRMED if step.action == "confirm" else REFUSED
-    values = {"state": state, "reason": attempt.error, "since": attempt.at, "failures": 0}
+    values = {"state": state, "reason": attempt.error, "since": attempt.at, **_NO_FAILURES}
     connection.execute(update(webhooks).where(_is_this(step), webhooks.c.state == PENDING).values(**values))
 
 
@@ -53,12 +56,13 @@ def _after_notification(connection: Connection, step: Transition, seq: int) -> N
         later = {"attempts": attempt.attempt, "next_attempt": step.next_attempt}
         connection.execute(update(webhooks).where(here).values(**later))
         return
-    values: dict[str, Any] = {"cursor": seq, "attempts": 0, "next_attempt": step.next_attempt, "failures": 0}
-    values["digest_upto"] = None
+    values: dict[str, Any] = {"cursor": seq, "attempts": 0, "next_attempt": step.next_attempt, "digest_upto": None}
     if step.action == "refuse":
-        values |= {"state": REFUSED, "reason": attempt.error, "since": attempt.at}
+        values |= {"state": REFUSED, "reason": attempt.error, "since": attempt.at, "failures": 0}
     elif step.action == "park":
         values |= {"failures": webhooks.c.failures + 1}
+    else:
+        values |= _NO_FAILURES
     moved = connection.execute(update(webhooks).where(here).values(**values)).rowcount
     if moved and step.action in ("park", "refuse"):
         row = {
@@ -81,7 +85,8 @@ def _after_replay(connection: Connection, step: Transition) -> None:
     this = and_(failed.c.notification_id == attempt.notification_id, webhook)
     if step.action == "go on":
         connection.execute(delete(failed).where(this))
-        connection.execute(update(webhooks).where(_is_this(step), webhooks.c.failures > 0).values(failures=0))
+        failing = or_(webhooks.c.failures > 0, webhooks.c.failed_calls > 0)
+        connection.execute(update(webhooks).where(_is_this(step), failing).values(**_NO_FAILURES))
         return
     values: dict[str, Any] = {"attempts": attempt.attempt, "error": attempt.error or "", "at": attempt.at}
     if step.action == "again":
@@ -97,10 +102,23 @@ def _after_replay(connection: Connection, step: Transition) -> None:
         connection.execute(update(webhooks).where(_is_this(step)).values(**one_more))
 
 
-def _pause_failing(connection: Connection, step: Transition, pause_after: int) -> None:
-    is_failing = and_(_is_this(step), webhooks.c.state == CONFIRMED, webhooks.c.failures >= pause_after)
-    values = {"state": PAUSED, "reason": step.attempt.error, "since": step.attempt.at}
-    connection.execute(update(webhooks).where(is_failing).values(**values))
+def _count_failed_call(connection: Connection, step: Transition) -> None:
+    since = func.coalesce(webhooks.c.failing_since, step.attempt.at)
+    one_more = {"failed_calls": webhooks.c.failed_calls + 1, "failing_since": since}
+    connection.execute(update(webhooks).where(_is_this(step)).values(**one_more))
+
+
+def _pause_failing(connection: Connection, step: Transition, rule: PauseRule) -> None:
+    which = []
+    if rule.parked and step.action == "park":
+        which.append(webhooks.c.failures >= rule.parked)
+    if rule.calls:
+        began = step.attempt.at - int(rule.seconds * _SECOND)
+        which.append(and_(webhooks.c.failed_calls >= rule.calls, webhooks.c.failing_since <= began))
+    if which:
+        is_failing = and_(_is_this(step), webhooks.c.state == CONFIRMED, or_(*which))
+        values = {"state": PAUSED, "reason": step.attempt.error, "since": step.attempt.at}
+        connection.execute(update(webhooks).where(is_failing).values(**values))
 
 
 def _is_this(step: Transition) -> ColumnElement[bool]:

@@ -1,4 +1,4 @@
-"""Events, their types, advertisements, and events that could not be read."""
+"""Events, their types, advertisements, and dead letters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class AcceptedAnswer(BaseModel):
     repeated: int
     ids: list[str]
     warnings: Annotated[
-        list[str], Field(description="Which events are not as advertised, where the tenant is only warned.")
+        list[str],
+        Field(description="What was taken all the same: events that are not as advertised, an old name."),
     ] = []
 
 
@@ -58,6 +59,9 @@ class DeclaredAnswer(BaseModel):
 
     event_type: dict[str, Any]
     refused: list[RefusalAnswer]
+    warnings: Annotated[
+        list[str], Field(description="What becomes of events and subscriptions that name no type.")
+    ] = []
 
 
 class EventTypesAnswer(BaseModel):
@@ -89,7 +93,7 @@ class AdvertisementsAnswer(BaseModel):
     items: list[AdvertisementAnswer]
 
 
-class BadEventAnswer(BaseModel):
+class DeadLetterAnswer(BaseModel):
     """An event that could not be matched."""
 
     number: int
@@ -102,8 +106,8 @@ class BadEventAnswer(BaseModel):
     batch: int
 
 
-class BadEventsAnswer(BaseModel):
-    """A page of them, the newest first; `next` is the `before` of the next one."""
+class DeadLettersAnswer(BaseModel):
+    """A page of dead letters, the newest first; `next` is the `before` of the next one."""
 
-    items: list[BadEventAnswer]
+    items: list[DeadLetterAnswer]
     next: int | None

@@ -31,5 +31,6 @@ class RestoreAnswer(BaseModel):
     event_type: int
     advertisement: int
     subscriber: int
+    link: int
     subscription: int
     refusals: list[RefusalAnswer]

@@ -18,10 +18,14 @@ class SubscriberWebhook(RequestModel):
     digest_seconds: DigestSeconds | None = None
 
 
+ENDPOINT = "Of the webhooks with this URL, or on this host, with or without a port."
+
+
 class ReplayWanted(RequestModel):
     """Which failed deliveries are to be tried again; all, if nothing is said."""
 
     subscription: Name | None = None
+    endpoint: Annotated[str, Field(min_length=1, max_length=2_000, description=ENDPOINT)] | None = None
     since: Annotated[Moment, Field(description="Given up at this time or later.")] | None = None
     until: Annotated[Moment, Field(description="Given up before this time.")] | None = None
 
@@ -49,7 +53,7 @@ class ReplayedAnswer(BaseModel):
 
 
 class WebhookAnswer(BaseModel):
-    """A webhook: its state, why and since when, failures in a row, notifications that wait and that failed."""
+    """A webhook: its state, why and since when, what failed in a row, notifications that wait and that failed."""
 
     subscription_id: str
     url: str
@@ -58,6 +62,7 @@ class WebhookAnswer(BaseModel):
     since: datetime | None
     digest_seconds: float | None = None
     failures: int
+    failed_calls: int
     waiting: int
     failed: int
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -64,6 +65,20 @@ def test_entries_follow_subscriptions_as_they_come_change_and_go(tmp_path: Path)
         items = a.client.get("/v1/subscriptions").json()["items"]
         assert items == [] and a.client.get("/peers.json").json()["items"][0]["entries_in"] == 1
         assert 'tamis_link_entries{direction="in",link="b"} 1.0' in a.client.get("/metrics").text
+
+
+def test_an_entry_goes_when_its_subscription_expires(tmp_path: Path) -> None:
+    with sites_in(tmp_path, "a", "b") as (a, b):
+        a.link_to(b)
+        are_linked(a, b)
+        b.subscribe("short", "x = 1", valid_for=3_600)
+        b.subscribe("long", "x = 2", valid_for=86_400)
+        until(lambda: a.peer("b")["entries_in"] == 2)
+        b.service.store.expire(datetime.now(UTC) + timedelta(hours=2))
+        until(lambda: a.peer("b")["entries_in"] == 1)
+        in_step(a, b)
+        [kept] = b.site.wanted_entries("a", set())[1].entries.values()
+        assert kept.condition == "x = 2"
 
 
 def test_a_link_that_would_close_a_cycle_is_refused_and_the_others_go_on(tmp_path: Path) -> None:

@@ -54,7 +54,10 @@ LAYERS = {
 """Packages and single modules, each importing only those before it; `tamis` is `tamis/__init__.py`."""
 ORDER = tuple(package for layer in LAYERS.values() for package in layer)
 LABORATORY = "lab"
-_MAY_USE_LABORATORY = (LABORATORY, "cli")
+_MAY_USE_LABORATORY = ("cli.generate", "cli.demo", "cli.demo_plain_spark", "cli.demo_report", "cli.lab")
+"""The modules of the commands that the laboratory is for; no other of the product may import it."""
+TOP = "tamis"
+"""`tamis/__init__.py`, which imports nearly everything: a name of it stands for the whole."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +82,12 @@ class Module:
 @cache
 def read_modules() -> tuple[Module, ...]:
     """All modules of `src/tamis`, by name."""
-    return tuple(sorted((_read(path) for path in SOURCE.rglob("*.py")), key=lambda module: module.name))
+    found = (read_module(path, path.read_text("utf-8")) for path in SOURCE.rglob("*.py"))
+    return tuple(sorted(found, key=lambda module: module.name))
 
 
-def _read(path: Path) -> Module:
-    text = path.read_text("utf-8")
+def read_module(path: Path, text: str) -> Module:
+    """The module of a file below `src/tamis`, with this text in it."""
     tree = ast.parse(text)
     parts = path.relative_to(SOURCE).with_suffix("").parts
     name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts) or "tamis"
@@ -92,23 +96,27 @@ def _read(path: Path) -> Module:
 
 
 def _imports(tree: ast.Module) -> Iterator[str]:
-    """What the module imports from tamis: lazily and for types only, too; of names, where they stand."""
+    """What the module imports from tamis: lazily and for types only, too; of names, where they stand.
+
+    A name that `tamis` itself gives, as in `from tamis import Matcher`, counts as an import of `TOP`.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module == TOP:
+            names = [f"{TOP}.{alias.name}" if alias.name in ORDER else TOP for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue
-        yield from (name.removeprefix("tamis.") for name in names if name.startswith("tamis."))
+        yield from (name.removeprefix(f"{TOP}.") for name in names if name.partition(".")[0] == TOP)
 
 
 def _between(modules: Iterable[Module]) -> Iterator[tuple[Module, str]]:
-    """Imports that lead from one package to another; what `tamis/__init__.py` gives belongs to everybody."""
+    """Imports that lead from one package to another."""
     for module in modules:
         for name in sorted(module.imports):
-            target = name.partition(".")[0]
-            if target != module.package and target in ORDER:
+            if name.partition(".")[0] != module.package:
                 yield module, name
 
 
@@ -127,7 +135,7 @@ def laboratory_imports(modules: Iterable[Module]) -> list[tuple[str, str]]:
     return [
         (module.name, name)
         for module, name in _between(modules)
-        if name.partition(".")[0] == LABORATORY and module.package not in _MAY_USE_LABORATORY
+        if name.partition(".")[0] == LABORATORY and module.name not in _MAY_USE_LABORATORY
     ]
 
 

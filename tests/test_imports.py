@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from scripts.map import ORDER, PAGE, backward_imports, drawing, laboratory_imports, read_modules
+from scripts.map import (
+    ORDER,
+    PAGE,
+    SOURCE,
+    backward_imports,
+    drawing,
+    laboratory_imports,
+    read_module,
+    read_modules,
+)
 
 
 def test_no_package_imports_a_later_one() -> None:
@@ -30,3 +39,30 @@ def test_the_drawn_architecture_is_that_of_the_tree() -> None:
 def test_a_backward_import_is_found(importer: str, imported: str) -> None:
     changed = [each.importing(imported) if each.name == importer else each for each in read_modules()]
     assert backward_imports(changed) == [(importer, imported)]
+
+
+@pytest.mark.parametrize(
+    ("text", "imported"),
+    [
+        ("from tamis import Matcher", "tamis"),
+        ("import tamis", "tamis"),
+        ("def late():\n    from tamis import EventBatch, errors", "tamis"),
+        ("from tamis import spark", "spark"),
+        ("import tamis.spark.stream", "spark.stream"),
+    ],
+)
+def test_names_of_the_top_are_imports_of_all_that_it_imports(text: str, imported: str) -> None:
+    assert backward_imports([read_module(SOURCE / "values" / "types.py", text)]) == [("values.types", imported)]
+
+
+def test_a_module_that_is_imported_from_the_top_is_no_more_than_that_module() -> None:
+    text = "from tamis import errors, kernels\nfrom tamis.arrays import I64"
+    assert backward_imports([read_module(SOURCE / "values" / "types.py", text)]) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "found"), [("generate", 0), ("demo", 0), ("lab", 0), ("warm", 1), ("match", 1)]
+)
+def test_only_three_commands_import_the_laboratory(module: str, found: int) -> None:
+    read = read_module(SOURCE / "cli" / f"{module}.py", "def run():\n    from tamis.lab.workloads import generate")
+    assert len(laboratory_imports([read])) == found

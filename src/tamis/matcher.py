@@ -1,8 +1,8 @@
 """The matcher: subscriptions in, pairs out.
 
-The front of the house: it compiles conditions, hands them to a collection of segments, and asks that for the pairs
-of events. Each match sees one version of the subscriptions, whatever is added and removed meanwhile. All methods
-may be called from several threads.
+A matcher compiles conditions, hands them to a collection of segments, and asks that for the pairs of events.
+Each match sees one version of the subscriptions, whatever is added and removed meanwhile. All methods may be
+called from several threads.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Literal, TypeAlias, get_args, overload
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args, overload
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +30,7 @@ from tamis.events.batch import EventBatch
 from tamis.events.event_type import EventType
 from tamis.explain import Explanation, explain
 from tamis.formulas.formula import Formula
+from tamis.formulas.predicates.base import Frame
 from tamis.frames import BatchFrame, select_rows
 from tamis.language.bulk import FormulaColumn, compile_conditions, compile_many, refusals
 from tamis.language.condition import NEEDS_STATE, Condition, compile_record
@@ -113,6 +114,15 @@ class Refusal:
 
     id: str
     error: TamisError
+
+
+class _PlannedBatch(NamedTuple):
+    """A batch that is about to be matched: subscriptions of one version, its rows, its parts, and since when."""
+
+    state: SegmentState | LiveState
+    frame: BatchFrame
+    plan: Plan
+    begun: float
 
 
 _LEARN_EVERY = 64
@@ -390,7 +400,7 @@ class Matcher:
             raise ValueError(msg)
         batch = EventBatch.of(events, self.event_type, event_id=event_id)
         parts = []
-        for part in self.match_rows(batch, schedule, adapts=on_ready is not None):
+        for part in self._match_plan(self._plan(batch, schedule, adapts=on_ready is not None)):
             parts.append(part)
             if on_ready is not None:
                 on_ready(PartialResult.of(part, batch.ids))
@@ -420,24 +430,29 @@ class Matcher:
             width: Events of a part; by default what has given the best mean response time.
         """
         batch = EventBatch.of(events, self.event_type, event_id=event_id)
-        parts = self.match_rows(batch, schedule, width, adapts=True)
+        parts = self._match_plan(self._plan(batch, schedule, width, adapts=True))
         return (PartialResult.of(part, batch.ids) for part in parts)
 
     def match_pairs(self, batch: EventBatch) -> Pairs:
         """The pairs of a batch that was read before: rows, subscription ids and revisions."""
-        return _join(list(self.match_rows(batch)))
+        return _join(list(self._match_plan(self._plan(batch))))
 
-    def match_rows(
+    def match_rows(self, batch: EventBatch, schedule: Schedule | None = "arrival") -> Iterator[Part]:
+        """The pairs of a batch that was read before, part by part, as rows and slots.
+
+        All parts are of the version of the subscriptions that is the newest when this is called.
+        """
+        return self._match_plan(self._plan(batch, schedule))
+
+    def _plan(
         self,
         batch: EventBatch,
         schedule: Schedule | None = "arrival",
         width: int | None = None,
         *,
         adapts: bool = False,
-    ) -> Iterator[Part]:
-        """The pairs of a batch, part by part, as rows and slots: what `match_batch` and Spark's workers stand on.
-
-        All parts are of the version of the subscriptions that is the newest when this is called.
+    ) -> _PlannedBatch:
+        """Take the newest version of the subscriptions for a batch, and cut the batch into parts.
 
         Args:
             batch: Events that were read before.
@@ -462,21 +477,21 @@ class Matcher:
             estimate=lambda: state.estimate(frame, self._call_policy),
             expensive=expensive,
         )
-        return self._match_plan(plan, state, frame, begun)
+        return _PlannedBatch(state, frame, plan, begun)
 
-    def _match_plan(
-        self, plan: Plan, state: SegmentState | LiveState, frame: BatchFrame, begun: float
-    ) -> Iterator[Part]:
-        def match(rows: RowIndices) -> tuple[Pairs, float]:
-            part = frame if len(rows) == frame.rows else select_rows(frame, rows)
-            return state.match(part, self._call_policy), perf_counter()
-
+    def _match_plan(self, planned: _PlannedBatch) -> Iterator[Part]:
+        """Match the parts of a batch, in the threads of the pool if there are enough events for them."""
+        state, frame, plan, begun = planned
         pool = self._pool if frame.rows >= 2 * _PART_ROWS else None
+        parts = (frame if len(rows) == frame.rows else select_rows(frame, rows) for rows in plan.parts)
+        answers: Iterator[tuple[Pairs, float]]
+        if pool is None:
+            answers = ((state.match(part, self._call_policy), perf_counter()) for part in parts)
+        else:
+            answers = _match_in_threads(pool, state, parts, self._call_policy)
         seconds: list[float] = []
         away = 0.0
-        for rows, (pairs, end) in zip(
-            plan.parts, map(match, plan.parts) if pool is None else pool.map(match, plan.parts), strict=True
-        ):
+        for rows, (pairs, end) in zip(plan.parts, answers, strict=True):
             seconds.append(end - begun - away)
             given = perf_counter()
             yield Part(rows, pairs, seconds[-1])
@@ -778,6 +793,17 @@ class Matcher:
             if attributes:
                 self.statistics.observe(frame, attributes)
         return state, frame
+
+
+def _match_in_threads(
+    pool: ThreadPoolExecutor, state: SegmentState | LiveState, parts: Iterable[Frame], policy: CallPolicy
+) -> Iterator[tuple[Pairs, float]]:
+    """The pairs of each part, and when they were found; all parts are begun at once."""
+
+    def match(part: Frame) -> tuple[Pairs, float]:
+        return state.match(part, policy), perf_counter()
+
+    return pool.map(match, parts)
 
 
 def _join(parts: Sequence[Part]) -> Pairs:

@@ -19,9 +19,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from tamis.arrays import I64, U64, Bools
+from tamis.arrays import I64, U64, AnyArray, Bools
 from tamis.events.conversion import clean
 from tamis.hashing import hash_rows
 
@@ -210,7 +209,7 @@ def _prefixed(values: pa.Array) -> tuple[pa.Array, pa.Array]:
     return _fixed(lengths.astype("<u4")), content
 
 
-def _fixed(numbers: NDArray[np.generic]) -> pa.Array:
+def _fixed(numbers: AnyArray) -> pa.Array:
     """Each number as its bytes."""
     width = pa.binary(numbers.dtype.itemsize)
     return pa.Array.from_buffers(width, len(numbers), [None, pa.py_buffer(numbers.tobytes())]).cast(pa.binary())

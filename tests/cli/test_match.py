@@ -225,6 +225,19 @@ def test_ids_are_written_as_utf8(match: Any) -> None:
     assert match(given, [{"id": "日本", "price": 1}]).out == '{"event_id": "日本", "subscription_id": "été"}\n'
 
 
+@pytest.mark.lab
+def test_an_engine_takes_settings(match: Any) -> None:
+    conditions = [
+        {"id": f"s{low}", "condition": f"price BETWEEN {low} AND {low + 20}"} for low in range(0, 100, 5)
+    ]
+    expected = pairs(match(conditions, EVENTS))
+    for engine in ("buckets:capacity=100", "buckets:capacity=2,strings=suffix"):
+        outcome = match(conditions, EVENTS, "--engine", engine)
+        assert (pairs(outcome), outcome.code) == (expected, 0)
+    refused = match(conditions, EVENTS, "--engine", "buckets:capacty=100")
+    assert refused.code == 2 and "capacty" in refused.err
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

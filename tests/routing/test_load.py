@@ -80,7 +80,7 @@ def test_no_step_is_tried_where_filtering_is_cheap() -> None:
 
     cutoff = link_cutoff()
     assert run(cutoff, cost, 500) == 0
-    assert (steps, cutoff.is_settled) == ({0}, True)
+    assert (steps, cutoff.is_worth_it) == ({0}, False)
 
 
 def test_it_is_tried_once_filtering_gets_expensive() -> None:

@@ -12,8 +12,11 @@ import pytest
 from tamis import Matcher, operator
 from tamis.errors import SubscriptionError
 from tamis.formulas.formula import Formula
+from tamis.lab.dynamic.term_index import TermIndex
 from tamis.lab.jewel.dag import FilterError
+from tamis.lab.wang.rtree import RtreeStore
 from tamis.operators.registry import OPERATORS, uninstall
+from tamis.segments.live_index import LiveCollection
 from tamis.segments.records import Subscription
 
 LABORATORY = ("counting", "hits", "buckets:capacity=2")
@@ -89,6 +92,31 @@ def test_what_calls_an_operator_is_verified_and_can_be_removed() -> None:
     finally:
         uninstall("halves")
     assert "halves" not in OPERATORS
+
+
+@pytest.mark.lab
+def test_wangs_search_begins_again_after_as_many_changes_as_the_engine_says() -> None:
+    matcher = Matcher(engine="rtree:threshold=40,rounds=1,inner=3,leaf=4")
+    conditions = {f"s{low}": f"a BETWEEN {low} AND {low + 9} AND b > {low % 7 - 5}" for low in range(200)}
+    assert matcher.add_many(conditions) == []
+    assert isinstance(matcher._collection, LiveCollection)
+    index = matcher._collection.index
+    assert isinstance(index, TermIndex) and isinstance(index._store, RtreeStore)
+    events = [{"a": value, "b": value % 3} for value in range(0, 200, 12)]
+    search = index._store._controllers.of(len(events))
+    for _ in range(100):
+        matcher.match_batch(events)
+    assert search.settled
+    for low in range(39):
+        matcher.remove(f"s{low}")
+    assert search.settled, "one change less than the threshold"
+    matcher.remove("s39")
+    assert not search.settled
+    plain = Matcher(engine="scan")
+    plain.add_many([(id, text) for id, text in conditions.items() if id in matcher])
+    for _ in range(100):
+        assert pairs(matcher.match_batch(events)) == pairs(plain.match_batch(events))
+    assert search.settled
 
 
 @pytest.mark.lab

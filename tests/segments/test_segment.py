@@ -36,7 +36,8 @@ def test_a_match_sees_the_slots_of_its_version() -> None:
     here = segment("a > 0", "a > 1")
     here.mark_deleted([0], 3)
     frame = BatchFrame(EventBatch.of([{"a": 2}]))
-    assert [sorted(here.match(frame, version).slots.tolist()) for version in (2, 3)] == [[0, 1], [1]]
+    found = [here.keep_living(here.index.match(frame), version) for version in (2, 3)]
+    assert [sorted(each.slots.tolist()) for each in found] == [[0, 1], [1]]
 
 
 def test_the_estimate_counts_predicates_that_hold() -> None:

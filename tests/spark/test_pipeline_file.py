@@ -60,6 +60,14 @@ def test_the_smallest_file_has_defaults_for_the_rest(tmp_path: Path) -> None:
     assert (pipeline.shards, pipeline.engine, pipeline.call_order) == (1, "auto", "greedy")
 
 
+@pytest.mark.lab
+def test_an_engine_may_have_settings(tmp_path: Path) -> None:
+    pipeline = load(written(tmp_path, 'engine = "buckets:capacity=100"'))
+    assert pipeline.engine == "buckets:capacity=100"
+    [problem] = problems(written(tmp_path, 'engine = "buckets:capacty=100"'))
+    assert "engine: " in problem and "capacty" in problem
+
+
 def test_everything_can_be_said(tmp_path: Path) -> None:
     pipeline = load(
         written(

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Column, Index, Integer, MetaData, Table, Text, func, insert, inspect, select
 
 from tamis.errors import TamisError
-from tamis.sql.database import EARLIER_NAME, Database, DatabaseError
+from tamis.sql.database import EARLIER_NAME, Database, DatabaseError, copy_sqlite
 
 METADATA = MetaData()
 NOTES = Table("notes", METADATA, Column("id", Text, primary_key=True), Column("size", Integer))
@@ -192,3 +192,22 @@ def test_an_error_tells_a_full_disk_from_one_that_is_read_only_and_from_others(
         copy = pickle.loads(pickle.dumps(caught.value))
         assert (copy.kind, str(copy)) == (kind, str(caught.value))
         assert count(database) == 0
+
+
+def test_a_file_is_copied_in_one_state_while_it_is_written(tmp_path: Path) -> None:
+    file, copy = tmp_path / "notes.db", tmp_path / "copy.db"
+    with closing(Database(f"sqlite:///{file}", METADATA)) as database:
+        with database.writing() as connection:
+            connection.execute(insert(NOTES).values(id="a"))
+        with database.writing() as connection:
+            connection.execute(insert(NOTES).values(id="b"))
+            copy_sqlite(file, copy)
+    with closing(Database(f"sqlite:///{copy}")) as database:
+        assert count(database) == 1, "what is not committed yet is not in it"
+
+
+def test_what_cannot_be_copied_is_an_error_with_its_name(tmp_path: Path) -> None:
+    file = tmp_path / "broken.db"
+    file.write_bytes(b"this is no database" * 100)
+    with pytest.raises(DatabaseError, match=r"broken\.db: file is not a database"):
+        copy_sqlite(file, tmp_path / "copy.db")

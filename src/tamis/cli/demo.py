@@ -71,6 +71,13 @@ def demo(
             raise typer.Exit(1) from error
 
 
+def compile_generator() -> None:
+    """Compile the kernels that make the workload, which `tamis warm` does in advance."""
+    from tamis.lab.workloads import generate
+
+    generate("auction", subscriptions=100, events=100)
+
+
 def _run_demo(subscriptions: int, events: int, folder: Path, *, as_json: bool) -> None:
     from tamis.cli.demo_plain_spark import compare_with_plain_spark
     from tamis.cli.demo_report import DemoRun, summarise

@@ -133,8 +133,8 @@ def _read_entries(sources: list[str], event_type: str | None, dialect: str) -> l
 
 def _change(matcher: Matcher, entries: list[SubscriptionEntry], step: Callable[[str], None]) -> _BuildChanges:
     """Change the matcher so that it has exactly the subscriptions of the entries."""
-    from tamis import Subscription
     from tamis.errors import TamisError
+    from tamis.segments.records import Subscription
 
     changes = _BuildChanges()
     held = {subscription.id: subscription for subscription in matcher}

@@ -41,8 +41,8 @@ def warm(
     from rich.progress import Progress
 
     from tamis import kernels
+    from tamis.cli.demo import compile_generator
     from tamis.cli.output import JsonLines, Screen, fail, note
-    from tamis.lab.workloads import generate
     from tamis.numerals import duration_text
     from tamis.warm import compile_all
 
@@ -54,7 +54,7 @@ def warm(
         with Progress(console=screen, transient=True, disable=quiet or json or not screen.is_terminal) as bar:
             task = bar.add_task("compiling")
             outcome = compile_all(processes, lambda done, all_: bar.update(task, completed=done, total=all_))
-            generate("auction", subscriptions=100, events=100)  # which `tamis demo` begins with
+            compile_generator()
             bar.update(task, description="archiving Spark's classes", completed=None, total=None)
             archived = _archive_classes()
     if json:

@@ -2,7 +2,7 @@
 
 An engine is named by text, `"bitslice"` or `"buckets:capacity=100"`, or is an object with `name` and `build`.
 Those of the product stand here. The laboratory keeps its own table, which is read only to list names or when a
-name is not one of ours; `LABORATORY` is the only place where the product names it.
+name is not one of ours.
 """
 
 from __future__ import annotations

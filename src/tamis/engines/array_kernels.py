@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
-from tamis.arrays import I32, I64
+from tamis.arrays import I32, I64, AnyArray
 from tamis.kernels import kernel
 
 
@@ -34,7 +31,7 @@ def group_by_number(numbers: I32, count: int) -> tuple[I64, I32]:
 
 
 @kernel
-def grow(array: npt.NDArray[Any], length: int) -> npt.NDArray[Any]:
+def grow(array: AnyArray, length: int) -> AnyArray:
     """A longer array that begins with this one; the rest is uninitialised."""
     longer = np.empty(length, array.dtype)
     for place in range(len(array)):

@@ -11,11 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.arrays import I64, Mask
+from tamis.arrays import I64, AnyArray, Mask
 from tamis.errors import EventError
 from tamis.events.conversion import (
     INT64_MAX,
@@ -225,14 +224,14 @@ def _null_column(type_: Type, rows: int) -> Column:
     return column_of(type_, [None] * rows)
 
 
-def _numpy(array: pa.Array, valid: Mask | None = None) -> npt.NDArray[Any]:
+def _numpy(array: pa.Array, valid: Mask | None = None) -> AnyArray:
     """Numbers as numpy sees them, 0 for null; `valid`, if given, says which are none."""
     type_ = _NUMPY_TYPES.get(array.type)
     if type_ is not None and array.null_count:
-        found: npt.NDArray[Any] = np.frombuffer(array.buffers()[1], type_, array.offset + len(array))
+        found: AnyArray = np.frombuffer(array.buffers()[1], type_, array.offset + len(array))
         return np.where(_valid(array) if valid is None else valid, found[array.offset :], _ZEROS[type_])
     filled = array.fill_null(0) if array.null_count else array
-    numbers: npt.NDArray[Any] = filled.to_numpy(zero_copy_only=False)
+    numbers: AnyArray = filled.to_numpy(zero_copy_only=False)
     return numbers
 
 
@@ -277,7 +276,7 @@ def _decimals(array: pa.Array, type_: Type) -> Column | None:
     return _rescale_column(unscaled, _valid(array), digits, type_.scale - scale, type_)
 
 
-def _unscaled_values(array: pa.Array) -> npt.NDArray[Any]:
+def _unscaled_values(array: pa.Array) -> AnyArray:
     """Unscaled values of a decimal array: int64 where the precision allows, else Python integers."""
     precision = array.type.precision
     if not pa.types.is_decimal128(array.type):
@@ -292,7 +291,7 @@ def _unscaled_values(array: pa.Array) -> npt.NDArray[Any]:
     return np.asarray(words[:, 1].astype(np.object_) * (1 << 64) + low, np.object_)
 
 
-def _rescale_column(unscaled: npt.NDArray[Any], valid: Mask, digits: int, more: int, type_: Type) -> Column:
+def _rescale_column(unscaled: AnyArray, valid: Mask, digits: int, more: int, type_: Type) -> Column:
     """Integers of so many digits, given `more` decimals, in decimal type `type_`."""
     bound = 10**type_.precision
     if more >= 0 and digits + more <= SHORT_DECIMAL and unscaled.dtype == np.int64:

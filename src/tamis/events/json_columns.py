@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.arrays import F64, I64, U8, Mask
+from tamis.arrays import F64, I64, U8, AnyArray, Mask
 from tamis.errors import EventError
 from tamis.events.arrow import python_column
 from tamis.events.conversion import INT64_MAX, converter, plain
@@ -237,12 +236,12 @@ def _column(objects: JsonObjects, name: str, type_: Type, conversion: _Conversio
     return Column(type_, NumberValues(*arrays) if type_ == NUMBER else arrays[0], valid)
 
 
-def _arrays(column: Column) -> tuple[npt.NDArray[Any], ...]:
+def _arrays(column: Column) -> tuple[AnyArray, ...]:
     values = column.values
     return (values.integral, values.ints, values.doubles) if isinstance(values, NumberValues) else (values,)
 
 
-def _scatter(arrays: tuple[npt.NDArray[Any], ...], rows: npt.NDArray[Any], count: int) -> list[npt.NDArray[Any]]:
+def _scatter(arrays: tuple[AnyArray, ...], rows: AnyArray, count: int) -> list[AnyArray]:
     """Arrays over some rows as arrays over all rows, zero elsewhere."""
     if len(rows) == count:
         return list(arrays)
@@ -256,7 +255,7 @@ def _scatter(arrays: tuple[npt.NDArray[Any], ...], rows: npt.NDArray[Any], count
 
 def _convert(
     objects: JsonObjects, spans: ValueSpans, type_: Type, conversion: _Conversion
-) -> tuple[tuple[npt.NDArray[Any], ...], U8]:
+) -> tuple[tuple[AnyArray, ...], U8]:
     """The arrays of a column, one value for each span, and the state of each value."""
     block, starts, lengths = objects.block, spans.starts, spans.lengths
     if type_ == BOOLEAN:
@@ -309,7 +308,7 @@ def _between_floats(numbers: F64) -> Mask:
 
 def _convert_times(
     objects: JsonObjects, spans: ValueSpans, type_: Type, conversion: _Conversion
-) -> tuple[tuple[npt.NDArray[Any], ...], U8]:
+) -> tuple[tuple[AnyArray, ...], U8]:
     """Dates and timestamps: common forms by a kernel, other texts by casts; integers are seconds."""
     out, states = np.zeros(len(spans.rows), np.int64), np.full(len(spans.rows), IS_NULL, np.uint8)
     textual = spans.kinds == TEXT
@@ -346,7 +345,7 @@ def _common_times(block: U8, spans: ValueSpans, type_: Type, zone: str) -> tuple
     return walls - offsets * _SECOND, states
 
 
-def _texts(block: U8, starts: I64, lengths: npt.NDArray[Any], others: U8, valid: Mask | None) -> pa.Array:
+def _texts(block: U8, starts: I64, lengths: AnyArray, others: U8, valid: Mask | None) -> pa.Array:
     """The string array of bytes of the block; -1 - i stands for byte i of `others`."""
     offsets = np.zeros(len(starts) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])

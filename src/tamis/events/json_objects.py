@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from tamis.arrays import I32, I64, U8, Bools
+from tamis.arrays import I32, I64, U8, AnyArray, Bools
 from tamis.events.json_numbers import join_as_list, take_cells
 from tamis.events.json_scan import (
     ESCAPED,
@@ -252,7 +251,7 @@ def _more_names(block: U8, scan: ObjectScan) -> KeyTable:
     return names
 
 
-def _extend(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
+def _extend(array: AnyArray, size: int) -> AnyArray:
     longer = np.empty(size, array.dtype)
     longer[: len(array)] = array
     return longer

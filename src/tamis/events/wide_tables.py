@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.arrays import I64, U8
+from tamis.arrays import I64, U8, AnyArray
 from tamis.events.arrow import simple_array
 
 FEW_COLUMNS = 8
@@ -180,7 +179,7 @@ class _Message(NamedTuple):
         is_there = np.unpackbits(bitmaps, axis=1, count=self.rows, bitorder="little")
         columns, rows = np.divmod(np.flatnonzero(is_there), self.rows)
         starts = self.buffers[at, 1][columns]
-        values: npt.NDArray[Any]
+        values: AnyArray
         if pa.types.is_boolean(type_):
             values = np.packbits((self.body[starts + (rows >> 3)] >> (rows & 7)) & 1, bitorder="little")
         else:

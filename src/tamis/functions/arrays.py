@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tamis.arrays import I64, Mask
 from tamis.functions.comparison import compare_columns, is_member
 from tamis.functions.maps import bind_lookup, resolve_lookup, vector_lookup
 from tamis.functions.registry import Argument, ArgumentError, Function, Signature, always, check_count, register
@@ -200,9 +200,7 @@ def _vector_element_at(signature: Signature, columns: Sequence[Column]) -> Colum
     return _elements_at(signature, lists, place, inside)
 
 
-def _elements_at(
-    signature: Signature, lists: Column, place: npt.NDArray[np.int64], inside: npt.NDArray[np.bool_]
-) -> Column:
+def _elements_at(signature: Signature, lists: Column, place: I64, inside: Mask) -> Column:
     """The element at `place` of each row, NULL where not `inside`."""
     items = lists.values.items
     if not len(items):

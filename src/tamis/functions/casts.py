@@ -7,13 +7,11 @@ where numpy rounds or overflows differently, the values are cast one by one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.arrays import F64, I64, Mask
+from tamis.arrays import F64, I64, AnyArray, Mask
 from tamis.functions.registry import Argument, ArgumentError, Function, Signature, register
 from tamis.functions.rows import Scalar
 from tamis.values.calendar import MICROS_PER_DAY, MICROS_PER_SECOND
@@ -121,7 +119,7 @@ def _cast_array(column: Column, target: Type, zone: str) -> Column | None:
 
 
 def _cast_integers(column: Column, target: Type) -> Column | None:
-    values: npt.NDArray[Any] = column.values
+    values: AnyArray = column.values
     if target == BOOLEAN:
         return Column(target, values != 0, column.valid)
     if is_integral(target):
@@ -139,7 +137,7 @@ def _texts_of_booleans(column: Column) -> Column:
 
 
 def _cast_fractions(column: Column, target: Type) -> Column | None:
-    values: npt.NDArray[Any] = column.values
+    values: AnyArray = column.values
     if target == BOOLEAN:
         return Column(target, values != 0, column.valid)
     if target in (FLOAT, DOUBLE):

@@ -6,16 +6,13 @@ warns and never raises.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
-from tamis.arrays import F64, I64, Mask
+from tamis.arrays import F64, I64, AnyArray, Mask
 from tamis.values.column import NumberValues
 from tamis.values.types import BIGINT, INTEGER_BITS, Type, integer_bounds
 
-Floats = npt.NDArray[Any]
+Floats = AnyArray
 
 _LEAST = np.iinfo(np.int64).min
 

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from tamis.explain import ExplainedPart, Explanation
 
 _VERDICTS = {True: ("✓", "yes", "true"), False: ("✗", "no", "false"), None: ("?", "open", "unknown")}
-_JOINED = ("and", "or", "not", "xor", "is_true", "is_not_true", "is_false", "is_not_false")
 
 STYLE = """
 :root{--yes:#17693f;--no:#a83232;--open:#755900;--yes-ground:#e7f5ed;--no-ground:#fbecec;--open-ground:#faf3da}

@@ -11,9 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from tamis.arrays import F64, I32, I64, Bools
+from tamis.arrays import F64, I32, I64, Bools, Integers
 from tamis.engines.forest import PIECES, TEST, Forest, Nodes
 from tamis.engines.selectivity import leaf_selectivities
 from tamis.formulas.formula import FALSE, TRUE, Formula, disjunction, leaf
@@ -160,7 +159,7 @@ def _is_false(nodes: Nodes, roots: I32) -> Bools:
     return np.asarray(is_false[np.where(roots >= 0, roots, -1)])
 
 
-def _distinct_leaves(forest: Forest, leaves: npt.NDArray[np.integer]) -> tuple[list[int], I64]:
+def _distinct_leaves(forest: Forest, leaves: Integers) -> tuple[list[int], I64]:
     """One example of each group of equal leaves, and the group of each leaf."""
     columns = [np.asarray(each[leaves], np.int64) for each in forest.leaves]
     kinds, _, _, lows, highs = columns

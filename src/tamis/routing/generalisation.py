@@ -19,9 +19,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from tamis.arrays import F64, I32, I64, U64, Mask
+from tamis.arrays import F64, I32, I64, U64, Mask, Structs
 from tamis.engines.forest import TEST, Forest, Nodes, forest_of
 from tamis.engines.selectivity import leaf_selectivities
 from tamis.formulas.expression import Typed
@@ -204,7 +203,7 @@ class _AccessFallback:
         return float(shape.bytes[left[firsts]].sum() + self._sizes[used].sum())
 
 
-def _keys(shape: _RootShapes) -> npt.NDArray[np.void]:
+def _keys(shape: _RootShapes) -> Structs:
     return shape.hashes.view([("one", np.uint64), ("other", np.uint64)]).reshape(-1)
 
 

@@ -100,11 +100,6 @@ class LoadCutOff:
         """How often the bytes of entries are halved."""
         return self._search.step
 
-    @property
-    def is_settled(self) -> bool:
-        """Is the search over, or none worth beginning?"""
-        return self._search.settled or not self.is_worth_it
-
     def observe(self, load: Load, seconds_there: float | None = None) -> None:
         """Take what was done since counting began.
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from tamis.arrays import F64, RowIndices
+from tamis.arrays import F64, AnyArray, RowIndices
 
-Numbers: TypeAlias = "npt.NDArray[Any] | Sequence[float]"
+Numbers: TypeAlias = "AnyArray | Sequence[float]"
 
 _PERCENTS = (50, 90, 99)
 
@@ -56,7 +55,7 @@ class Response:
         return cls(total, float(given @ weights) / total, p50, p90, p99, most)
 
 
-def shortest_first(estimates: npt.NDArray[Any]) -> RowIndices:
+def shortest_first(estimates: AnyArray) -> RowIndices:
     """The rows in the order in which they are answered: little work first, equals as they arrived."""
     return np.argsort(estimates, kind="stable").astype(np.int64)
 

@@ -87,9 +87,12 @@ class SegmentState(NamedTuple):
 
     def match(self, frame: Frame, policy: CallPolicy = DEFAULT_POLICY) -> Pairs:
         """All pairs; operators are called by that policy."""
-        groups: list[tuple[Records | list[MemtableEntry], Matches]] = [
-            (segment.records, segment.match(frame, self.version, policy)) for segment in self.segments
-        ]
+        groups: list[tuple[Records | list[MemtableEntry], Matches]] = []
+        for segment in self.segments:
+            matches = segment.keep_living(segment.index.match(frame), self.version)
+            if segment.verifier is not None:
+                matches = segment.verifier.verify(frame, matches, policy)
+            groups.append((segment.records, matches))
         if self.added:
             entries = self.memtable[: self.added]
             groups.append((entries, match_entries(entries, self.version, frame, policy)))

@@ -5,13 +5,11 @@ A snapshot always has the index of `bitslice`, which is mapped; any other engine
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
-import numpy.typing as npt
 
+from tamis.arrays import AnyArray, Arrays
 from tamis.engines.base import Engine, Index, MappedEngine, StoredIndex
 from tamis.engines.bitslice import Bitslice
 from tamis.engines.forest.files import forest_arrays, forest_from
@@ -81,16 +79,16 @@ def open_segment(segment: Segment, engine: Engine, statistics: Statistics | None
     return live
 
 
-def _with_prefix(part: str, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+def _with_prefix(part: str, arrays: Arrays) -> dict[str, AnyArray]:
     return {f"{part}.{name}": array for name, array in arrays.items()}
 
 
-def _part(part: str, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+def _part(part: str, arrays: Arrays) -> dict[str, AnyArray]:
     prefix = f"{part}."
     return {name.removeprefix(prefix): _plain(array) for name, array in arrays.items() if name.startswith(prefix)}
 
 
-def _plain(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _plain(array: AnyArray) -> AnyArray:
     """A view that kernels take for an ordinary array, so that they are not compiled twice; it is only read.
 
     The map behind it is private, so that even a mistake would not reach the file.

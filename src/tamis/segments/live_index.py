@@ -55,7 +55,26 @@ class LiveState:
 
     def match(self, frame: Frame, policy: CallPolicy = DEFAULT_POLICY) -> Pairs:
         """All pairs; operators are called by that policy."""
-        return self._collection.match(frame, self.version, policy)
+        here = self._collection
+        with here.lock:
+            matches = here.index.match(frame)
+            if self.version < here.version and len(matches.slots):
+                added = np.array([here.entries[slot].added for slot in matches.slots.tolist()])
+                matches = Matches(matches.rows[added <= self.version], matches.slots[added <= self.version])
+            if here.verifier is not None:
+                matches = here.verifier.verify(frame, matches, policy)
+            # Slots are used again, so the pairs speak of entries of their own.
+            used, places = np.unique(matches.slots, return_inverse=True)
+            entries = [here.entries[slot] for slot in used.tolist()]
+            # As from segments, an event's pairs come by slot; or by priority, if the index has put them so.
+            order = np.argsort(places, kind="stable") if here.ranked is None else np.arange(len(places))
+            groups: list[tuple[Sequence[Entry], Matches]] = [
+                (entries, Matches(matches.rows[order], places[order].astype(np.int32)))
+            ]
+            gone = [entry for added, entry in here.removed if added <= self.version]
+        if gone:
+            groups.append((gone, match_entries(gone, self.version, frame, policy)))
+        return Pairs(frame.rows, groups)
 
     def estimate(self, frame: Frame, policy: CallPolicy = DEFAULT_POLICY) -> I64:
         """The expected work of each row, without that of calls."""
@@ -81,6 +100,11 @@ class LiveCollection:
         version: Grows with every change.
         updates: How many subscriptions were added and removed so far.
         lock: Held while something changes or is matched; the same thread may hold it several times.
+        index: The index, whose slots are used again.
+        ranked: The same index, if it reports the pairs of an event by priority.
+        entries: The living subscriptions by slot.
+        removed: Entries that some `LiveState` may still see, each with the version that added it.
+        verifier: Decides the calls of operators; None if there are none, or the index makes them.
     """
 
     def __init__(self, index: DynamicIndex, formula_of: Callable[[Subscription], Formula]) -> None:
@@ -88,22 +112,22 @@ class LiveCollection:
         self.version = 0
         self.updates = 0
         self.lock = threading.RLock()
-        self._index = index
-        self._ranked = index if isinstance(index, RankedIndex) else None
-        self._makes_calls = self._ranked is not None and self._ranked.makes_calls
+        self.index = index
+        self.ranked = index if isinstance(index, RankedIndex) else None
+        self._makes_calls = self.ranked is not None and self.ranked.makes_calls
         self._formula_of = formula_of
-        self._entries: dict[int, LiveEntry] = {}
+        self.entries: dict[int, LiveEntry] = {}
         self._slots: dict[str, int] = {}
         self._free: list[int] = []
         self._attributes: dict[Typed, None] = {}
         self._readers: WeakSet[LiveState] = WeakSet()
-        self._removed: list[tuple[int, MemtableEntry]] = []  # the version that added it, and the entry
-        self._verifier: CallVerifier | None = None
+        self.removed: list[tuple[int, MemtableEntry]] = []
+        self.verifier: CallVerifier | None = None
         self._guess: tuple[int, WorkEstimator] | None = None
 
     @property
     def count(self) -> int:
-        return len(self._entries)
+        return len(self.entries)
 
     def newest(self, _rows: int = 1) -> LiveState:
         with self.lock:
@@ -114,16 +138,16 @@ class LiveCollection:
     def find(self, id: str) -> Subscription | None:
         with self.lock:
             slot = self._slots.get(id)
-            return None if slot is None else self._entries[slot].subscription
+            return None if slot is None else self.entries[slot].subscription
 
     def subscriptions(self) -> list[Subscription]:
         with self.lock:
-            return [entry.subscription for entry in self._entries.values()]
+            return [entry.subscription for entry in self.entries.values()]
 
     def stats(self) -> Stats:
         """What the index holds, by name and by structure."""
         with self.lock:
-            counts, sizes = self._index.stats()
+            counts, sizes = self.index.stats()
             return Stats({**counts, "subscriptions": self.count, "segments": 0}, sizes)
 
     def attributes(self) -> list[Typed]:
@@ -134,34 +158,10 @@ class LiveCollection:
         """The formulas of all living subscriptions, compiled again."""
         return [forest_of([self._formula_of(each) for each in self.subscriptions()])]
 
-    # --- matching ----------------------------------------------------------------------------------------
-
-    def match(self, frame: Frame, version: int, policy: CallPolicy) -> Pairs:
-        """All pairs of the newest version, or of an older one that a `LiveState` keeps readable."""
-        with self.lock:
-            matches = self._index.match(frame)
-            if version < self.version and len(matches.slots):
-                added = np.array([self._entries[slot].added for slot in matches.slots.tolist()])
-                matches = Matches(matches.rows[added <= version], matches.slots[added <= version])
-            if self._verifier is not None:
-                matches = self._verifier.verify(frame, matches, policy)
-            # Slots are used again, so the pairs speak of entries of their own.
-            used, places = np.unique(matches.slots, return_inverse=True)
-            entries = [self._entries[slot] for slot in used.tolist()]
-            # As from segments, an event's pairs come by slot; or by priority, if the index has put them so.
-            order = np.argsort(places, kind="stable") if self._ranked is None else np.arange(len(places))
-            groups: list[tuple[Sequence[Entry], Matches]] = [
-                (entries, Matches(matches.rows[order], places[order].astype(np.int32)))
-            ]
-            gone = [entry for added, entry in self._removed if added <= version]
-        if gone:
-            groups.append((gone, match_entries(gone, version, frame, policy)))
-        return Pairs(frame.rows, groups)
-
     def users(self, call: OperatorCall) -> int:
         """How many subscriptions make a call of an operator."""
         with self.lock:
-            rests = [entry.rest for entry in self._entries.values() if entry.rest is not None]
+            rests = [entry.rest for entry in self.entries.values() if entry.rest is not None]
         return sum(any(call in calls_of(leaf) for leaf in rest.predicates()) for rest in rests)
 
     def estimate(self, frame: Frame) -> I64:
@@ -169,10 +169,10 @@ class LiveCollection:
         with self.lock:
             if self._guess is None or self.updates - self._guess[0] > self.count // 2:
                 step = -(-self.count // _GUESSED_FROM) or 1
-                some = [entry.subscription for entry in list(self._entries.values())[::step]]
+                some = [entry.subscription for entry in list(self.entries.values())[::step]]
                 self._guess = self.updates, WorkEstimator(forest_of([self._formula_of(each) for each in some]))
             held = self._guess[1].estimate(frame)
-            return held + self._index.estimate(frame) if isinstance(self._index, Estimating) else held
+            return held + self.index.estimate(frame) if isinstance(self.index, Estimating) else held
 
     # --- changes -----------------------------------------------------------------------------------------
 
@@ -252,51 +252,51 @@ class LiveCollection:
     ) -> None:
         with self.lock:
             slots, reused = self._new_slots(len(subscriptions))
-            if self._ranked is not None:
-                self._ranked.insert_ranked(slots, formulas, np.array([each.priority for each in subscriptions]))
+            if self.ranked is not None:
+                self.ranked.insert_ranked(slots, formulas, np.array([each.priority for each in subscriptions]))
             elif len(slots) == 1:  # an index may let single ones wait and enter them together
-                self._index.insert(int(slots[0]), formulas[0])
+                self.index.insert(int(slots[0]), formulas[0])
             else:
-                self._index.insert_many(slots, formulas)
+                self.index.insert_many(slots, formulas)
             del self._free[len(self._free) - reused :]  # not before: a slot of what was refused stays free
             self.version += 1
             self.updates += len(subscriptions)
             for place, (slot, subscription) in enumerate(zip(slots.tolist(), subscriptions, strict=True)):
-                self._entries[slot] = LiveEntry(subscription, self.version, rests.get(place))
+                self.entries[slot] = LiveEntry(subscription, self.version, rests.get(place))
                 self._slots[subscription.id] = slot
             self._after_change(calls=bool(rests))
 
     def _delete(self, slots: list[int]) -> None:
         with self.lock:
-            gone = [self._entries[slot] for slot in slots]
+            gone = [self.entries[slot] for slot in slots]
             kept = [
                 (entry.added, MemtableEntry(entry.subscription, self._formula_of(entry.subscription)))
                 for entry in (gone if len(self._readers) else ())
             ]
-            self._index.delete_many(np.array(slots, np.int32))
+            self.index.delete_many(np.array(slots, np.int32))
             self.version += 1
             self.updates += len(slots)
             for slot, entry in zip(slots, gone, strict=True):
-                del self._entries[slot]
+                del self.entries[slot]
                 if self._slots[entry.subscription.id] == slot:  # else a replacement has the id
                     del self._slots[entry.subscription.id]
                 self._free.append(slot)
             for _, each in kept:
                 each.deleted = self.version
-            self._removed += kept
+            self.removed += kept
             self._after_change(calls=any(entry.rest is not None for entry in gone))
 
     def _new_slots(self, count: int) -> tuple[I32, int]:
         """Empty slots, and how many of them are the last free ones; each slot so far is in use or free."""
         reused = min(count, len(self._free))
-        first = len(self._entries) + len(self._free)
+        first = len(self.entries) + len(self._free)
         slots = [*self._free[len(self._free) - reused :], *range(first, first + count - reused)]
         return np.array(slots, np.int32), reused
 
     def _after_change(self, *, calls: bool) -> None:
         if calls and not self._makes_calls:
-            self._verifier = verifier_of(
-                [(slot, entry.rest) for slot, entry in self._entries.items() if entry.rest is not None]
+            self.verifier = verifier_of(
+                [(slot, entry.rest) for slot, entry in self.entries.items() if entry.rest is not None]
             )
         oldest = min((reader.version for reader in self._readers), default=self.version)
-        self._removed = [(added, entry) for added, entry in self._removed if entry.deleted > oldest]
+        self.removed = [(added, entry) for added, entry in self.removed if entry.deleted > oldest]

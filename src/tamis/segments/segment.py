@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from tamis.arrays import I64, U8, Mask
+from tamis.arrays import I64, U8, Integers, Mask
 from tamis.engines.base import Estimating, Index, Matches
 from tamis.engines.forest import Forest
 from tamis.engines.work_estimate import WorkEstimator
@@ -76,7 +75,7 @@ class LiveSegment:
     def alive(self) -> int:
         return len(self) - self.dead
 
-    def mark_deleted(self, slots: npt.NDArray[np.integer] | Sequence[int], version: int | I64) -> None:
+    def mark_deleted(self, slots: Integers | Sequence[int], version: int | I64) -> None:
         """Delete living slots in a version, or each in its own; the caller holds the matcher's lock."""
         which = np.asarray(slots, np.int64)
         if self._bits is None:
@@ -91,7 +90,7 @@ class LiveSegment:
         self._lists = lists if len(lists) < _MOST_LISTS else (np.concatenate(lists),)
         self.dead += len(which)
 
-    def is_alive(self, slots: npt.NDArray[np.integer], version: int) -> Mask:
+    def is_alive(self, slots: Integers, version: int) -> Mask:
         if self._bits is None:
             return np.ones(len(slots), np.bool_)
         alive = (self._bits[slots >> 3] >> (slots & 7).astype(np.uint8)) & 1 == 0
@@ -135,10 +134,9 @@ class LiveSegment:
             work = work + np.rint(seconds / SECONDS_OF_WORK).astype(np.int64)
         return work
 
-    def match(self, frame: Frame, version: int, policy: CallPolicy = DEFAULT_POLICY) -> Matches:
-        """The pairs of a version; operators are called by that policy."""
-        candidates = self.index.match(frame)
-        if self._bits is not None and len(candidates.slots):
-            keep = self.is_alive(candidates.slots, version)
-            candidates = candidates if keep.all() else Matches(candidates.rows[keep], candidates.slots[keep])
-        return candidates if self.verifier is None else self.verifier.verify(frame, candidates, policy)
+    def keep_living(self, matches: Matches, version: int) -> Matches:
+        """The matches of the index whose slots are alive in a version."""
+        if self._bits is None or not len(matches.slots):
+            return matches
+        keep = self.is_alive(matches.slots, version)
+        return matches if keep.all() else Matches(matches.rows[keep], matches.slots[keep])

@@ -22,9 +22,11 @@ from tamis.frames import BatchFrame
 from tamis.matchers import Matchers
 from tamis.segments.files import open_segment
 from tamis.segments.merge import merge_slots
+from tamis.segments.segment import LiveSegment
 from tamis.sizing.coefficients import WorkloadCoefficients
 from tamis.sizing.model import fit
 from tamis.snapshot import Snapshots
+from tamis.verification.verifier import DEFAULT_POLICY
 
 FEWEST = 1_000
 """Subscriptions of which less than that tells nothing about more."""
@@ -61,7 +63,7 @@ def measure_snapshot(url: str, batch: EventBatch, usual: WorkloadCoefficients) -
     for step in (16, 4, 1):
         slots = np.arange(0, min(largest.slots, _MOST), step)
         part = merge_slots([segment], [slots], build)
-        seconds, pairs = _time(lambda: len(part.match(frame, 0).slots))  # noqa: B023 - called within the turn
+        seconds, pairs = _time(lambda: _count_pairs(part, frame))  # noqa: B023 - called within the turn
         points.append((float(len(slots)), pairs / batch.rows, seconds / batch.rows * 1e6))
     pairs = len(matcher.match_pairs(batch).columns()[0])
     columns = getattr(batch.source, "columns", {})
@@ -76,6 +78,13 @@ def measure_snapshot(url: str, batch: EventBatch, usual: WorkloadCoefficients) -
         event_bytes=event_bytes or usual.event_bytes,
         error=None,
         validated=None,
+    )
+
+
+def _count_pairs(segment: LiveSegment, frame: BatchFrame) -> int:
+    matches = segment.index.match(frame)
+    return len(
+        (matches if segment.verifier is None else segment.verifier.verify(frame, matches, DEFAULT_POLICY)).slots
     )
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 import shutil
-import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -45,6 +44,7 @@ from tamis.spark.stream_task import (
     raise_refused,
 )
 from tamis.spark.stream_type import TYPE_FILE, StreamType, living_types
+from tamis.sql.database import copy_sqlite
 from tamis.store import Store
 from tamis.store.view import MATCHABLE_SCHEMA
 
@@ -264,11 +264,7 @@ def _copy_state(state: Path, target: Path) -> None:
     target.mkdir()
     if (state / ChangeFolder.MARK).exists():
         shutil.copy(state / ChangeFolder.MARK, target)
-    with (
-        closing(sqlite3.connect(state / ChangeFolder.STORE)) as source,
-        closing(sqlite3.connect(target / ChangeFolder.STORE)) as copy,
-    ):
-        source.backup(copy)
+    copy_sqlite(state / ChangeFolder.STORE, target / ChangeFolder.STORE)
 
 
 def _reading(pipeline: Pipeline, ref: SnapshotRef, found: DryRun) -> Reading:

@@ -16,10 +16,9 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
-import tamis
 from tamis.kernels import folders, is_kernel
 
-_ROOT = Path(tamis.__file__).parent
+_ROOT = Path(__file__).parents[1]
 _HAS_KERNELS = re.compile(rb"^from tamis\.kernels import .*\bkernel\b", re.MULTILINE)
 _read_at: dict[Path, int] = {}
 """The time of the last change of each folder that `load_kernels` has seen."""

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any, Literal, TypeAlias
 
 from sqlalchemy import Column, Connection, Engine, MetaData, Table, create_engine, event, inspect
@@ -233,6 +233,20 @@ def _under_earlier_names(connection: Connection, tables: Iterable[Table]) -> lis
     """The tables that the database has under their earlier names only."""
     present = set(inspect(connection).get_table_names())
     return [table for table in tables if table.name not in present and table.info[EARLIER_NAME] in present]
+
+
+def copy_sqlite(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
+    """Copy a SQLite file, in one state of it, while other processes may write it.
+
+    Raises:
+        DatabaseError: The file cannot be read, or the copy cannot be written.
+    """
+    try:
+        with closing(sqlite3.connect(source)) as here, closing(sqlite3.connect(target)) as copy:
+            here.backup(copy)
+    except sqlite3.Error as error:
+        msg = f"{os.fspath(source)}: {error}"
+        raise DatabaseError(msg) from error
 
 
 def _missing_columns(connection: Connection, tables: Iterable[Table]) -> list[Column[Any]]:

@@ -17,9 +17,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from tamis.arrays import F64, I8, I64
+from tamis.arrays import F64, I8, I64, AnyArray
 from tamis.values.calendar import GREATEST_DAY, GREATEST_MICROS, LEAST_DAY, LEAST_MICROS
 from tamis.values.column import Column, NumberValues, Value
 from tamis.values.types import (
@@ -210,12 +209,12 @@ def _number_of_key(key: tuple[int, float, int]) -> float:
     return math.nan if key[0] else key[1]
 
 
-def vector_keys(column: Column) -> npt.NDArray[Any]:
+def vector_keys(column: Column) -> AnyArray:
     """The integer keys of a column: int64, or objects for decimals of more than 18 digits.
 
     The keys of rows that are not valid are unspecified.
     """
-    values: npt.NDArray[Any] = column.values
+    values: AnyArray = column.values
     if column.type == FLOAT:
         bits = values.view(np.int32).astype(np.int64)
         keys = np.where(bits < 0, -(bits & 0x7FFF_FFFF), bits)
@@ -241,13 +240,13 @@ def compare_numbers(left: NumberValues, right: NumberValues) -> I8:
     return result
 
 
-def compare_doubles(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> I8:
+def compare_doubles(left: AnyArray, right: AnyArray) -> I8:
     """Compare two arrays of floats or doubles: -1, 0 or 1 per row; NaN equals NaN and is the greatest."""
     odd = np.isnan(left).astype(np.int8) - np.isnan(right).astype(np.int8)
     return np.where(np.isnan(left) | np.isnan(right), odd, _signs(left, right))
 
 
-def _signs(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> I8:
+def _signs(left: AnyArray, right: AnyArray) -> I8:
     return (left > right).astype(np.int8) - (left < right).astype(np.int8)
 
 

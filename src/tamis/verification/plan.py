@@ -56,7 +56,6 @@ class FormulaArrays(NamedTuple):
     units: I32
     user_firsts: I64  # per unit
     users: I32  # formulas
-    user_places: I32  # of the unit among those of the formula
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +186,6 @@ def _formula_arrays(forest: Forest, cells: I32, unit_of_cell: I32, units: int) -
     owners = np.repeat(np.arange(len(forest), dtype=np.int32), np.diff(unit_firsts))
     order = np.argsort(unit_list, kind="stable")
     user_firsts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(unit_list, minlength=units))])
-    inside = (np.arange(len(unit_list)) - unit_firsts[owners]).astype(np.int32)
     return FormulaArrays(
         node_firsts,
         least,
@@ -205,7 +203,6 @@ def _formula_arrays(forest: Forest, cells: I32, unit_of_cell: I32, units: int) -
         unit_list,
         user_firsts,
         owners[order],
-        inside[order],
     )
 
 

@@ -141,6 +141,11 @@ def _leaf_verdict(formulas: FormulaArrays, leaf: int, status: U8, coordinates: I
     return HOLDS if at == 1 else FAILS
 
 
+# Why formulas are evaluated here and in `engines.formula_program.holds`: that one knows the value of every leaf,
+# needs two truth values, and stops at the first children that settle a node. Here most calls have not been made
+# yet, so a leaf, and each node above it, may also be UNDECIDED, and the walk looks at every child: it must find
+# out not only whether the formula is decided, but which units can still decide it, since one of these is called
+# next. One function for both would take the third value, and the mask, into the inner loop of every match.
 @kernel
 def decide(
     formulas: FormulaArrays, number: int, status: U8, coordinates: I64, upto: int, verdicts: U8, needed: U8

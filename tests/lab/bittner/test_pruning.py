@@ -239,7 +239,7 @@ def test_entries_go_by_their_id_pruned_or_not() -> None:
     assert set(pruner.prune()) <= {1, 2, 3}
     for number in (1, 2, 3):
         pruner.deregister(number)
-    assert pruner.totals == TableTotals(0, 0, 0, 0, 0, 0)
+    assert pruner.totals == TableTotals(0, 0, 0, 0, 0)
     assert pruner.totals.removed_share == 0.0
     with pytest.raises(KeyError):
         pruner.deregister(0)

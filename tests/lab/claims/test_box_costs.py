@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from tamis.engines.bitslice import Bitslice
+from tamis.engines.forest import forest_of
+from tamis.events.batch import EventBatch
 from tamis.lab.claims.box_costs import (
+    SKEWS,
     Boxes,
     Costs,
     boxes_of,
     check_costs,
-    check_engine,
     check_pairs,
     costs_of,
     drawn,
     inserted,
     packed,
 )
+from tamis.lab.measuring.cases import SEED
 from tamis.lab.wang.rtree.batch_search import batch_search
 from tamis.lab.wang.rtree.kernels.tree import height_of
 from tamis.lab.wang.rtree.kernels.updates import delete_box
+from tamis.lab.workloads import generate
+from tamis.language.bulk import compile_conditions
 
 
 @pytest.fixture(scope="module")
@@ -79,4 +86,11 @@ def test_pairs_that_are_missing_are_told(given: Boxes) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("workload", ["uniform", "skewed"])
 def test_the_tree_finds_what_an_engine_finds(workload: str) -> None:
-    assert check_engine(workload, 3_000) > 0
+    sides: dict[str, Any] = {"width": (0.4, 0.9)}  # wide boxes make many pairs with few boxes
+    text = generate("boxes", subscriptions=3_000, events=64, seed=SEED, skew=SKEWS[workload], **sides)
+    index = Bitslice().build(forest_of(compile_conditions(text.conditions, text.event_type)))
+    rows, slots = index.match(EventBatch.of(text.events, text.event_type))
+    given = boxes_of(workload, 3_000, 64, **sides)
+    answers = batch_search(packed(given), given.points, 2)
+    found = sorted(zip(answers.rows.tolist(), answers.payloads.tolist(), strict=True))
+    assert found == sorted(zip(rows.tolist(), slots.tolist(), strict=True)) != []

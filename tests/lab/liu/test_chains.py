@@ -11,7 +11,6 @@ from tamis.arrays import F64, I64
 from tamis.lab.claims.exact_costs import all_orders, expected_cost, expected_costs, printed_order, some_chains
 from tamis.lab.liu.chains import (
     best_position,
-    chain_cost,
     chains_of,
     directed_order,
     insertion_order,
@@ -37,6 +36,15 @@ def test_chains_know_their_predicates_and_predicates_their_chains() -> None:
     assert [chains.chain(number).tolist() for number in range(3)] == [[0, 2], [1], [1, 0, 2]]
     users = [chains.users[chains.firsts[node] : chains.firsts[node + 1]].tolist() for node in range(4)]
     assert users == [[0, 2], [1, 2], [0, 2], []]
+
+
+def chain_cost(nodes: I64, holds: F64, costs: F64) -> float:
+    """The expected cost of one chain alone: a node is called if all nodes before it are true."""
+    cost, reached = 0.0, 1.0
+    for node in nodes:
+        cost += reached * costs[node]
+        reached *= holds[node]
+    return cost
 
 
 @costed

@@ -118,6 +118,7 @@ def test_declared_types() -> None:
         ("99999999999999999999 > a", 0),
         ("a.matches('[[:alpha:]]')", 10),
         ("a.matches(b)", 10),
+        (r"a.matches(r'x\b{g}')", 10),  # a word boundary before braces in RE2, one of graphemes in Java
         ("'\\q' == a", 0),
         ("1 + 2", 0),
         ("(" * 70 + "a" + ")" * 70, 64),

@@ -58,7 +58,7 @@ def call(
 def test_a_call_brings_body_and_headers(receiver: Receiver) -> None:
     receiver.script("/hook?a=1", answering(201, b"thanks"))
     answer = call(receiver.url("/hook?a=1"))
-    assert (answer.status, answer.error, answer.body, answer.is_good) == (201, None, b"thanks", True)
+    assert (answer.status, answer.error, answer.body) == (201, None, b"thanks")
     (got,) = receiver.calls
     assert (got.path, got.body, got.id) == ("/hook?a=1", BODY, "m1")
     assert got.headers["host"] == f"127.0.0.1:{receiver.port}"
@@ -69,7 +69,7 @@ def test_a_call_brings_body_and_headers(receiver: Receiver) -> None:
 def test_any_other_status_is_a_failure(receiver: Receiver, status: int) -> None:
     receiver.always["/hook"] = answering(status, Location="/other")
     answer = call(receiver.url("/hook"))
-    assert (answer.status, answer.is_good, answer.refused) == (status, False, False)
+    assert (answer.status, answer.refused) == (status, False)
     assert answer.error == f"the receiver answered {status}"
     assert len(receiver.calls) == 1
 
@@ -91,7 +91,7 @@ def test_loopback_is_refused_however_it_is_written(receiver: Receiver, host: str
 def test_a_name_is_resolved_once_and_the_checked_address_is_called(receiver: Receiver) -> None:
     found = iter([["127.0.0.1"], ["127.0.0.2"]])  # a second look-up would be led elsewhere
     answer = call(receiver.url("/hook", "hook.example"), times=3, resolve=lambda *_: next(found))
-    assert answer.is_good
+    assert answer.error is None
     assert [each.headers["host"] for each in receiver.calls] == [f"hook.example:{receiver.port}"] * 3
 
 
@@ -108,7 +108,7 @@ def test_an_address_that_does_not_answer_leaves_time_for_the_next(receiver: Rece
     assert closed  # nobody listens there any more
     found = ["127.0.0.2", "127.0.0.1"]
     answer = call(receiver.url("/hook", "two.example"), allow=("127.0.0.1", "127.0.0.2"), resolve=lambda *_: found)
-    assert answer.is_good
+    assert answer.error is None
 
 
 def test_a_name_that_does_not_exist_is_a_failure() -> None:
@@ -125,7 +125,7 @@ def test_proxies_of_the_environment_are_not_used(receiver: Receiver, monkeypatch
     with receiving() as proxy:
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, proxy.url(""))
-        assert call(receiver.url("/hook")).is_good
+        assert call(receiver.url("/hook")).error is None
         assert proxy.calls == []
 
 
@@ -135,7 +135,7 @@ def test_proxies_of_the_environment_are_not_used(receiver: Receiver, monkeypatch
 @pytest.mark.parametrize("status", [307, 308])
 def test_a_redirect_is_followed_with_body_and_headers(receiver: Receiver, status: int) -> None:
     receiver.script("/a", answering(status, Location="/b?c=1"))
-    assert call(receiver.url("/a")).is_good
+    assert call(receiver.url("/a")).error is None
     assert [(each.path, each.body, each.id) for each in receiver.calls] == [
         ("/a", BODY, "m1"),
         ("/b?c=1", BODY, "m1"),
@@ -205,7 +205,7 @@ def test_a_name_that_takes_for_ever_to_look_up_is_cut_off() -> None:
 def test_little_of_a_huge_answer_is_read(receiver: Receiver) -> None:
     receiver.always["/hook"] = flooding
     answer = call(receiver.url("/hook"))
-    assert answer.is_good
+    assert answer.error is None
     assert answer.body == b"y" * ANSWER_BYTES
     assert receiver.flooded_mebibytes < 64  # what the system's buffers take, of 1,024
 
@@ -228,7 +228,7 @@ def test_nobody_at_home_is_a_failure() -> None:
 
 def test_a_connection_that_the_receiver_has_closed_is_not_used_again(receiver: Receiver) -> None:
     receiver.script("/hook", answering(200, Connection="close"), answering(200))
-    assert call(receiver.url("/hook"), times=3).is_good
+    assert call(receiver.url("/hook"), times=3).error is None
 
 
 # --- Retry-After ---------------------------------------------------------------------------------------------
@@ -286,7 +286,7 @@ def test_the_certificate_has_to_be_of_the_name_although_the_address_is_called(ce
         def call_name(name: str, trust: ssl.SSLContext | None) -> CallResult:
             return call(receiver.url("/hook", name), resolve=lambda *_: ["127.0.0.1"], ssl_context=trust)
 
-        assert call_name("hook.example", trusting).is_good
+        assert call_name("hook.example", trusting).error is None
         assert receiver.names == ["hook.example"]
         for name, trust in (("other.example", trusting), ("hook.example", None)):
             answer = call_name(name, trust)
@@ -302,5 +302,5 @@ def test_calls_to_one_receiver_share_a_connection(receiver: Receiver) -> None:
         looked.append(host)
         return ["127.0.0.1"]
 
-    assert call(receiver.url("/hook", "hook.example"), times=5, resolve=resolve).is_good
+    assert call(receiver.url("/hook", "hook.example"), times=5, resolve=resolve).error is None
     assert looked == ["hook.example"]

@@ -17,9 +17,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from tamis.arrays import I32, I64, Bools
+from tamis.arrays import I32, I64, Bools, Integers
 from tamis.engines.bitslice.kernels.entries import EntrySizes
 from tamis.engines.bitslice.kernels.groups import counting_sort, group_ranges, halve
 from tamis.engines.bitslice.kernels.placement import (
@@ -139,7 +138,7 @@ def _rows(some: I32, ranges: CellRanges, axes: int) -> Hulls:
     return Hulls(lows, highs, own)
 
 
-def _changes(values: npt.NDArray[np.integer]) -> I64:
+def _changes(values: Integers) -> I64:
     """Where another value begins, and the end."""
     return (
         np.concatenate([[0], np.flatnonzero(values[1:] != values[:-1]) + 1, [len(values)]])

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from tamis.arrays import I32, I64, U8, Bools
+from tamis.arrays import I32, I64, U8, Arrays, Bools
 from tamis.engines.encoding.attribute_filter import AttributeFilter
 from tamis.engines.encoding.dict_events import DictReader, plain_path
 from tamis.engines.encoding.dict_values import UndeclaredAttributeError, is_scalar
@@ -90,7 +89,7 @@ class Encoder:
         self,
         axes: Sequence[Axis],
         tests: Tests,
-        saved: Mapping[str, npt.NDArray[Any]] | None = None,
+        saved: Arrays | None = None,
         build_index: IndexBuilder | None = None,
     ) -> None:
         self.axes = tuple(axes)

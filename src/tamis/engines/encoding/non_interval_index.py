@@ -11,13 +11,12 @@ them by test.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from tamis.arrays import I32, I64, Mask
+from tamis.arrays import I32, I64, AnyArray, Arrays, Mask
 from tamis.engines.base import Index
 from tamis.engines.encoding.attribute_filter import AttributeFilter
 from tamis.engines.encoding.pattern_groups import (
@@ -71,7 +70,7 @@ class NonIntervalIndex:
     def __init__(
         self,
         tests: Tests,
-        saved: Mapping[str, npt.NDArray[Any]] | None = None,
+        saved: Arrays | None = None,
         build_index: IndexBuilder | None = None,
     ) -> None:
         self.tests = tests
@@ -95,7 +94,7 @@ class NonIntervalIndex:
         keys.sort()
         return _split_keys(keys)
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> dict[str, AnyArray]:
         """The pattern indexes, which take long to build, as arrays."""
         with self._lock:
             return write_pattern_groups(self._pattern_groups())

@@ -7,23 +7,20 @@ test with the same pattern. The entries of positive tests come first, in the ord
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.arrays import I32, I64
+from tamis.arrays import I32, I64, AnyArray, Arrays
 from tamis.engines.array_kernels import group_by_number
 from tamis.engines.forest.tests import PATTERN_TESTS, Tests
 from tamis.formulas.expression import Typed
 from tamis.formulas.predicates.base import Frame
 from tamis.kernels import kernel
 from tamis.patterns.index import PatternIndex
-
-Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
 Load: TypeAlias = Callable[[], tuple[PatternIndex, I32]]
 
@@ -133,7 +130,7 @@ def _patterns(tests: Tests, places: I32) -> list[tuple[str, str]]:
     return list(zip(kinds, texts.take(pa.array(places)).to_pylist(), strict=True))
 
 
-def write_pattern_groups(groups: Sequence[PatternGroup]) -> dict[str, npt.NDArray[Any]]:
+def write_pattern_groups(groups: Sequence[PatternGroup]) -> dict[str, AnyArray]:
     """All groups in a few arrays, however many attributes there are.
 
     groups: int64[groups, 3]: number of the attribute, how many tests are not negated, how many are.

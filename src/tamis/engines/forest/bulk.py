@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from tamis.arrays import I32, I64
+from tamis.arrays import I32, I64, Integers
 from tamis.engines.forest import TEST, Forest, ForestBuilder, Leaves, Nodes, Pieces, empty_leaves
 from tamis.engines.forest.atom_cuts import (
     BOOLEANS,
@@ -225,7 +224,7 @@ def _chunk_leaves(
     atoms, slots = part.others
     roots = beside.roots[slots]
     single = roots < 0
-    columns: zip[tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]]] = zip(leaves, beside.leaves, strict=True)
+    columns: zip[tuple[Integers, Integers]] = zip(leaves, beside.leaves, strict=True)
     for column, known in columns:
         column[atoms[single]] = known[~roots[single]]
     return leaves, Pieces(pieces.lows[:used].copy(), pieces.highs[:used].copy())

@@ -8,19 +8,16 @@ the cuts of all axes of one kind are in common arrays.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from tamis.arrays import I64, U8, U64
+from tamis.arrays import I64, U8, U64, AnyArray, Arrays
 from tamis.engines.forest import Forest, Leaves, Nodes, Pieces
 from tamis.engines.forest.axes import KEY_SCALE, Axis, NumberScale, ObjectScale, Scale, TextScale, has_keys
 from tamis.engines.forest.tests import Patterns, Tests
 from tamis.formulas.codec import CodecError, FormulaReader, FormulaWriter
 from tamis.values.types import BINARY, NUMBER, STRING, Type
-
-Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
 _FORMAT = 1
 _LOW = (1 << 64) - 1
@@ -57,7 +54,7 @@ _DTYPES: dict[str, type[np.generic]] = {
 """The arrays of a forest, and their types."""
 
 
-def forest_arrays(forest: Forest) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+def forest_arrays(forest: Forest) -> tuple[dict[str, AnyArray], dict[str, Any]]:
     """A forest as arrays and JSON-able data."""
     writer = FormulaWriter()
     scales = [axis.scale for axis in forest.axes]
@@ -142,7 +139,7 @@ def _objects(scales: Sequence[ObjectScale]) -> tuple[I64, I64, U64]:
     )
 
 
-def _scales(types: Sequence[Type], found: Mapping[str, npt.NDArray[Any]]) -> list[Scale]:
+def _scales(types: Sequence[Type], found: Arrays) -> list[Scale]:
     """The scales of axes with attributes of these types."""
     texts, mixed, objects = 0, 0, 0
     scales: list[Scale] = []
@@ -164,7 +161,7 @@ def _scales(types: Sequence[Type], found: Mapping[str, npt.NDArray[Any]]) -> lis
     return scales
 
 
-def _part(found: Mapping[str, npt.NDArray[Any]], name: str, firsts: str, number: int) -> npt.NDArray[Any]:
+def _part(found: Arrays, name: str, firsts: str, number: int) -> AnyArray:
     if number + 1 >= len(found[firsts]):
         msg = f"the array {firsts} of a forest is too short"
         raise CodecError(msg)
@@ -172,7 +169,7 @@ def _part(found: Mapping[str, npt.NDArray[Any]], name: str, firsts: str, number:
     return found[name][first:last]
 
 
-def _check_array(name: str, array: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
+def _check_array(name: str, array: AnyArray | None) -> AnyArray:
     if array is None or array.ndim != 1 or array.dtype != _DTYPES[name]:
         what = "missing" if array is None else f"{array.dtype} of {array.ndim} dimensions"
         msg = f"the array {name} of a forest must be {np.dtype(_DTYPES[name])}, it is {what}"
@@ -180,7 +177,7 @@ def _check_array(name: str, array: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
     return np.asarray(array)
 
 
-def _fields(found: Mapping[str, npt.NDArray[Any]], *names: str) -> list[npt.NDArray[Any]]:
+def _fields(found: Arrays, *names: str) -> list[AnyArray]:
     """Arrays that must be of one length."""
     arrays = [found[name] for name in names]
     if len({len(array) for array in arrays}) > 1:

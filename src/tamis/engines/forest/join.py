@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from tamis.arrays import I32, I64
+from tamis.arrays import I32, I64, Integers
 from tamis.engines.forest import PIECES, TEST, Forest, Leaves, Nodes, Pieces
 from tamis.engines.forest.axis_union import AxisUnion
 from tamis.engines.forest.selection import select_formulas
 from tamis.engines.forest.tests import join_tests
 
 
-def join_forests(parts: Sequence[tuple[Forest, npt.NDArray[np.integer]]]) -> Forest:
+def join_forests(parts: Sequence[tuple[Forest, Integers]]) -> Forest:
     """The kept formulas of all parts, one part after the other.
 
     Attributes, cuts and tests that no kept formula uses are dropped. Formulas share no leaves and no nodes.

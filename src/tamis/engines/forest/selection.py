@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from tamis.arrays import I32, I64
+from tamis.arrays import I32, I64, Integers
 from tamis.engines.forest import PIECES, Forest, Leaves, Nodes, Pieces
 from tamis.kernels import kernel
 
@@ -36,7 +35,7 @@ class _Selection(NamedTuple):
     roots: I32
 
 
-def select_formulas(forest: Forest, slots: npt.NDArray[np.integer]) -> Forest:
+def select_formulas(forest: Forest, slots: Integers) -> Forest:
     """The forest of these slots, in this order; a slot may occur several times."""
     roots = forest.roots[slots]
     leaves, nodes = len(forest.leaves.kinds), len(forest.nodes.least)

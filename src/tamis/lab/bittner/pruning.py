@@ -72,7 +72,6 @@ class TableTotals(NamedTuple):
     leaves: int
     original_leaves: int
     bytes: int
-    original_bytes: int
     prunings: int
 
     @property
@@ -138,7 +137,7 @@ class Pruner:
         self._recounts = 0
         self._undone = 0  # in the log, of entries that are gone
         self._leaves = self._original_leaves = 0
-        self._bytes = self._original_bytes = 0
+        self._bytes = 0
 
     @property
     def measure(self) -> Measure:
@@ -153,7 +152,6 @@ class Pruner:
             self._leaves,
             self._original_leaves,
             self._bytes,
-            self._original_bytes,
             len(self._log) - self._undone,
         )
 
@@ -200,7 +198,7 @@ class Pruner:
         self._ranking.table.track(formula.predicates())
         entry._size = tree_size(formula)
         self._resize(entry._size, 1)
-        self._resize_original(entry._size, 1)
+        self._original_leaves += entry._size.leaves
         self._recount(formula, 1)
         if count is None and threshold is None:
             self._waiting.append(entry)
@@ -220,7 +218,7 @@ class Pruner:
         """
         entry = self._entries.pop(id_)
         self._resize(entry._size, -1)
-        self._resize_original(tree_size(entry.original), -1)
+        self._original_leaves -= tree_size(entry.original).leaves
         self._recount(entry.current, -1)
         entry._turn = -1
         self._undone += entry.prunings
@@ -379,10 +377,6 @@ class Pruner:
     def _resize(self, sizes: TreeSize, sign: int) -> None:
         self._leaves += sign * sizes.leaves
         self._bytes += sign * sizes.bytes
-
-    def _resize_original(self, sizes: TreeSize, sign: int) -> None:
-        self._original_leaves += sign * sizes.leaves
-        self._original_bytes += sign * sizes.bytes
 
     def _recount(self, formula: Formula, sign: int) -> None:
         if not self.measure.counts:

@@ -13,17 +13,12 @@ from typing import Any
 import numpy as np
 
 from tamis.arrays import F64, I64
-from tamis.engines.bitslice import Bitslice
-from tamis.engines.forest import forest_of
-from tamis.events.batch import EventBatch
 from tamis.lab.measuring.cases import SEED
 from tamis.lab.wang.rtree import INNER, LEAF
 from tamis.lab.wang.rtree.batch_search import batch_search, estimate
 from tamis.lab.wang.rtree.kernels.bulk_load import REBUILD_FACTOR, bulk_load
 from tamis.lab.wang.rtree.kernels.tree import empty_tree, height_of
-from tamis.lab.workloads import generate
 from tamis.lab.workloads.boxes import arrays
-from tamis.language.bulk import compile_conditions
 from tamis.schedule.response import most_gain
 
 SKEWS = {"uniform": 0.0, "skewed": 0.3}
@@ -31,8 +26,6 @@ SKEWS = {"uniform": 0.0, "skewed": 0.3}
 _UNIT = float(1 << 60)
 _CHUNK = 128
 _CHECKED = 6
-_WIDE = (0.4, 0.9)
-"""Sides of boxes that make many pairs with few boxes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,23 +156,3 @@ def check_costs(tree: Any, given: Boxes, costs: Costs, title: str) -> None:
             if not np.array_equal(served, counted):
                 msg = f"{title}, level {level}: responses are {served.tolist()}, counted were {counted.tolist()}"
                 raise SystemExit(msg)
-
-
-def check_engine(workload: str, boxes: int, events: int = 64) -> int:
-    """Hold the tree against `bitslice` on the same wide boxes as conditions; gives the number of pairs.
-
-    Raises:
-        SystemExit: They differ.
-    """
-    skew = SKEWS[workload]
-    text = generate("boxes", subscriptions=boxes, events=events, seed=SEED, skew=skew, width=_WIDE)
-    index = Bitslice().build(forest_of(compile_conditions(text.conditions, text.event_type)))
-    rows, slots = index.match(EventBatch.of(text.events, text.event_type))
-    given = boxes_of(workload, boxes, events, width=_WIDE)
-    answers = batch_search(packed(given), given.points, 2)
-    expected = np.sort(rows.astype(np.int64) << 32 | slots)
-    found = np.sort(answers.rows.astype(np.int64) << 32 | answers.payloads)
-    if not np.array_equal(found, expected):
-        msg = f"{workload}: bitslice finds {len(expected)} pairs, the tree {len(found)}, of them the same "
-        raise SystemExit(msg + str(len(np.intersect1d(found, expected))))
-    return len(found)

@@ -12,8 +12,8 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from tamis import EventBatch, Matcher
 from tamis.arrays import I64, Bools
+from tamis.events.batch import EventBatch
 from tamis.lab.claims.bench import Bench
 from tamis.lab.claims.exact_costs import (
     all_orders,
@@ -38,6 +38,7 @@ from tamis.lab.liu.chains import (
 from tamis.lab.liu.strategies import CallCount, greedy, greedy_start, pricing, sequential, sub_order
 from tamis.lab.workloads import generate
 from tamis.lab.workloads.overlap import arrays, probe_operator
+from tamis.matcher import Matcher
 from tamis.operators import Operator, install, uninstall
 from tamis.operators.meters import meter, reset_meters
 from tamis.verification.search import known_orders

@@ -46,8 +46,3 @@ def select_rows(papers: Sequence[str] = (), ids: Sequence[str] = ()) -> list[Row
             raise UnknownClaimError(msg)
     wanted = {id_ for name in papers for id_ in PAPERS[name].rows} | set(ids)
     return [row for id_, row in ROWS.items() if not (papers or ids) or id_ in wanted]
-
-
-def paper_of(id_: str) -> Paper:
-    """The paper of a row."""
-    return next(paper for paper in PAPERS.values() if id_ in paper.rows)

@@ -72,16 +72,6 @@ def node_order(members: I64, holds: F64, costs: F64) -> I64:
 
 
 @kernel
-def chain_cost(nodes: I64, holds: F64, costs: F64) -> float:
-    """Expected cost of one chain alone: a node is called if all nodes before it are true."""
-    cost, reached = 0.0, 1.0
-    for node in nodes:
-        cost += reached * costs[node]
-        reached *= holds[node]
-    return cost
-
-
-@kernel
 def pair_gain(first: I64, second: I64, holds: F64, costs: F64) -> float:
     """Expected cost saved if `first` is evaluated before `second`, not after it; both are in node order.
 

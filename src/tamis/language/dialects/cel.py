@@ -377,8 +377,8 @@ def _unquoted(token: Token) -> str:
     return _ESCAPE.sub(character, text)
 
 
-_RE2_PIECE = re.compile(r"\\.|\[\^?\]?|\(\?P<|.", re.DOTALL)
-_RE2_REFUSED = tuple(f"\\{letter}" for letter in "SCZhHRV")
+_RE2_PIECE = re.compile(r"\\b\{|\\.|\[\^?\]?|\(\?P<|.", re.DOTALL)
+_RE2_REFUSED = (*(f"\\{letter}" for letter in "SCZhHRV"), r"\b{")
 _RE2_ESCAPES = {r"\s": r"\t\n\f\r ", r"\v": r"\x0B"}
 
 
@@ -386,16 +386,7 @@ def re2_to_java(pattern: str, span: Span) -> str:
     """A pattern of RE2, which CEL has, as one of Java with the same matches; what differs in more is refused."""
     found, in_class = ["(?d)"], False
     for piece in _RE2_PIECE.findall(pattern):
-        refused = (in_class and piece[0] == "[") or piece in (
-            r"\S",
-            r"\C",
-            r"\Z",
-            r"\h",
-            r"\H",
-            r"\R",
-            r"\V",
-            r"\b{",
-        )
+        refused = (in_class and piece[0] == "[") or piece in _RE2_REFUSED
         if refused:
             fail(f"{piece} is not supported in this place of a pattern", span)
         if piece in _RE2_ESCAPES:

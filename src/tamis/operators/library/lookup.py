@@ -7,10 +7,9 @@ of the settings; a value that is not of its type is NULL.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -22,7 +21,11 @@ from tamis.operators.library.support import import_extra, raise_problems, read_t
 from tamis.operators.registry import Operator, OperatorError
 from tamis.values.types import STRING, Type, is_integral, parse_type
 
-_MOST_KEYS = 900  # of one statement: every database takes that many parameters
+if TYPE_CHECKING:
+    from sqlalchemy import Table
+
+    from tamis.sql.read_only import ReadOnlyDatabase
+
 _COST_SECONDS = 2e-5
 
 
@@ -40,9 +43,11 @@ def operators(*, url: str, tables: Mapping[str, Mapping[str, Any]]) -> list[Oper
         OperatorError: SQLAlchemy is not installed, the database cannot be opened, or a table or column is not
             there.
     """
-    sqlalchemy = import_extra("sqlalchemy", "store")
+    import_extra("sqlalchemy", "store")
+    from tamis.sql.read_only import ReadOnlyDatabase
+
     specs = read_tables("tables", tables, _read_spec)
-    database = _LookupDatabase(sqlalchemy, url)
+    database = ReadOnlyDatabase(url, error=OperatorError)
     made = {name: _Lookup(database, spec) for name, spec in specs.items()}
     return [
         Operator(
@@ -73,77 +78,16 @@ class _LookupSpec:
     cache: int = 0
 
 
-class _LookupDatabase:
-    """A database that is only ever read."""
-
-    def __init__(self, sqlalchemy: Any, url: str) -> None:
-        self.sqlalchemy = sqlalchemy
-        try:
-            parsed = sqlalchemy.make_url(url)
-            self.shown = parsed.render_as_string(hide_password=True)
-            self._refuse_new(parsed)
-            in_file = parsed.get_backend_name() == "sqlite"
-            pool = {"poolclass": sqlalchemy.pool.NullPool} if in_file else {"pool_pre_ping": True}
-            self._engine = sqlalchemy.create_engine(parsed, **pool)
-        except sqlalchemy.exc.ArgumentError as error:
-            msg = f"the URL of the database cannot be read: {error}"
-            raise OperatorError(msg) from error
-        except ModuleNotFoundError as error:
-            msg = f"{self.shown}: this database needs the package {error.name}"
-            raise OperatorError(msg) from error
-
-    def table(self, spec: _LookupSpec) -> Any:
-        """The table as the database describes it."""
-        try:
-            found = self.sqlalchemy.Table(
-                spec.table,
-                self.sqlalchemy.MetaData(),
-                schema=spec.schema,
-                autoload_with=self._engine,
-                resolve_fks=False,
-            )
-        except self.sqlalchemy.exc.NoSuchTableError as error:
-            names = self.sqlalchemy.inspect(self._engine).get_table_names(schema=spec.schema)
-            msg = f"{self.shown}: there is no table {spec.table!r}{suggestion(spec.table, names)}"
-            raise OperatorError(msg) from error
-        except self.sqlalchemy.exc.SQLAlchemyError as error:
-            msg = f"{self.shown}: {getattr(error, 'orig', None) or error}"
-            raise OperatorError(msg) from error
-        columns = list(found.c.keys())
-        missing = [each for each in (spec.key, spec.value) if each not in columns]
-        raise_problems(
-            f"{self.shown}: table {spec.table!r}",
-            [f"there is no column {each!r}{suggestion(each, columns)}" for each in missing],
-        )
-        return found
-
-    def rows(self, statement: Any, keys: Sequence[Any]) -> list[tuple[Any, Any]]:
-        """What a statement gives for all keys, over one connection."""
-        found: list[tuple[Any, Any]] = []
-        with self._engine.connect() as connection:
-            for first in range(0, len(keys), _MOST_KEYS):
-                found += connection.execute(statement, {"keys": keys[first : first + _MOST_KEYS]}).all()
-        return found
-
-    def _refuse_new(self, url: Any) -> None:
-        """SQLite would make a file that is not there."""
-        name = url.database
-        if url.get_backend_name() == "sqlite" and (
-            not name or not (name.startswith("file:") or Path(name).is_file())
-        ):
-            msg = f"{self.shown}: there is no such file"
-            raise OperatorError(msg)
-
-
 class _Lookup:
     """The look-ups in one table."""
 
-    def __init__(self, database: _LookupDatabase, spec: _LookupSpec) -> None:
+    def __init__(self, database: ReadOnlyDatabase, spec: _LookupSpec) -> None:
+        from sqlalchemy import bindparam, select
+
         self._database, self._returns = database, spec.returns
-        columns = database.table(spec).c
+        columns = _table(database, spec).c
         key, value = columns[spec.key], columns[spec.value]
-        keys = database.sqlalchemy.bindparam("keys", expanding=True)
-        self._statement = database.sqlalchemy.select(key, value).where(key.in_(keys)).distinct()
+        self._statement = select(key, value).where(key.in_(bindparam("keys", expanding=True))).distinct()
 
     def look_up(self, key: pa.Array) -> pa.Array:
         """The value beside each key; NULL if there is none, or several that differ."""
@@ -152,6 +96,21 @@ class _Lookup:
             values[found] = None if found in values else value
         answers = [values.get(each) for each in key.to_pylist()]
         return arrow_array(python_column(answers, self._returns, "UTC"))
+
+
+def _table(database: ReadOnlyDatabase, spec: _LookupSpec) -> Table:
+    found = database.table(spec.table, spec.schema)
+    if found is None:
+        near = suggestion(spec.table, database.table_names(spec.schema))
+        msg = f"{database.where}: there is no table {spec.table!r}{near}"
+        raise OperatorError(msg)
+    columns = list(found.c.keys())
+    missing = [each for each in (spec.key, spec.value) if each not in columns]
+    raise_problems(
+        f"{database.where}: table {spec.table!r}",
+        [f"there is no column {each!r}{suggestion(each, columns)}" for each in missing],
+    )
+    return found
 
 
 def _read_spec(given: Mapping[str, Any]) -> tuple[_LookupSpec | None, list[str]]:

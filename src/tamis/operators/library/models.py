@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.arrays import F64
+from tamis.arrays import F64, AnyArray
 from tamis.errors import EventTypeError
 from tamis.events.arrow_out import arrow_type
 from tamis.events.schemas import suggestion
@@ -111,7 +110,7 @@ class _Model:
         found = self._output_column(np.asarray(self._runner.run(filled)))[: len(rows)]
         return pa.array(found.tolist() if found.dtype == object else found).cast(self._type)
 
-    def _output_column(self, found: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _output_column(self, found: AnyArray) -> AnyArray:
         """One value a row."""
         table = found.reshape(len(found), -1)
         columns, column = table.shape[1], self._spec.column
@@ -121,7 +120,7 @@ class _Model:
         if column is not None and not 0 <= column < columns:
             msg = f"{self._spec.file}: its output has {columns} columns, found column = {column}"
             raise OperatorError(msg)
-        chosen: npt.NDArray[Any] = table[:, column or 0]
+        chosen: AnyArray = table[:, column or 0]
         return chosen
 
 
@@ -152,7 +151,7 @@ class _OnnxRunner:
             given = {each.name: self._input_values(each, rows) for each in self._inputs}
         return self._session.run([self._output], given)[0]
 
-    def _input_values(self, each: Any, rows: F64) -> npt.NDArray[Any]:
+    def _input_values(self, each: Any, rows: F64) -> AnyArray:
         """An input of the model: all columns, or its own."""
         taken = rows if self._one_table else rows[:, self._columns[each.name]]
         typed = taken.astype(_ONNX_NUMBERS[each.type])

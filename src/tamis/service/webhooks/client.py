@@ -59,11 +59,6 @@ class CallResult:
     retry_after: float | None = None
     refused: bool = False
 
-    @property
-    def is_good(self) -> bool:
-        """Did the receiver take it?"""
-        return self.status is not None and 200 <= self.status < 300
-
 
 class WebhookClient:
     """Calls receivers; at most so many at once as the settings say hold a connection."""

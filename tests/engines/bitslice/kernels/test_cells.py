@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tamis.engines.bitslice.cells import cells_of
-from tamis.engines.bitslice.kernels.cells import cell_of, interval_rows, sample_bounds
+from tamis.engines.bitslice.kernels.cells import _is_cut, cell_of, interval_rows, mark_axes, sample_bounds
 from tamis.engines.forest.axes import HIGHEST, LOWEST
 from tests.engines.naive import random_forest
 
@@ -70,3 +70,24 @@ def test_the_range_of_an_interval_has_all_cells_that_it_touches() -> None:
             first, last = interval_rows(cells, axis, low, high, 0)
             inside = {cell_of(cells, axis, value) for value in range(max(low, -9), min(high, 99) + 1)}
             assert inside <= set(range(first - base + 1, last - base + 1))
+
+
+@pytest.mark.parametrize("kept", [1, 2, 3])
+def test_axes_whose_bounds_are_not_all_cuts_are_marked(kept: int) -> None:
+    """Of the exact cuts of each axis, every one of `kept` is left."""
+    exact = cells_of(FOREST)
+    axes = range(len(FOREST.axes))
+    cuts = [exact.cuts[exact.cut_firsts[axis] : exact.cut_firsts[axis + 1]][::kept] for axis in axes]
+    cells = exact._replace(cuts=np.concatenate(cuts), cut_firsts=np.cumsum([0, *map(len, cuts)]))
+    inexact = np.zeros(len(cuts), np.uint8)
+    least, most = np.full(len(cuts), HIGHEST), np.full(len(cuts), LOWEST)
+    mark_axes(cells, FOREST.leaves, FOREST.pieces, inexact, least, most)
+    for axis in axes:
+        bounds = {low for low, _ in intervals(axis) if low != LOWEST}
+        bounds |= {high + 1 for _, high in intervals(axis) if high != HIGHEST}
+        there = set(cuts[axis].tolist())
+        assert bool(inexact[axis]) == (not bounds <= there)
+        assert (least[axis], most[axis]) == (min(bounds, default=HIGHEST), max(bounds, default=LOWEST))
+        first, last = cells.cut_firsts[axis], cells.cut_firsts[axis + 1]
+        for value in range(-3, 80):
+            assert _is_cut(cells.cuts, first, last, value) == (value in there)

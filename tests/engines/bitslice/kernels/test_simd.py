@@ -27,6 +27,11 @@ def operate(a: U64, b: U64, out: U64) -> Any:
 
 
 @numba.njit(nogil=True)
+def differing(a: U64, b: U64, out: U64) -> None:
+    simd.store(simd.mask_xor(simd.load(4, a, np.uint64(0)), simd.load(4, b, np.uint64(0))), out, np.uint64(0))
+
+
+@numba.njit(nogil=True)
 def bytes_of(lanes: U8, at: Any, value: Any) -> Any:
     return simd.bytes_below(lanes, at, value), simd.bytes_not_below(lanes, at, value)
 
@@ -55,6 +60,13 @@ def test_operations_on_masks() -> None:
     assert operate(a, np.zeros(4, np.uint64), out) == (False, False)
     last = np.array([0, 0, 0, 1 << 63], np.uint64)
     assert operate(np.full(5, ~np.uint64(0)), last, out) == (True, False), "one bit in the last word"
+
+
+def test_events_of_one_of_two_masks() -> None:
+    random_ = np.random.default_rng(4)
+    a, b, out = words(random_, 4), words(random_, 4), np.zeros(4, np.uint64)
+    differing(a, b, out)
+    assert out.tolist() == (a ^ b).tolist()
 
 
 def test_lowest_bit_and_number_of_bits() -> None:

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from tamis.engines.bitslice.kernels import verify
-from tamis.engines.bitslice.kernels.verify import BoundCode, PairBuffer, narrow_bounds, room_for, wide_bounds
+from tamis.engines.bitslice.kernels.verify import (
+    BoundCode,
+    PairBuffer,
+    first_bound,
+    narrow_bounds,
+    prefetch_bounds,
+    room_for,
+    wide_bounds,
+)
 from tamis.engines.bitslice.kernels.visits import batch_of
 from tamis.engines.bitslice.layout import AxisCells, CellRanges, EntryArrays
 from tamis.engines.encoding import EncodedBatch
@@ -37,6 +45,19 @@ def test_bounds_of_16_bits_count_from_the_first_and_last_cell(offsets: tuple[int
     assert narrow_bounds(1, word, word, -500, 9_000) == (low - 500, high + 9_000)
     assert narrow_bounds(1, word & ~0xFFFF, 0, -500, 9_000)[0] == LOWEST, "no bound above where the cell begins"
     assert narrow_bounds(1, word | -(1 << 16), 0, -500, 9_000)[1] == HIGHEST, "none before it ends"
+
+
+def test_bounds_of_an_entry_are_found_by_its_ranges_or_by_a_list() -> None:
+    """With as many words a range everywhere, their number alone is stored."""
+    firsts = np.array([0, 2, 2, 5], np.int32)
+    words = np.arange(12, dtype=np.int32)
+    for bound_firsts in ([2], [0, 4, 4, 10]):
+        entries = EntryArrays(
+            NONE, firsts, np.empty(0, np.uint16), np.array(bound_firsts, np.int32), words, NONE, NONE
+        )
+        assert [first_bound(entries, np.uint64(entry)) for entry in range(3)] == [0, 4, 4]
+        prefetch_bounds(entries, np.uint64(1))
+        assert words.tolist() == [*range(12)], "fetching reads nothing and writes nothing"
 
 
 def test_room_grows_and_keeps_what_is_there() -> None:

@@ -18,11 +18,13 @@ def sample_bounds(leaves: Leaves, pieces: Pieces, stride: I64, counts: I64, firs
     A bound is written as the lowest coordinate above it, where a cut would be. `firsts` has the axis' part of
     `bounds`.
     """
+    # The caller asks twice: without room, to learn how many bounds an axis has and so how far apart samples must
+    # be, then with room for just these. To keep all bounds would take 16 bytes a leaf beside the forest.
     wait = np.zeros(len(stride), np.int64)  # until the next one is written
     taken = np.zeros(len(stride), np.int64)
     for leaf in range(len(leaves.kinds)):
         kind = leaves.kinds[leaf]
-        if kind == TEST:
+        if kind == TEST:  # holds or not, so it has a row of its own instead of cells
             continue
         axis = leaves.axes[leaf]
         first, last = (leaves.lows[leaf], leaves.highs[leaf]) if kind == PIECES else (0, 1)
@@ -33,6 +35,8 @@ def sample_bounds(leaves: Leaves, pieces: Pieces, stride: I64, counts: I64, firs
                 low, high = leaves.lows[leaf], leaves.highs[leaf]
             if low > high:  # no value at all
                 continue
+            # [low, high] changes the answer at low and behind high. Where it is open there is nothing to cut:
+            # HIGHEST + 1 has wrapped around then, and is not used.
             for bound, is_cut in ((low, low != LOWEST), (high + 1, high != HIGHEST)):
                 if not is_cut:
                     continue
@@ -50,13 +54,15 @@ def cell_of(cells: AxisCells, axis: int, coordinate: int) -> int:
     """1 + the number of the axis' cuts at or below the coordinate."""
     low, high = cells.cut_firsts[axis], cells.cut_firsts[axis + 1]
     first = low
+    # By hand: `np.searchsorted` would make a view of the axis' part first, and this runs for each value of each
+    # event.
     while low < high:
         middle = (low + high) >> 1
         if cells.cuts[middle] <= coordinate:
             low = middle + 1
         else:
             high = middle
-    return 1 + low - first
+    return 1 + low - first  # cell 0 is NULL
 
 
 @kernel(forceinline=True)
@@ -93,6 +99,8 @@ def mark_axes(cells: AxisCells, leaves: Leaves, pieces: Pieces, inexact: U8, lea
                 continue
             for bound, is_bound in ((low, low != LOWEST), (high + 1, high != HIGHEST)):
                 if is_bound:
+                    # How far bounds reach decides whether 16, 32 or 64 bits keep the exact ones
+                    # (`cells._with_widths`).
                     least[axis], most[axis] = min(least[axis], bound), max(most[axis], bound)
                     if inexact[axis] == 0 and not _is_cut(cuts, firsts[axis], firsts[axis + 1], bound):
                         inexact[axis] = 1
@@ -104,6 +112,8 @@ def interval_rows(cells: AxisCells, axis: int, low: int, high: int, null: int) -
 
     With `null` and a lower bound, the cells below the interval are inside, too: that is for the caller to refine.
     """
+    # Rows of an axis: base is NULL, base + c cell c. Half open below, so that NULL alone is (0, base] and a range
+    # from NULL on begins with row 0, which holds no event: no range needs a second form.
     base = cells.bases[axis]
     if low > high:  # no value: NULL only, or nothing
         return (0, base) if null else (base, base)

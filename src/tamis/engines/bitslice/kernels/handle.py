@@ -15,12 +15,14 @@ from tamis.engines.structs import struct
 from tamis.kernels import kernel
 
 
+# A structref holds its arrays behind one pointer. Compiled code may read it, but Python hands over the pointer
+# alone: a tuple would be taken apart, and each of its arrays checked and wrapped, in every call.
 @struct
 class Handle(structref.StructRefProxy):  # type: ignore[misc]
     """What `new_handle` returns; only compiled code looks into it. One search at a time may use it."""
 
     index: IndexArrays
-    state: SearchState
+    state: SearchState  # written by every search, so two at a time would mix their events
 
 
 @kernel
@@ -33,8 +35,9 @@ def search_with_handle(
     handle: Handle, encoded: tuple[int, I32, I64, U8, I32, I64, I32], fewest: int, room: int
 ) -> tuple[I32, I32, int]:
     """As `search`, but with plain tuples: numba unpickles the class of a named one by its name in every call."""
+    # The six arrays of the batch are new in each call, so a handle of their own would save nothing.
     pairs, count = search(handle.index, EncodedBatch(*encoded), handle.state, fewest, room)
-    return pairs.events, pairs.numbers, count
+    return pairs.events, pairs.numbers, count  # a plain tuple on the way out, for the same reason as on the way in
 
 
 @kernel

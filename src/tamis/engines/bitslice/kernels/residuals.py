@@ -35,22 +35,28 @@ def residual_nodes(
     before this entry does: the leaves of the cover before its own, and earlier disjuncts of the slot. New nodes
     are numbered from `offset`.
     """
+    # Numba counts references of an array that it takes out of a tuple: once here, not in each turn of the loop.
     least, ends, children = out.least, out.ends, out.children
     placements, covers, cover_firsts = placed.placements, placed.covers, placed.cover_firsts
     nodes, edges = 0, 0
     for entry in range(len(written.order)):
         first, last = written.residual_firsts[entry], written.residual_firsts[entry + 1]
+        # A part alone stands for itself: a node of one child would be one step more for every event that comes
+        # near.
         residuals[entry] = NO_NODE
         if last - first == 1:
             residuals[entry] = written.residual_parts[first]
         elif last > first:
             residuals[entry] = offset + nodes
-            least[nodes] = last - first
+            least[nodes] = last - first  # all of them: AND
             for place in range(first, last):
                 children[edges] = written.residual_parts[place]
                 edges += 1
             ends[nodes] = edges
             nodes += 1
+        # A slot with a cover of several leaves has an entry for each. An event may satisfy more than one of these
+        # leaves and would be reported by each entry: so the entry of leaf k is silent where one of leaves 0 to k -
+        # 1 holds, since that leaf's entry has seen the event, and decides the same formula.
         placement = written.order[entry]
         earlier = placements.earlier[placement]
         start = cover_firsts[placements.slots[placement]]
@@ -59,17 +65,19 @@ def residual_nodes(
             guards[entry] = ~covers[start]
         elif earlier > 1:
             guards[entry] = offset + nodes
-            least[nodes] = 1
+            least[nodes] = 1  # one is enough: OR
             for place in range(start, start + earlier):
                 children[edges] = ~covers[place]
                 edges += 1
             ends[nodes] = edges
             nodes += 1
+        # A disjunct of a split formula is silent where one before it holds as well
+        # (`disjuncts.split_disjunctions`).
         disjuncts = earlier_disjuncts[placements.slots[placement]]
         if disjuncts != NO_NODE and guards[entry] == NO_NODE:
             guards[entry] = disjuncts
         elif disjuncts != NO_NODE:
-            least[nodes] = 1
+            least[nodes] = 1  # silent for either reason
             children[edges], children[edges + 1] = disjuncts, guards[entry]
             edges += 2
             ends[nodes] = edges

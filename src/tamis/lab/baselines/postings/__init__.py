@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from tamis.arrays import I32, I64, U8, U32
+from tamis.arrays import I32, I64, U8, U32, AnyArray
 from tamis.engines.array_kernels import count_up_to, grow
 from tamis.engines.base import Matches, Stats, frame_of
 from tamis.engines.bitslice import Bitslice
@@ -171,7 +170,7 @@ class PostingsIndex:
         return Stats(counts, sizes)
 
 
-def _bytes(*arrays: npt.NDArray[Any]) -> int:
+def _bytes(*arrays: AnyArray) -> int:
     return sum(array.nbytes for array in arrays)
 
 

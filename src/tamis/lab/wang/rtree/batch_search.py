@@ -43,9 +43,6 @@ class WorkloadTable:
     tests: I64
     visits: int
 
-    def nodes_of(self, event: int) -> I32:
-        return self.nodes[self.firsts[event] : self.firsts[event + 1]]
-
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
@@ -68,16 +65,8 @@ class BatchResult:
     @property
     def responses(self) -> I64:
         """int64[n]: tests from the start of the batch until each event was answered."""
-        return self._responses(int(self.table.tests.sum()), self.tests)
-
-    @property
-    def response_visits(self) -> I64:
-        """int64[n]: visits from the start of the batch until each event was answered."""
-        return self._responses(self.table.visits, self.visits)
-
-    def _responses(self, before: int, each: I64) -> I64:
-        responses = np.empty_like(each)
-        responses[self.table.order] = before + np.cumsum(each[self.table.order])
+        responses = np.empty_like(self.tests)
+        responses[self.table.order] = self.table.tests.sum() + np.cumsum(self.tests[self.table.order])
         return responses
 
 

@@ -11,13 +11,10 @@ that axis, and always scans the last group. Small buckets take entries as they c
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 from numba.experimental import structref
 
-from tamis.arrays import I32, I64
+from tamis.arrays import I32, I64, Structs
 from tamis.engines.array_kernels import grow
 from tamis.engines.structs import struct
 from tamis.kernels import kernel
@@ -36,8 +33,6 @@ from tamis.lab.boxes.kernels.boxes import (
 )
 from tamis.lab.boxes.kernels.rows import ABSENT, RowValues
 from tamis.lab.dynamic.kernels.predicates import Predicates
-
-Records: TypeAlias = npt.NDArray[np.void]
 
 NONE = np.iinfo(np.int32).max
 """The axis of an entry whose term has no next side; behind all others."""
@@ -77,11 +72,11 @@ class BucketPool(structref.StructRefProxy):  # type: ignore[misc]
     homes: int32[terms]: the bucket of each.
     """
 
-    buckets: Records
+    buckets: Structs
     made: int
     free: int
     count: int
-    entries: Records
+    entries: Structs
     used: int
     gaps: I64
     is_sorted: int

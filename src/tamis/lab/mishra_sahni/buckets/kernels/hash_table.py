@@ -6,16 +6,12 @@ down by what was deleted.
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 from numba.experimental import structref
 
+from tamis.arrays import Structs
 from tamis.engines.structs import struct
 from tamis.kernels import kernel
-
-Records: TypeAlias = npt.NDArray[np.void]
 
 PLACE = np.dtype([("first", np.int64), ("second", np.int64), ("value", np.int64)])
 """A place of the table: its key, and its value, -1 if it is empty."""
@@ -31,12 +27,12 @@ class HashTable(structref.StructRefProxy):  # type: ignore[misc]
     count: how many are filled.
     """
 
-    places: Records
+    places: Structs
     count: int
 
 
 @kernel
-def _empty_places(length: int) -> Records:
+def _empty_places(length: int) -> Structs:
     places = np.empty(length, PLACE)
     for place in range(length):
         places[place].value = -1
@@ -56,7 +52,7 @@ def _home(length: int, first: int, second: int) -> int:
 
 
 @kernel
-def _place_of(places: Records, first: int, second: int) -> int:
+def _place_of(places: Structs, first: int, second: int) -> int:
     """The place of a key, or the empty one where it would go."""
     at = _home(len(places), first, second)
     while places[at].value >= 0 and (places[at].first != first or places[at].second != second):

@@ -22,13 +22,10 @@ O(found + log K) in all, where K is the number of values of the domain.
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 from numba.experimental import structref
 
-from tamis.arrays import I32
+from tamis.arrays import I32, Structs
 from tamis.engines.array_kernels import grow
 from tamis.engines.structs import struct
 from tamis.kernels import kernel
@@ -38,8 +35,6 @@ from tamis.lab.mishra_sahni.buckets.kernels.priority_search_tree import (
     empty_search_trees,
     search_tree_bytes,
 )
-
-Records: TypeAlias = npt.NDArray[np.void]
 
 NODE = np.dtype(
     [
@@ -68,7 +63,7 @@ class IntervalTrees(structref.StructRefProxy):  # type: ignore[misc]
     ranges: the pool of the priority search trees of closed nodes.
     """
 
-    nodes: Records
+    nodes: Structs
     made: int
     free: int
     count: int

@@ -21,18 +21,13 @@ all are empty. So a query stops at the first low that is too great.
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 from numba.experimental import structref
 
-from tamis.arrays import I32
+from tamis.arrays import I32, Structs
 from tamis.engines.array_kernels import grow
 from tamis.engines.structs import struct
 from tamis.kernels import kernel
-
-Records: TypeAlias = npt.NDArray[np.void]
 
 NODE = np.dtype(
     [
@@ -65,7 +60,7 @@ class PrioritySearchTrees(structref.StructRefProxy):  # type: ignore[misc]
     rotations, steps: counts over all updates; a step is a node visited.
     """
 
-    nodes: Records
+    nodes: Structs
     made: int
     free: int
     count: int
@@ -116,7 +111,7 @@ def _up_to(end: int, start: int, other_end: int, other_start: int) -> bool:
 
 
 @kernel
-def _path_to(nodes: Records, root: int, end: int, start: int, path: I32) -> int:
+def _path_to(nodes: Structs, root: int, end: int, start: int, path: I32) -> int:
     """Write the path from the root to the leaf where an x is or would be; returns the depth of the leaf."""
     depth = 0
     path[0] = root
@@ -165,7 +160,7 @@ def _pull_up(points: PrioritySearchTrees, number: int) -> None:
 
 
 @kernel
-def _relink(nodes: Records, above: int, old: int, new: int) -> None:
+def _relink(nodes: Structs, above: int, old: int, new: int) -> None:
     """Replace a child of `above`."""
     if nodes[above].left == old:
         nodes[above].left = new

@@ -10,13 +10,10 @@ Invariant: only a frozen bucket owns structures, since a split would lose those 
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 from numba.experimental import structref
 
-from tamis.arrays import I32, U8
+from tamis.arrays import I32, U8, Structs
 from tamis.engines.array_kernels import grow
 from tamis.engines.structs import struct
 from tamis.kernels import kernel
@@ -32,8 +29,6 @@ from tamis.lab.mishra_sahni.buckets.kernels.hash_table import (
 )
 from tamis.lab.mishra_sahni.buckets.kernels.interval_tree import IntervalTrees, empty_interval_trees
 from tamis.lab.mishra_sahni.buckets.kernels.priority_search_tree import PrioritySearchTrees, empty_search_trees
-
-Records: TypeAlias = npt.NDArray[np.void]
 
 OPEN, HASH, IT_NODE, IT_RANGE, RBPST_RANGE, RBPST_HULL = 0, 1, 2, 3, 4, 5
 KINDS = {
@@ -73,7 +68,7 @@ class AttributeStructures(structref.StructRefProxy):  # type: ignore[misc]
     """
 
     store: BucketPool
-    records: Records
+    records: Structs
     made: int
     free: int
     count: int

@@ -426,7 +426,7 @@ def _publish(host: Host, data: Data, per_request: int) -> float:
     began = time.monotonic()
     for place, body in enumerate(bodies):
         time.sleep(max(0.0, began + place * _SECONDS_BETWEEN - time.monotonic()))
-        host.ask("POST", f"/v1/events?type={data.event_type}", body)
+        host.ask("POST", f"/v1/events?event_type={data.event_type}", body)
     rate: float = data.workload.events.num_rows / (time.monotonic() - began)
     return rate
 

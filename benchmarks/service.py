@@ -152,7 +152,7 @@ def _import(host: Host, data: Data, outcome: _Outcome) -> None:
 
 def _load(host: Host, data: Data, scale: Scale, outcome: _Outcome) -> Run:
     """Publish everything, and take all notifications."""
-    path = f"/v1/events?type={data.event_type}"
+    path = f"/v1/events?event_type={data.event_type}"
     bodies = data.bodies(scale.warm, scale.warm + scale.events, scale.request)
     seconds = scale.request / scale.rate
     most_seconds = 2 * _PATIENCE_SECONDS + len(bodies) * seconds

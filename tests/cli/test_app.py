@@ -55,6 +55,18 @@ def test_help_of_every_command_has_examples_and_exit_codes(run: Run, command: st
     assert "Exit code" in text
 
 
+def test_either_spelling_of_the_event_type_is_taken_with_a_warning(run: Run) -> None:
+    run("subs", "type", str(EXAMPLES / "camera.json"))
+    for number, spelt in enumerate((["--event-type", "camera"], ["--event-type=camera"])):
+        done = run("subs", "add", f"s{number}", "price < 300", *spelt)
+        assert (done.code, done.err) == (0, "tamis: warning: --event-type is called --type here\n")
+    assert run("subs", "add", "s2", "price < 300", "--type", "camera").err == ""
+    done = run("lint", str(EXAMPLES / "cameras.jsonl"), "--quiet", "--type", str(EXAMPLES / "camera.json"))
+    assert (done.code, done.err) == (0, "tamis: warning: --type is called --event-type here\n")
+    done = run("subs", "add", "s3", "--type", "camera", "--", "--event-type")
+    assert done.code == 1, "after -- it is a condition"
+
+
 def test_unknown_command_is_a_usage_error(run: Run) -> None:
     assert run("sieve").code == 2
 

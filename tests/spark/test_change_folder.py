@@ -52,6 +52,21 @@ def test_a_line_says_what_an_import_says(tmp_path: Path) -> None:
     changes.store.close()
 
 
+def test_the_event_type_may_be_called_type_with_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    changes = ChangeFolder(tmp_path / "in", tmp_path / "state")
+    changes.store.set_event_type(EventType("sale"))
+    line = {"condition": "true", "type": "sale"}
+    put(tmp_path / "in", "1.jsonl", {"id": "a", **line}, {"id": "b", **line, "event_type": "event"})
+    with caplog.at_level(logging.WARNING):
+        changes.apply()
+    assert (held(changes), changes.store.get("a").event_type) == ({"a": "true"}, "sale")
+    assert "subscription a: 'type' is called 'event_type' now; rename it" in caplog.text
+    assert "line 2: no change: 'type' is the old name of 'event_type': give one of them" in caplog.text
+    changes.store.close()
+
+
 def test_a_line_that_is_no_change_does_not_stop_the_others(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tamis.errors import SubscriptionError
 from tamis.store.records import (
+    GivenRecords,
     StoredSubscription,
     SubscriptionFields,
     is_storable,
@@ -59,11 +60,20 @@ def test_records_come_as_mappings_or_as_an_arrow_table() -> None:
         {"id": "a", "condition": "true"},
         {"id": "b", "condition": "true", "label": "x"},
     ]
-    assert read_records(rows) == (rows, frozenset({"id", "condition", "label"}))
-    records, present = read_records(pa.table({"id": ["a"], "condition": ["true"]}))
-    assert records == [{"id": "a", "condition": "true"}]
-    assert present == frozenset({"id", "condition"})
-    assert read_records([]) == ([], frozenset())
+    assert read_records(rows) == GivenRecords(rows, frozenset({"id", "condition", "label"}), False)
+    found = read_records(pa.table({"id": ["a"], "condition": ["true"]}))
+    assert found == GivenRecords([{"id": "a", "condition": "true"}], frozenset({"id", "condition"}), False)
+    assert read_records([]) == GivenRecords([], frozenset(), False)
+
+
+def test_the_event_type_may_be_called_type() -> None:
+    record = {"id": "a", "condition": "true", "type": "offer"}
+    for rows in ([record], pa.Table.from_pylist([record])):
+        found = read_records(rows)
+        assert found.records == [{"id": "a", "condition": "true", "event_type": "offer"}]
+        assert found.has_old_name
+    with pytest.raises(SubscriptionError, match="give one of them"):
+        read_records([{**record, "event_type": "order"}])
 
 
 @pytest.mark.parametrize(

@@ -360,6 +360,15 @@ def test_a_replacement_is_checked_like_an_addition(store: Store) -> None:
     assert store.version() == 1
 
 
+def test_the_event_type_may_be_called_type_with_a_warning(store: Store) -> None:
+    store.set_event_type(OFFER)
+    store.set_event_type(replace(OFFER, name="order"))
+    with pytest.warns(UserWarning, match="'type' is called 'event_type' now; rename it") as caught:
+        imported = store.add_many([{"id": "a", "condition": "price < 3", "type": "offer"}])
+    assert caught[0].filename == __file__
+    assert (imported.refusals, store.get("a").event_type) == ([], "offer")
+
+
 # --- many at once ------------------------------------------------------------------------------------------
 
 

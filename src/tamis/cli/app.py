@@ -60,7 +60,10 @@ GROUPS: tuple[tuple[str, str, dict[str, Callable[..., Any] | typer.Typer]], ...]
 
 
 class _Grouped(TyperGroup):
-    """Help that lists commands by what they are for, in the order of `GROUPS`."""
+    """Help lists commands by what they are for, in the order of `GROUPS`; `--type` may be `--event-type`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, _with_own_spelling(self, args))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         width = max(map(len, self.commands))
@@ -69,6 +72,33 @@ class _Grouped(TyperGroup):
                 formatter.write_text(f"$ {example}")
                 rows = [(name, self.commands[name].get_short_help_str(limit=200)) for name in names]
                 formatter.write_dl([(f"{name:<{width}}", text) for name, text in rows])
+
+
+_SPELLINGS = ("--type", "--event-type")
+"""The event type by its name, and as a file; a command knows one of the two."""
+
+
+def _with_own_spelling(group: Any, args: list[str]) -> list[str]:
+    """The arguments with the event type spelt as the command does, with a warning where it was the other way."""
+    command, given = group, [*args]
+    for each in args:
+        if isinstance(command, TyperGroup):
+            command = command.commands.get(each, command)
+    known = {name for parameter in command.params for name in parameter.opts}
+    own = [name for name in _SPELLINGS if name in known]
+    if len(own) != 1:
+        return given
+    (other,) = {*_SPELLINGS} - {*own}
+    for place, each in enumerate(given):
+        if each == "--":
+            break
+        name, sign, value = each.partition("=")
+        if name == other:
+            from tamis.cli.output import note
+
+            note(f"tamis: warning: {other} is called {own[0]} here")
+            given[place] = own[0] + sign + value
+    return given
 
 
 app = typer.Typer(

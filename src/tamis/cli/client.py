@@ -87,7 +87,10 @@ def subscribe(
         ),
     ] = None,
     type: Annotated[
-        str | None, typer.Option("--type", metavar="NAME", help="The event type; by default the schemaless one.")
+        str | None,
+        typer.Option(
+            "--type", metavar="NAME", help="The event type; by default the only declared one, else 'event'."
+        ),
     ] = None,
     label: Label = None,
     priority: Priority = None,

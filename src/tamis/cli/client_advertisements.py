@@ -16,7 +16,10 @@ def advertise(
     id: Id,
     condition: Annotated[str, typer.Argument(metavar="CONDITION", help="What the events satisfy.")],
     type: Annotated[
-        str | None, typer.Option("--type", metavar="NAME", help="The event type; by default the schemaless one.")
+        str | None,
+        typer.Option(
+            "--type", metavar="NAME", help="The event type; by default the only declared one, else 'event'."
+        ),
     ] = None,
     publisher: Annotated[
         str | None,

@@ -16,7 +16,8 @@ _STDIN = "-"
 _EVENTS_A_REQUEST = 1_000
 
 TypeName: TypeAlias = Annotated[
-    str | None, typer.Option("--type", metavar="NAME", help="The event type; by default the schemaless one.")
+    str | None,
+    typer.Option("--type", metavar="NAME", help="The event type; by default the only declared one, else 'event'."),
 ]
 EventFile: TypeAlias = Annotated[
     str | None, typer.Option("--event", metavar="FILE", help="An event, one JSON object; - for standard input.")

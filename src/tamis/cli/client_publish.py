@@ -19,7 +19,10 @@ _BOM = b"\xef\xbb\xbf"
 def publish(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="JSON lines; - for standard input.")],
     type: Annotated[
-        str | None, typer.Option("--type", metavar="NAME", help="The event type; by default the schemaless one.")
+        str | None,
+        typer.Option(
+            "--type", metavar="NAME", help="The event type; by default the only declared one, else 'event'."
+        ),
     ] = None,
     chunk: Annotated[
         int, typer.Option("--chunk", min=1, metavar="N", help="The greatest number of events in one request.")

@@ -20,14 +20,12 @@ from tamis.cli.inputs import STDIN, source_name
 from tamis.cli.output import note
 from tamis.errors import SubscriptionError
 from tamis.events.conversion import clean
-from tamis.events.schemas import suggestion
 from tamis.language.dialects import SQL, dialect_of, record_of
+from tamis.segments.fields import OLD_TYPE, RENAME, unknown_field, with_event_type
 from tamis.urls import is_store
 
 _STORED = ("label", "valid_from", "expires", "state")
 _KEYS = ("id", "condition", "event_type", "priority", "owner", *_STORED, "dialect")
-_OLD_TYPE = "type"
-"""What `event_type` was called."""
 _JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 _COMMENTS = ("#", "--")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
@@ -109,7 +107,7 @@ def read_subscriptions(
         raise SubscriptionError(msg) from error
     old = next((entry for entry in entries if entry.is_old), None)
     if old is not None:
-        note(f"tamis: warning: {old.place}: {_OLD_TYPE!r} is called 'event_type' now; rename it")
+        note(f"tamis: warning: {old.place}: {RENAME}")
     return entries
 
 
@@ -243,11 +241,11 @@ def _check_columns(names: list[str], file: str) -> None:
 def _entry(record: Mapping[str, Any], file: str, line: int, dialect: str) -> SubscriptionEntry:
     """The entry of a record, with all of its problems."""
     problems = _unknown_keys(record, "key")
-    is_old = _OLD_TYPE in record
-    if is_old:
-        if record.get("event_type", record[_OLD_TYPE]) != record[_OLD_TYPE]:
-            problems.append(f"{_OLD_TYPE!r} is the old name of 'event_type': give one of them")
-        record = {"event_type": record[_OLD_TYPE], **record}
+    is_old = False
+    try:
+        record, is_old = with_event_type(record)
+    except SubscriptionError as error:
+        problems.append(str(error))
     id, condition = record.get("id"), record.get("condition")
     if isinstance(id, int) and not isinstance(id, bool):
         id = str(id)
@@ -293,9 +291,4 @@ def _expected_text(key: str, kind: str, record: Mapping[str, Any]) -> str:
 
 def _unknown_keys(names: Iterable[str], what: str) -> list[str]:
     """The problems of keys that no subscription has."""
-    problems = []
-    for name in names:
-        if name not in (*_KEYS, _OLD_TYPE):
-            hint = suggestion(name, _KEYS) or f"; expected {', '.join(_KEYS)}"
-            problems.append(f"there is no {what} {name!r}{hint}")
-    return problems
+    return [unknown_field(name, _KEYS, what) for name in names if name not in (*_KEYS, OLD_TYPE)]

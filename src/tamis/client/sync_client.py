@@ -77,7 +77,7 @@ class Client(ServiceClient[httpx2.Client, Feed]):
 
         Args:
             events: One event, or any iterable of them, which is read as it is sent.
-            type: Name of their type; by default the schemaless one.
+            type: Name of their type; by default the only declared one, else `event`.
             chunk: How many go into a request at most.
             progress: Is called with the number of events that the service has, after each request.
 

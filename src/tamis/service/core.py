@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import threading
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from tamis.events.event_type import EventType
+from tamis.language.lint import SeenAttributes
 from tamis.service.accounts import DEFAULT_TENANT, Accounts
 from tamis.service.advertising import Advertising
 from tamis.service.backup import Backup
@@ -27,6 +29,7 @@ from tamis.service.inbox import Arrival
 from tamis.service.inboxes import open_inbox
 from tamis.service.matching import RequestMatching
 from tamis.service.metrics import ServiceMetrics
+from tamis.service.names import tenant_of
 from tamis.service.peers.sender import Senders
 from tamis.service.peers.site import Site
 from tamis.service.reports import Reports
@@ -34,6 +37,7 @@ from tamis.service.settings import ServiceSettings
 from tamis.service.stream import PROGRESS, STREAM
 from tamis.service.subscriptions import TenantSubscriptions
 from tamis.service.supervisor import State, Supervisor
+from tamis.service.testing import seen_attributes
 from tamis.service.webhooks.addresses import Gate
 from tamis.service.webhooks.deliverer import Deliverer
 from tamis.service.webhooks.queue import Webhooks
@@ -46,6 +50,10 @@ _log = logging.getLogger(__name__)
 TOKEN_FILE = "token"
 _TIDY_SECONDS = 60.0
 _FRESH_SECONDS = 0.5
+_SEEN_SECONDS = 5.0
+"""Reading the last events takes longer than writing a subscription."""
+_SEEN_EVENTS = 1_000
+_SEEN_TYPES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +123,8 @@ class Service:
         delivery = DeliveryPolicy(
             attempts=settings.webhook_attempts,
             pause_after=settings.webhook_pause_after,
+            pause_calls=settings.webhook_pause_calls,
+            pause_seconds=settings.webhook_pause_seconds,
             base=settings.webhook_base_seconds,
             timeout=settings.webhook_timeout_seconds,
             allow=settings.webhook_networks,
@@ -123,8 +133,6 @@ class Service:
         try:
             self.store = self._open.enter_context(Store.open(settings.database("store")))
             self.accounts = Accounts(settings.database("store"))
-            pause_calls=settings.webhook_pause_calls,
-            pause_seconds=settings.webhook_pause_seconds,
             self._open.callback(self.accounts.close)
             self.feed = FeedReader(settings.database("feed"))
             self._open.callback(self.feed.close)
@@ -141,17 +149,19 @@ class Service:
         self.deliverer = Deliverer(self.webhooks, self._event_of, delivery)
         self.feed_watcher = FeedWatcher(self.feed, self._wake_webhooks)
         self.site = Site(self)
+        self.backup = Backup(self.store, self.accounts, self.subscriptions, self.webhooks, self.site.links)
         self.reports = Reports(settings.folder / STREAM / PROGRESS)
         self.supervisor = Supervisor(settings) if settings.stream else None
         self.metrics = ServiceMetrics(self)
         self.started = time.time()
         self.stopping = asyncio.Event()
         self._types: dict[str, tuple[float, Mapping[str, EventType]]] = {}
+        self._seen: dict[str, tuple[float, SeenAttributes | None]] = {}
+        self._seen_lock = threading.Lock()
         self._backlog = (0.0, 0)
         for tenant in self.accounts.tenants():
             self.subscriptions.prepare(tenant)
 
-        self.backup = Backup(self.store, self.accounts, self.subscriptions, self.webhooks, self.site.links)
     def first_token(self) -> Path | None:
         """Where the token of the first administrator is, made if there is no token at all; None if it is gone."""
         file = self.settings.folder / TOKEN_FILE
@@ -197,6 +207,24 @@ class Service:
             types = await asyncio.to_thread(self.subscriptions.event_types, tenant)
             self._types[tenant] = time.monotonic(), types
         return types
+
+    def seen_attributes(self, event_type: EventType) -> SeenAttributes | None:
+        """The attributes of the last events of a schemaless type, under its qualified name, as of a moment ago.
+
+        None if it is typed, or has no events.
+        """
+        if event_type.attributes is not None:
+            return None
+        with self._seen_lock:
+            at, seen = self._seen.pop(event_type.name, (-_SEEN_SECONDS, None))
+            if time.monotonic() - at >= _SEEN_SECONDS:
+                tenant = tenant_of(event_type.name)
+                recent = self.inbox.recent(tenant, limit=_SEEN_EVENTS, event_type=event_type.name)
+                at, seen = time.monotonic(), seen_attributes([each.value for each in recent], event_type)
+            self._seen[event_type.name] = at, seen
+            while len(self._seen) > _SEEN_TYPES:
+                self._seen.pop(next(iter(self._seen)))
+        return seen
 
     def forget_types(self) -> None:
         """Drop the cached event types, after one was declared or dropped."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ from tamis.service.names import (
 from tamis.service.settings import ServiceSettings
 from tamis.store import ChangeLogEntry, ImportResult, Store, StoredSubscription
 from tamis.store.records import DEFAULT_TYPE, now_us
-from tamis.store.transitions import condition_errors
+from tamis.store.transitions import condition_errors, default_type
 
 if TYPE_CHECKING:
     from tamis.matcher import Refusal
@@ -131,9 +131,10 @@ class TenantSubscriptions:
         """Make many subscriptions in one change; those that are refused come back."""
         from tamis.matcher import Refusal
 
+        given = self._with_own_types(tenant, [*given]) if replace else given
+        types: dict[str | None, str] = {}
         records, refusals = [], []
         receivers: dict[str, Receiver | None] = {}
-        types: dict[str | None, str] = {}
         for each in given:
             try:
                 record, receiver = self._record(tenant, each, types)
@@ -335,7 +336,7 @@ class TenantSubscriptions:
 
     def prepare(self, tenant: str) -> None:
         """Declare the schemaless type of a tenant, so that its events have a place before its subscriptions."""
-        self._type_inside(tenant, None)
+        self._type_inside(tenant, DEFAULT_TYPE)
 
     # --- event types -------------------------------------------------------------------------------------
 
@@ -349,19 +350,25 @@ class TenantSubscriptions:
             if name.startswith(prefix)
         }
 
+    def default_type(self, tenant: str) -> str:
+        """The type of events and subscriptions that name none: the only one that is declared, else `event`."""
+        return default_type(self.event_types(tenant))
+
     def event_type(self, tenant: str, name: str | None) -> EventType:
         """An event type of a tenant, under its qualified name; the schemaless one needs no declaration.
+
+        Without a name, it is the default of the tenant.
 
         Raises:
             NotFound: There is no such type.
         """
-        called = qualified_name(tenant, name or DEFAULT_TYPE)
-        found = self._store.event_types().get(called)
-        if found is None and (name or DEFAULT_TYPE) != DEFAULT_TYPE:
-            known = ", ".join(sorted({*self.event_types(tenant), DEFAULT_TYPE}))
-            msg = f"there is no event type {name!r}; declared are {known}"
+        types = self.event_types(tenant)
+        name = name or default_type(types)
+        if name not in types and name != DEFAULT_TYPE:
+            msg = f"there is no event type {name!r}; declared are {', '.join(sorted({*types, DEFAULT_TYPE}))}"
             raise NotFound(msg)
-        return found or EventType(called)
+        called = qualified_name(tenant, name)
+        return replace(types[name], name=called) if name in types else EventType(called)
 
     def declare(self, tenant: str, event_type: EventType, *, dry_run: bool) -> list[Refusal]:
         """Declare or change an event type; gives what it refuses, or would refuse."""
@@ -476,6 +483,15 @@ class TenantSubscriptions:
     def _add_webhook(self, id: str, receiver: Receiver) -> str:
         with _webhook_errors():
             return self._webhooks.add(id, receiver.url, digest_seconds=receiver.digest_seconds)
+
+    def _with_own_types(self, tenant: str, given: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """The same, those without an event type with that of the subscription that they replace, if any."""
+        typeless = (each.get("id") for each in given if not each.get("event_type"))
+        ids = [id for id in typeless if isinstance(id, str) and id and "/" not in id]
+        with self._store.view() as view:
+            rows = view.rows([qualified_name(tenant, id) for id in ids])
+        own = {local_name(id): local_name(row.event_type) for id, row in rows.items() if row.living}
+        return [{**each, "event_type": each.get("event_type") or own.get(str(each.get("id")))} for each in given]
 
     def _living(self, ids: Iterable[str]) -> set[str]:
         """Those of the qualified ids under which there is a subscription."""

@@ -78,11 +78,29 @@ def findings(
         compile_condition(text, event_type, limits, dialect)
     except ConditionError as error:
         return [{"severity": "error", "code": "syntax", **each} for each in problems_of(text, error.problems)]
-    seen = SeenAttributes.of(read_json_lines(_few(recent), event_type)) if recent else None
+    seen = seen_attributes(recent, event_type)
     return [
         {**each.to_dict(), "start": _offset(text, each.line, each.column), "end": len(text)}
         for each in lint(text, event_type, limits=limits, seen=seen, dialect=dialect)
     ]
+
+
+def unseen_attributes(
+    text: str, event_type: EventType, limits: Limits, seen: SeenAttributes | None, dialect: str = SQL
+) -> list[dict[str, Any]]:
+    """The warnings that no recent event has an attribute of a valid condition, for JSON."""
+    if seen is None or dialect == COMPOSITE:
+        return []
+    return [
+        {**each.to_dict(), "start": _offset(text, each.line, each.column), "end": len(text)}
+        for each in lint(text, event_type, limits=limits, seen=seen, dialect=dialect)
+        if each.code == "unseen"
+    ]
+
+
+def seen_attributes(recent: Sequence[bytes], event_type: EventType) -> SeenAttributes | None:
+    """The attributes of the last events, given as JSON texts; None without any."""
+    return SeenAttributes.of(read_json_lines(_few(recent), event_type)) if recent else None
 
 
 def _few(recent: Sequence[bytes]) -> bytes:

@@ -14,8 +14,9 @@ import os
 from pathlib import Path
 from typing import Any, ClassVar
 
+from tamis.errors import SubscriptionError
 from tamis.limits import DEFAULT_LIMITS, Limits
-from tamis.segments.fields import unknown_field
+from tamis.segments.fields import RENAME, unknown_field, with_event_type
 from tamis.store import Store
 from tamis.store.records import FIELDS
 
@@ -74,7 +75,7 @@ class ChangeFolder:
                 continue
             try:
                 id, record = _change(line)
-            except ValueError as error:
+            except (ValueError, SubscriptionError) as error:
                 _log.warning("%s, line %d: no change: %s", path, number, error)
                 continue
             added.pop(id, None)
@@ -95,6 +96,7 @@ def _change(line: bytes) -> tuple[str, dict[str, Any] | None]:
 
     Raises:
         ValueError: It is no change.
+        SubscriptionError: It names two event types.
     """
     entry = json.loads(line)
     if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
@@ -103,9 +105,9 @@ def _change(line: bytes) -> tuple[str, dict[str, Any] | None]:
     id = entry["id"]
     if entry.pop("removed", False):
         return id, None
-    if "type" in entry:
-        _log.warning("subscription %s: 'type' is called 'event_type' now; rename it", id)
-        entry.setdefault("event_type", entry.pop("type"))
+    entry, has_old_name = with_event_type(entry)
+    if has_old_name:
+        _log.warning("subscription %s: %s", id, RENAME)
     unknown = [name for name in entry if name not in FIELDS]
     if unknown or "condition" not in entry:
         what = "there is no condition" if not unknown else unknown_field(unknown[0], (*FIELDS, "removed"))

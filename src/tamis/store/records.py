@@ -15,7 +15,7 @@ import pyarrow as pa
 from tamis.errors import SubscriptionError
 from tamis.events.conversion import clean
 from tamis.language.dialects import SQL
-from tamis.segments.fields import check_priority, unknown_field
+from tamis.segments.fields import OLD_TYPE, check_priority, unknown_field, with_event_type
 from tamis.store.tables import LIVING, Row
 
 if TYPE_CHECKING:
@@ -177,22 +177,37 @@ FIELDS = SubscriptionFields._fields
 _NAMES = ("id", "event_type", "owner")
 
 
-def read_records(rows: Iterable[Mapping[str, Any]] | pa.Table) -> tuple[list[Mapping[str, Any]], frozenset[str]]:
-    """The records of an import, and the fields that any of them has.
+class GivenRecords(NamedTuple):
+    """The records of an import.
+
+    Attributes:
+        records: Under the names of today.
+        present: The fields that any of them has.
+        has_old_name: Is the event type of one of them called `type`?
+    """
+
+    records: list[Mapping[str, Any]]
+    present: frozenset[str]
+    has_old_name: bool
+
+
+def read_records(rows: Iterable[Mapping[str, Any]] | pa.Table) -> GivenRecords:
+    """The records of an import.
 
     Raises:
         SubscriptionError: There is a field that no subscription has, or no id or condition anywhere.
     """
-    if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
-        table = pa.table(rows)
-        present = frozenset(table.column_names)
+    is_table = hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__")
+    table = pa.table(rows) if is_table else None
+    records: list[Mapping[str, Any]] = [*rows] if table is None else table.to_pylist()
+    present = frozenset().union(*records) if table is None else frozenset(table.column_names)
+    has_old_name = OLD_TYPE in present
+    if has_old_name:
+        records = [with_event_type(each)[0] for each in records]
+        present = present - {OLD_TYPE} | {"event_type"}
+    if records or table is not None:
         _check_fields(present)
-        return table.to_pylist(), present
-    records = [*rows]
-    present = frozenset().union(*records)
-    if records:
-        _check_fields(present)
-    return records, present
+    return GivenRecords(records, present, has_old_name)
 
 
 def _check_fields(present: frozenset[str]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import os
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from tamis.errors import SubscriptionError
 from tamis.events.event_type import EventType
 from tamis.language.dialects import SQL
 from tamis.limits import DEFAULT_LIMITS, Limits
+from tamis.segments.fields import RENAME
 from tamis.store import tables
 from tamis.store.change_set import ChangeSet
 from tamis.store.database import StoreDatabase, forget_ended
@@ -278,14 +280,17 @@ class Store:
 
         Args:
             rows: Mappings or an Arrow table with the fields of `add`, of which `id` and `condition` must be there,
-                and `state`: one that is "paused" is left out of matching.
+                and `state`: one that is "paused" is left out of matching. An `event_type` that is called `type`
+                is taken, with a warning.
             replace: Change subscriptions that are there already? Fields that no row has stay as they are.
             alongside: Called within the transaction, with its connection and the new ids, to write more
                 about these subscriptions into the same database.
         """
         from tamis.matcher import Refusal
 
-        records, present = read_records(rows)
+        records, present, has_old_name = read_records(rows)
+        if has_old_name:
+            warnings.warn(RENAME, stacklevel=2)
         # Compiling takes longest, so it is done before other writers are locked out.
         with self.view() as view:
             typed, types = with_types(records, view, replace=replace), view.event_types()

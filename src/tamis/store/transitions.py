@@ -110,8 +110,12 @@ def with_types(
 
 
 def default_type(declared: Mapping[str, EventType]) -> str:
-    """The event type of subscriptions that name none: the only one that is declared, else the schemaless one."""
-    names = [name for name, each in declared.items() if each != EventType()]
+    """The event type of subscriptions that name none: the only one that is declared, else the schemaless one.
+
+    >>> default_type({"event": EventType("event"), "camera": EventType("camera")})
+    'camera'
+    """
+    names = [name for name, each in declared.items() if name != DEFAULT_TYPE or each.attributes is not None]
     return names[0] if len(names) == 1 else DEFAULT_TYPE
 
 

@@ -19,7 +19,7 @@ def test_findings_have_places(client: Client) -> None:
     (wrong,) = client.lint("prise < 300", event_type="camera")
     assert (wrong.severity, wrong.line, wrong.column, wrong.start, wrong.end) == ("error", 1, 1, 0, 5)
     assert wrong.hint is not None and "price" in wrong.hint
-    (never,) = client.lint("x < 1 AND x > 2")
+    (never,) = client.lint("x < 1 AND x > 2", event_type="event")
     assert (never.severity, never.code) == ("warning", "never-true")
 
 

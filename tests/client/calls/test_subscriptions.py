@@ -130,7 +130,7 @@ def test_lists_come_page_by_page(served: Served, client: Client) -> None:
 
 def test_lists_are_searched(client: Client) -> None:
     client.declare(CAMERA)
-    client.subscribe("price < 300", id="cheap", label="bargains")
+    client.subscribe("price < 300", id="cheap", label="bargains", event_type="event")
     client.subscribe("brand = 'Nikon'", id="nikon", event_type="camera")
     assert [each.id for each in client.subscriptions(search="Nikon")] == ["nikon"]
     assert [each.id for each in client.subscriptions(label="bargains")] == ["cheap"]

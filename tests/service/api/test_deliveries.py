@@ -71,7 +71,7 @@ def test_a_bad_event_is_matched_again_when_it_is_replayed(calling: Running) -> N
     tenant.admin.put("/v1/event-types/order", json={"attributes": {"price": "int"}})
     text = b'{"id": "e", "price": "x"}'
     headers = {"Content-Type": "application/json"}
-    tenant.publish.post("/v1/events", content=text, headers=headers, params={"type": "order"})
+    tenant.publish.post("/v1/events", content=text, headers=headers, params={"event_type": "order"})
     calling.spoil(tenant.name, "e", text, "price: not a number")
     calling.spoil(tenant.name, "f", b"\xff")
     path = "/v1/dead-letters"

@@ -80,9 +80,9 @@ def test_a_cloud_event_has_the_type_that_it_names_if_that_is_declared(tenant: Te
 
 
 def test_the_type_of_all_events_of_a_request_can_be_given(tenant: Tenant) -> None:
-    problem(publish(tenant.publish, "{}", type="order"), 404, "not-found")
+    problem(publish(tenant.publish, "{}", event_type="order"), 404, "not-found")
     tenant.admin.put("/v1/event-types/order", json={"attributes": {"price": "int"}})
-    accepted(publish(tenant.publish, '{"price": 1}', type="order"))
+    accepted(publish(tenant.publish, '{"price": 1}', event_type="order"))
     assert [each["event_type"] for each in tenant.subscribe.get("/v1/events").json()["items"]] == ["order"]
 
 
@@ -235,7 +235,7 @@ def test_anybody_may_publish_where_the_setting_says_so_and_nothing_else(
 
 def test_an_event_that_does_not_fit_its_type_is_taken(tenant: Tenant) -> None:
     tenant.admin.put("/v1/event-types/order", json={"attributes": {"price": "int"}}).raise_for_status()
-    assert accepted(publish(tenant.publish, '{"id": "a", "price": "dear"}', type="order")) == (1, 0, ["a"])
+    assert accepted(publish(tenant.publish, '{"id": "a", "price": "dear"}', event_type="order")) == (1, 0, ["a"])
 
 
 def test_an_event_that_does_not_fit_its_type_may_be_refused(tmp_path: Path) -> None:
@@ -243,8 +243,8 @@ def test_an_event_that_does_not_fit_its_type_may_be_refused(tmp_path: Path) -> N
         tenant = service.tenant()
         tenant.admin.put("/v1/event-types/order", json={"attributes": {"price": "int"}}).raise_for_status()
         events = '[{"id": "a", "price": 1}, {"id": "b", "price": "dear"}]'
-        answer = publish(tenant.publish, events, type="order")
+        answer = publish(tenant.publish, events, event_type="order")
         said = problem(answer, 422, "invalid")
         assert "event 2: price expected int, found 'dear'" in said["detail"]
         assert texts(tenant) == []
-        assert accepted(publish(tenant.publish, events))[0] == 2, "of no declared type"
+        assert accepted(publish(tenant.publish, events, event_type="event"))[0] == 2, "of no declared type"

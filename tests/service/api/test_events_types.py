@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -16,8 +17,10 @@ ORDER = {"attributes": {"price": "int", "brand": "string"}}
 CHANGED = {"attributes": {"price": "boolean", "brand": "string"}}
 
 
-def declare(client: httpx2.Client, described: dict[str, Any], **params: str) -> dict[str, Any]:
-    answer = client.put("/v1/event-types/order", json=described, params=params)
+def declare(
+    client: httpx2.Client, described: dict[str, Any], *, name: str = "order", **params: str
+) -> dict[str, Any]:
+    answer = client.put(f"/v1/event-types/{name}", json=described, params=params)
     assert answer.status_code == 200, answer.text
     found: dict[str, Any] = answer.json()
     return found
@@ -27,7 +30,7 @@ def test_a_declared_type_is_there(tenant: Tenant) -> None:
     said = declare(tenant.admin, ORDER)
     assert said["refused"] == []
     assert said["event_type"]["name"] == "order"
-    assert tenant.subscribe.get("/v1/event-types/order").json() == said
+    assert tenant.subscribe.get("/v1/event-types/order").json() == {**said, "warnings": []}
     names = [each["name"] for each in tenant.subscribe.get("/v1/event-types").json()["items"]]
     assert names == ["event", "order"]
 
@@ -97,7 +100,7 @@ def test_a_type_that_nothing_needs_is_dropped(served: Running, tenant: Tenant) -
     assert said == "event type 'order' has the advertisement 'shop'; withdraw it first"
     tenant.publish.delete("/v1/advertisements/shop")
     assert tenant.admin.delete(path).status_code == 204
-    problem(tenant.publish.post("/v1/events", json={"price": 1}, params={"type": "order"}), 404, "not-found")
+    problem(tenant.publish.post("/v1/events", json={"price": 1}, params={"event_type": "order"}), 404, "not-found")
     problem(tenant.subscribe.get(path), 404, "not-found")
     said = problem(tenant.admin.delete(path), 404, "not-found")["detail"]
     assert said == "there is no event type 'order'; declared are event"
@@ -199,3 +202,51 @@ def test_a_subscription_to_what_nobody_announces_is_warned_of(
     assert good.json()["warnings"] == []
     lint = tenant.subscribe.post("/v1/conditions/lint", json={"condition": "price = 100"}).json()
     assert [each["code"] for each in lint["findings"]][-1:] == ["unadvertised"]
+
+
+def typed(client: httpx2.Client, **params: str) -> dict[str, Any]:
+    answer = client.post("/v1/events", json={"price": 1}, params=params)
+    assert answer.status_code == 202, answer.text
+    said: dict[str, Any] = answer.json()
+    return said
+
+
+def of(tenant: Tenant, said: dict[str, Any]) -> str:
+    found: str = tenant.subscribe.get(f"/v1/events/{said['ids'][0]}").json()["event_type"]
+    return found
+
+
+def test_the_type_of_events_may_be_called_type_with_a_warning(tenant: Tenant) -> None:
+    declare(tenant.admin, ORDER)
+    declare(tenant.admin, ORDER, name="offer")
+    new, old, neither = (
+        typed(tenant.publish, **each) for each in ({"event_type": "order"}, {"type": "order"}, {})
+    )
+    assert [of(tenant, each) for each in (new, old, neither)] == ["order", "order", "event"]
+    assert [each.get("warnings") for each in (new, old, neither)] == [
+        None,
+        ["'type' is called 'event_type' now; rename it"],
+        None,
+    ]
+    both = {"type": "order", "event_type": "offer"}
+    problem(tenant.publish.post("/v1/events", json={"price": 1}, params=both), 422, "invalid")
+
+
+def test_the_only_declared_type_is_the_default_of_events_and_subscriptions(tenant: Tenant) -> None:
+    before = subscribe(tenant.subscribe, id="before")["subscription"]
+    said = declare(tenant.admin, ORDER)["warnings"]
+    assert said == [
+        "events and subscriptions that name no type are of type 'order' from now on, instead of 'event'"
+    ]
+    after = subscribe(tenant.subscribe, id="after")["subscription"]
+    named = subscribe(tenant.subscribe, id="named", event_type="event")["subscription"]
+    assert [each["event_type"] for each in (before, after, named)] == ["event", "order", "event"]
+    assert of(tenant, typed(tenant.publish)) == "order"
+    misspelt = tenant.subscribe.post("/v1/subscriptions", json={"condition": "prcie < 1"})
+    assert "did you mean price?" in problem(misspelt, 422, "condition")["problems"][0]["hint"]
+    line = json.dumps({"id": "before", "condition": "price < 5"})
+    tenant.admin.post("/v1/subscriptions/import", content=line, params={"replace": "true"})
+    assert tenant.subscribe.get("/v1/subscriptions/before").json()["event_type"] == "event"
+    assert declare(tenant.admin, ORDER)["warnings"] == []
+    assert "of type 'event' from now on" in declare(tenant.admin, ORDER, name="offer")["warnings"][0]
+    assert of(tenant, typed(tenant.publish)) == "event"

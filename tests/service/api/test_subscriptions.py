@@ -41,6 +41,39 @@ def test_a_subscription_has_what_was_asked_for(tenant: Tenant) -> None:
     assert tenant.subscribe.get("/v1/subscriptions/cheap").json() == made
 
 
+def test_the_event_type_may_be_called_type_with_a_warning(tenant: Tenant) -> None:
+    for name in ("camera", "lens"):
+        tenant.admin.put(f"/v1/event-types/{name}", json={"attributes": {"price": "int"}})
+    made = subscribe(tenant.subscribe, id="a", type="camera")
+    assert made["subscription"]["event_type"] == "camera"
+    assert [(each["code"], each["message"]) for each in made["warnings"]] == [
+        ("renamed", "'type' is called 'event_type' now; rename it")
+    ]
+    changed = tenant.admin.patch("/v1/subscriptions/a", json={"type": "lens"}).json()
+    assert (changed["event_type"], [each["code"] for each in changed["warnings"]]) == ("lens", ["renamed"])
+    assert tenant.admin.patch("/v1/subscriptions/a", json={"event_type": "camera"}).json()["warnings"] == []
+    both = {"condition": "true", "type": "lens", "event_type": "camera"}
+    said = problem(tenant.subscribe.post("/v1/subscriptions", json=both), 422, "invalid")
+    assert "give one of them" in said["detail"]
+
+
+def test_without_events_there_is_nothing_to_warn_of(tenant: Tenant) -> None:
+    assert subscribe(tenant.subscribe, "brnd = 'Nikon'")["warnings"] == []
+
+
+def test_a_misspelt_attribute_is_warned_of_as_lint_does(tenant: Tenant) -> None:
+    tenant.publish.post("/v1/events", json=[{"brand": "Nikon"}, {"price": 3}])
+    given = {"condition": "price < 5 AND brnd = 'Nikon'"}
+    linted = tenant.subscribe.post("/v1/conditions/lint", json=given).json()["findings"]
+    made = subscribe(tenant.subscribe, given["condition"], id="s")
+    assert made["warnings"] == linted
+    assert linted[0]["message"] == "none of the last 2 events has brnd"
+    assert linted[0]["hint"] == "did you mean brand?"
+    changed = tenant.admin.patch("/v1/subscriptions/s", json={"condition": "pirce < 5"}).json()
+    assert [each["code"] for each in changed["warnings"]] == ["unseen"]
+    assert tenant.admin.patch("/v1/subscriptions/s", json={"condition": "price < 5"}).json()["warnings"] == []
+
+
 def test_one_without_an_id_is_given_one(tenant: Tenant) -> None:
     first, second = (subscribe(tenant.subscribe)["subscription"]["id"] for _ in range(2))
     assert first and second and first != second

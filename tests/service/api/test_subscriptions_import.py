@@ -168,8 +168,9 @@ def test_replacing_changes_how_a_subscription_is_delivered_and_its_state(serving
 
 
 def test_an_import_says_how_many_went_to_which_type(tenant: Tenant) -> None:
-    camera = {"attributes": {"price": "int"}}
-    assert tenant.admin.put("/v1/event-types/camera", json=camera).is_success
+    for name in ("camera", "lens"):
+        described = {"attributes": {"price": "int"}}
+        assert tenant.admin.put(f"/v1/event-types/{name}", json=described).is_success
     became = imported(
         tenant.subscribe,
         [

@@ -71,9 +71,10 @@ def victim(service: Running) -> Iterator[Victim]:
         until(lambda: tenant.subscribe.get(f"/v1/webhooks/{SUBSCRIBER}").json()["state"] == "confirmed")
         described = {"attributes": {WORD: "string"}}
         assert tenant.admin.put(f"/v1/event-types/{TYPE}", json=described).is_success
-        claim = {"condition": f"name = '{WORD}'"}
+        claim = {"condition": f"name = '{WORD}'", "event_type": "event"}
         assert tenant.publish.put(f"/v1/advertisements/{ADVERTISEMENT}", json=claim).is_success
-        assert tenant.publish.post("/v1/events", json={"id": EVENT, "name": WORD}).status_code == 202
+        published: dict[str, Any] = {"json": {"id": EVENT, "name": WORD}, "params": {"event_type": "event"}}
+        assert tenant.publish.post("/v1/events", **published).status_code == 202
         [notification] = service.match(tenant.name, SUBSCRIPTION, EVENT)
         service.spoil(tenant.name, EVENT, json.dumps({"name": WORD}).encode(), reason=WORD)
         until(lambda: len(tenant.subscribe.get("/v1/deliveries/failed").json()["items"]) == 1)
@@ -88,6 +89,8 @@ def victim(service: Running) -> Iterator[Victim]:
 def attacker(service: Running, victim: Victim) -> Iterator[httpx2.Client]:
     """Somebody with all roles in another tenant, which has matches of its own."""
     tenant = service.tenant(name="bolt")
+    for name in ("one", "two"):  # so that none is the default, and no answer names one that was not asked for
+        assert tenant.admin.put(f"/v1/event-types/{name}", json={"attributes": {"a": "int"}}).is_success
     subscribe(tenant.subscribe, id="mine")
     service.match(tenant.name, "mine", "my-event")
     client = service.client(service.token("publish", "subscribe", "admin", tenant=tenant.name))

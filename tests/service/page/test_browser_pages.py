@@ -98,7 +98,7 @@ class Visitor:
         ).ticket
 
     def publish(self, *events: dict[str, Any], type: str = "") -> None:
-        query = f"?type={type}" if type else ""
+        query = f"?event_type={type}" if type else ""
         answer = self.context.request.post(
             f"{self.served.url}/v1/events{query}", data=list(events), headers={"Origin": self.served.url}
         )

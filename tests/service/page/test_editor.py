@@ -43,7 +43,8 @@ def test_the_events_to_explain_are_of_the_chosen_type(world: World) -> None:
         return [each["id"] for each in data["events"]]
 
     assert ids(event_type="camera") == ["c1"]
-    assert "c1" not in ids() and ids()[0] == "later-39"
+    assert ids() == ["c1"], "the only declared type is the default"
+    assert "c1" not in ids(event_type="event") and ids(event_type="event")[0] == "later-39"
     # One that is asked for is among them, however old; but not among those of another type.
     assert "e1" in ids(event="e1") and "e1" not in ids()
     assert ids(event="e1", event_type="camera") == ["c1"]

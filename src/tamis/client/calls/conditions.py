@@ -20,7 +20,7 @@ def lint(
 
     Args:
         condition: Its text.
-        event_type: Name of a declared type; by default the schemaless one.
+        event_type: Name of a declared type; by default the only declared one, else `event`.
         dialect: The language of the condition; by default SQL.
     """
     body = {"condition": condition, **without_none(event_type=event_type, dialect=dialect)}
@@ -71,7 +71,7 @@ def test(
 
     Args:
         condition: Its text.
-        event_type: Name of a declared type; by default the schemaless one.
+        event_type: Name of a declared type; by default the only declared one, else `event`.
         last: On how many of the last events; by default 1,000, at most 10,000.
         events: On these instead, which need not have been published.
         dialect: The language of the condition; by default SQL.
@@ -96,7 +96,7 @@ def match(
     Args:
         event: What the event says; or else
         event_id: The id of a published one.
-        event_type: Name of the event's type; by default its own, or the schemaless one.
+        event_type: Name of the event's type; by default its own, else the default of the tenant.
 
     Raises:
         ClientError: "not-found", "quota" if there are too many subscriptions to try in one request.
@@ -110,7 +110,7 @@ def match_events(events: Iterable[Mapping[str, Any]], *, event_type: str | None 
 
     Args:
         events: What the events say; at most 10,000.
-        event_type: Name of their type; by default the schemaless one.
+        event_type: Name of their type; by default the only declared one, else `event`.
 
     Raises:
         ClientError: "not-found", "quota" if there are too many subscriptions to try in one request.

@@ -20,7 +20,7 @@ def publish_lines(lines: bytes, event_type: str | None) -> ApiCall[Accepted]:
         "POST",
         "/v1/events",
         lambda answer: decode(Accepted, answer),
-        {"type": event_type},
+        {"event_type": event_type},
         lines,
         JSON_LINES,
         repeatable=True,

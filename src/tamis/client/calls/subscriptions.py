@@ -39,7 +39,7 @@ def subscribe(
     Args:
         condition: What to wait for.
         id: Its name; by default the service makes one up.
-        event_type: Name of the type of the events; by default the schemaless one.
+        event_type: Name of the type of the events; by default the only declared one, else `event`.
         label: What people call it.
         priority: Higher ones are reported first.
         webhook: Where to send notifications; without it, they are asked for.

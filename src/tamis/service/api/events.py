@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from tamis.errors import EventTypeError
 from tamis.events.event_type import EventType
 from tamis.language.condition import compile_condition
+from tamis.segments.fields import OLD_TYPE, RENAME
 from tamis.service import testing
 from tamis.service.accounts import Caller, StoredAdvertisement
 from tamis.service.api import serializers
@@ -54,6 +55,7 @@ from tamis.service.ingestion import (
 )
 from tamis.service.names import local_name, qualified_name
 from tamis.store.records import DEFAULT_TYPE, is_storable
+from tamis.store.transitions import default_type
 
 router = APIRouter(prefix="/v1", tags=["events"], responses=RESPONSES)
 
@@ -91,7 +93,8 @@ async def publish(
     caller: Publisher,
     service: CurrentService,
     keeper: CurrentGatekeeper,
-    type: Annotated[str, Query(max_length=200, description="Of events that do not name one themselves.")] = "",
+    event_type: Annotated[str, Query(max_length=200, description="Of events that do not name one.")] = "",
+    type: Annotated[str, Query(max_length=200, description="What `event_type` was called.", deprecated=True)] = "",
 ) -> Response:
     """Publish events: one or many as JSON, JSON lines or CloudEvents. They are on disk when this answers.
 
@@ -113,14 +116,20 @@ async def publish(
     else:
         events = await in_thread(read_events, body, media_type, **limits)
     types = await service.types_of(caller.tenant)
-    if type and type not in types and type != DEFAULT_TYPE:
-        msg = f"there is no event type {type!r}; declared are {', '.join(sorted({*types, DEFAULT_TYPE}))}"
+    if event_type and type and event_type != type:
+        msg = f"{OLD_TYPE!r} is the old name of 'event_type': give one of them"
+        raise EventTypeError(msg)
+    named = event_type or type
+    if named and named not in types and named != DEFAULT_TYPE:
+        msg = f"there is no event type {named!r}; declared are {', '.join(sorted({*types, DEFAULT_TYPE}))}"
         raise NotFound(msg)
+    default = named or default_type(types)
     if settings.on_misfit == "refuse":
-        await in_thread(refuse_misfits, events, types, type or DEFAULT_TYPE)
-    warnings = await _check_conformity(service, keeper, caller, events, types, type or DEFAULT_TYPE)
+        await in_thread(refuse_misfits, events, types, default)
+    warnings = [RENAME] if type else []
+    warnings += await _check_conformity(service, keeper, caller, events, types, default)
     await keeper.take_events(caller, len(events))
-    is_new = await service.inbox_commits.submit(arrivals(caller.tenant, events, types, type or DEFAULT_TYPE))
+    is_new = await service.inbox_commits.submit(arrivals(caller.tenant, events, types, default))
     accepted = sum(is_new)
     service.metrics.count_published(accepted)
     ids = [each.id for each in events]
@@ -226,12 +235,26 @@ async def declare(
     def work() -> Any:
         declared = EventType.from_dict({**described, "name": name})
         mine = service.subscriptions.acting_as(caller.actor())
+        before = mine.event_types(caller.tenant)
         refused = mine.declare(caller.tenant, declared, dry_run=dry_run)
-        return {"event_type": declared.to_dict(), "refused": serializers.refusals(refused)}
+        warnings = _default_warnings(before, declared)
+        return {
+            "event_type": declared.to_dict(),
+            "refused": serializers.refusals(refused),
+            "warnings": warnings,
+        }
 
     answer = await in_thread(work)
     service.forget_types()
     return answer
+
+
+def _default_warnings(before: Mapping[str, EventType], declared: EventType) -> list[str]:
+    """What becomes of events and subscriptions that name no type, where a new type changes that."""
+    was, becomes = default_type(before), default_type({**before, declared.name: declared})
+    if was == becomes:
+        return []
+    return [f"events and subscriptions that name no type are of type {becomes!r} from now on, instead of {was!r}"]
 
 
 @router.delete("/event-types/{name}", status_code=204)

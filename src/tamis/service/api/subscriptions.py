@@ -14,10 +14,13 @@ from pydantic_core import to_jsonable_python
 
 from tamis.errors import SubscriptionError
 from tamis.matcher import Refusal
-from tamis.segments.fields import unknown_field
+from tamis.segments.fields import RENAME, unknown_field, with_event_type
+from tamis.service import testing
 from tamis.service.api import serializers
 from tamis.service.api.auth import CurrentService, Subscriber, in_thread
+from tamis.service.api.models.fields import TypedRequestModel
 from tamis.service.api.models.subscriptions import (
+    ChangedAnswer,
     DeliveryAnswer,
     DeliveryWanted,
     HistoryAnswer,
@@ -58,16 +61,26 @@ async def subscribe(wanted: NewSubscription, caller: Subscriber, service: Curren
     service.deliverer.wake([qualified_name(caller.tenant, made.subscription.id)])
     answer = await in_thread(_serialize, service, caller.tenant, made.subscription)
     path = f"{router.prefix}/{quote(made.subscription.id, safe='')}/renew"
-    warnings = await in_thread(_warnings, service, caller.tenant, made.subscription)
+    warnings = await in_thread(_warnings, service, caller.tenant, made.subscription, wanted)
     renewal = {"before": made.subscription.expires, "method": "POST", "path": path, "header": TICKET_HEADER}
     once = {"ticket": made.ticket, "secret": made.secret}
     return {"subscription": answer, **once, "renewal": renewal, "warnings": warnings}
 
 
-def _warnings(service: Service, tenant: str, made: StoredSubscription) -> list[dict[str, Any]]:
-    event_type = service.subscriptions.event_type(tenant, made.event_type)
-    found = service.advertising.finding(tenant, event_type, made.condition, made.dialect)
-    return [] if found is None else [found]
+def _warnings(
+    service: Service, tenant: str, stored: StoredSubscription, given: TypedRequestModel
+) -> list[dict[str, Any]]:
+    """What there is to say of a condition that was taken."""
+    condition, dialect = stored.condition, stored.dialect
+    event_type = service.subscriptions.event_type(tenant, stored.event_type)
+    limits = service.subscriptions.limits(tenant)
+    unadvertised = service.advertising.finding(tenant, event_type, condition, dialect)
+    found = [] if unadvertised is None else [unadvertised]
+    found += testing.unseen_attributes(condition, event_type, limits, service.seen_attributes(event_type), dialect)
+    if given.has_old_name:
+        place = {"line": 1, "column": 1, "start": 0, "end": len(condition)}
+        found.append({"severity": "warning", "code": "renamed", "message": RENAME, "hint": None, **place})
+    return found
 
 
 @router.get("", response_model=SubscriptionsAnswer)
@@ -180,7 +193,7 @@ async def open_matches(id: Id, caller: Subscriber, service: CurrentService) -> A
     )
 
 
-@router.patch("/{id}", response_model=SubscriptionAnswer)
+@router.patch("/{id}", response_model=ChangedAnswer)
 async def change(
     id: Id, wanted: SubscriptionChange, caller: Subscriber, service: CurrentService, ticket: Ticket = None
 ) -> Any:
@@ -189,7 +202,9 @@ async def change(
 
     def work() -> Any:
         changeable = _with_right(service, caller, id, ticket)
-        return _serialize(service, caller.tenant, changeable.change(caller.tenant, id, fields))
+        stored = changeable.change(caller.tenant, id, fields)
+        warnings = _warnings(service, caller.tenant, stored, wanted)
+        return {**_serialize(service, caller.tenant, stored), "warnings": warnings}
 
     return await in_thread(work)
 
@@ -280,10 +295,9 @@ def _parse_lines(body: bytes) -> tuple[list[dict[str, Any]], list[Refusal], list
             given = json.loads(line)
             if isinstance(given, dict):
                 name = str(given.get("id") or name)
-                if "type" in given:
-                    given.setdefault("event_type", given.pop("type"))
-                    if not warnings:
-                        warnings.append(f"line {number}: 'type' is called 'event_type' now; rename it")
+                given, has_old_name = with_event_type(given)
+                if has_old_name and not warnings:
+                    warnings.append(f"line {number}: {RENAME}")
                 given = _known_fields(given, ImportedSubscription, SubscriptionAnswer)
                 if isinstance(given.get("delivery"), dict):
                     kept = _known_fields(given["delivery"], DeliveryWanted, DeliveryAnswer)
@@ -292,7 +306,7 @@ def _parse_lines(body: bytes) -> tuple[list[dict[str, Any]], list[Refusal], list
         except ValidationError as error:
             said = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()[:3])
             refused.append(Refusal(name, SubscriptionError(f"line {number}: {said}")))
-        except _UnknownField as error:
+        except (_UnknownField, SubscriptionError) as error:
             refused.append(Refusal(name, SubscriptionError(f"line {number}: {error}")))
         except (ValueError, RecursionError) as error:
             refused.append(Refusal(name, SubscriptionError(f"line {number}: not JSON: {error}")))

@@ -7,7 +7,7 @@ from typing import Any
 from tamis.language.dialects import DIALECTS, SQL
 from tamis.service.api import serializers
 from tamis.service.errors import NotFound
-from tamis.service.names import qualified_name
+from tamis.service.names import local_name, qualified_name
 from tamis.service.page.page_request import PageData, PageRequest
 from tamis.store import StoredSubscription
 from tamis.store.records import DEFAULT_TYPE
@@ -45,7 +45,8 @@ def _begin(like: StoredSubscription) -> dict[str, str]:
 
 
 def _data(request: PageRequest, begin: dict[str, str], subscription: dict[str, Any] | None) -> PageData:
-    event_type = begin["event_type"] or DEFAULT_TYPE
+    event_type = begin["event_type"] or _type_of_event(request)
+    event_type = event_type or request.service.subscriptions.default_type(request.tenant)
     return {
         **begin,
         "tenant": request.tenant,
@@ -61,6 +62,13 @@ def _data(request: PageRequest, begin: dict[str, str], subscription: dict[str, A
         "validity_seconds": request.service.settings.validity_seconds,
         "longest_validity_seconds": request.service.settings.longest_validity_seconds,
     }
+
+
+def _type_of_event(request: PageRequest) -> str:
+    """The type of the event that is asked for; empty if there is none."""
+    name = qualified_name(request.tenant, request.text("event"))
+    found = request.service.inbox.get([name]).get(name)
+    return "" if found is None else local_name(found.event_type)
 
 
 def _events(request: PageRequest, event_type: str) -> list[dict[str, Any]]:

@@ -15,7 +15,9 @@ _FIRST = '{\n  "price": 250,\n  "brand": "Lumen"\n}'
 def data(request: PageRequest) -> PageData:
     """What to begin with: an event like another (`like`), else like the last one of the type."""
     like = _like(request)
-    event_type = request.text("event_type") or (local_name(like.event_type) if like else DEFAULT_TYPE)
+    event_type = request.text("event_type") or (
+        local_name(like.event_type) if like else request.service.subscriptions.default_type(request.tenant)
+    )
     if like is None:
         of_type = qualified_name(request.tenant, event_type)
         recent = request.service.inbox.recent(request.tenant, limit=1, event_type=of_type)

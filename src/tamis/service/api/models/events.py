@@ -26,7 +26,8 @@ class AcceptedAnswer(BaseModel):
     repeated: int
     ids: list[str]
     warnings: Annotated[
-        list[str], Field(description="Which events are not as advertised, where the tenant is only warned.")
+        list[str],
+        Field(description="What was taken all the same: events that are not as advertised, an old name."),
     ] = []
 
 
@@ -58,6 +59,9 @@ class DeclaredAnswer(BaseModel):
 
     event_type: dict[str, Any]
     refused: list[RefusalAnswer]
+    warnings: Annotated[
+        list[str], Field(description="What becomes of events and subscriptions that name no type.")
+    ] = []
 
 
 class EventTypesAnswer(BaseModel):

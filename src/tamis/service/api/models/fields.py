@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
 
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, NaiveDatetime
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    NaiveDatetime,
+    PrivateAttr,
+    model_validator,
+)
+
+from tamis.errors import SubscriptionError
+from tamis.segments.fields import with_event_type
 
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^/\u0000]+$")]
 """What a tenant may call a thing."""
@@ -49,3 +63,27 @@ class RequestModel(BaseModel):
     """The body of a request; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+class TypedRequestModel(RequestModel):
+    """The body of a request about an event type, which may be called `type`, as it was once."""
+
+    _has_old_name: bool = PrivateAttr(default=False)
+
+    @property
+    def has_old_name(self) -> bool:
+        """Was the event type called `type`?"""
+        return self._has_old_name
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _rename(cls, given: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        has_old_name = False
+        if isinstance(given, Mapping):
+            try:
+                given, has_old_name = with_event_type(given)
+            except SubscriptionError as error:
+                raise ValueError(str(error)) from error
+        made = handler(given)
+        made._has_old_name = has_old_name
+        return made

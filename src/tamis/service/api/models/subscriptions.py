@@ -18,6 +18,7 @@ from tamis.service.api.models.fields import (
     Seconds,
     SubscriberName,
     Text,
+    TypedRequestModel,
 )
 from tamis.service.webhooks.records import WebhookState
 
@@ -30,7 +31,7 @@ class DeliveryWanted(RequestModel):
     digest_seconds: DigestSeconds | None = None
 
 
-class NewSubscription(RequestModel):
+class NewSubscription(TypedRequestModel):
     """A subscription to be made."""
 
     model_config = ConfigDict(
@@ -63,7 +64,7 @@ class ImportedSubscription(NewSubscription):
     state: Literal["active", "waiting", "paused"] | None = None
 
 
-class SubscriptionChange(RequestModel):
+class SubscriptionChange(TypedRequestModel):
     """What is to be changed; what is not named stays as it is."""
 
     condition: ConditionText = ""
@@ -112,6 +113,12 @@ class SubscriptionAnswer(BaseModel):
     dialect: str
     subscriber: str | None = None
     delivery: DeliveryAnswer
+
+
+class ChangedAnswer(SubscriptionAnswer):
+    """A subscription after a change."""
+
+    warnings: Annotated[list[dict[str, Any]], Field(description="Findings, as those of lint.")] = []
 
 
 class RenewalAnswer(BaseModel):

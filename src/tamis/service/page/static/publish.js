@@ -40,7 +40,7 @@ byId("form")?.addEventListener("submit", async (event) => {
   button.disabled = true;
   say("", "");
   try {
-    const query = new URLSearchParams({ type: byId("event_type").value });
+    const query = new URLSearchParams({ event_type: byId("event_type").value });
     const { ids, repeated } = await ask("POST", `/v1/events?${query}`, undefined, { text: byId("content").value });
     const again = repeated ? `; ${repeated} of them came before under the same id` : "";
     const followed = ids.slice(0, MOST_FOLLOWED).map((id) => (

@@ -66,7 +66,7 @@ def test_more_than_a_request_takes(run: Run, write: Write, served: Served) -> No
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [(["none.jsonl"], "none.jsonl: No such file"), (["broken.jsonl"], "broken.jsonl:2: not JSON")],
+    [(["none.jsonl"], "none.jsonl: no such file"), (["broken.jsonl"], "broken.jsonl:2: not JSON")],
 )
 def test_a_file_that_cannot_be_read_is_named(
     run: Run, write: Write, served: Served, options: list[str], message: str

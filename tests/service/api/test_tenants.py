@@ -89,6 +89,8 @@ def victim(service: Running) -> Iterator[Victim]:
 def attacker(service: Running, victim: Victim) -> Iterator[httpx2.Client]:
     """Somebody with all roles in another tenant, which has matches of its own."""
     tenant = service.tenant(name="bolt")
+    for name in ("one", "two"):  # so that none is the default, and no answer names one that was not asked for
+        assert tenant.admin.put(f"/v1/event-types/{name}", json={"attributes": {"a": "int"}}).is_success
     subscribe(tenant.subscribe, id="mine")
     service.match(tenant.name, "mine", "my-event")
     client = service.client(service.token("publish", "subscribe", "admin", tenant=tenant.name))

@@ -117,13 +117,15 @@ class Announcements:
     def _ending(self, link: str, before: Said, now: set[Entry]) -> dict[Entry, int | None]:
         """What was announced before and is needed still, and the last event that needs it, if that is known."""
         found: dict[Entry, int | None] = {}
-        for entry in (before.current | before.ending.keys()) - now:
+        ended = (before.current | before.ending.keys()) - now
+        end, through = (self._service.inbox.end(), self._through(link)) if ended else (0, 0)
+        for entry in ended:
             upto = before.ending.get(entry)
             # After a restart the wait begins again: that is too long, never too short.
             since = self._since.setdefault((link, entry), self._clock())
             if upto is None and self._clock() - since >= _IN_FLIGHT_SECONDS:
-                upto = self._service.inbox.end()
-            if upto is None or not self._is_through(link, upto):
+                upto = end
+            if upto is None or upto > through:
                 found[entry] = upto
         for key in [key for key in self._since if key[0] == link and key[1] not in found]:
             del self._since[key]
@@ -136,12 +138,11 @@ class Announcements:
             del self._since[key]
         self._table.write(link, None)
 
-    def _is_through(self, link: str, number: int) -> bool:
-        """Are all events up to a number matched here, and those for the neighbour taken by it?"""
-        if self._service.inbox.done() < number:
-            return False
+    def _through(self, link: str) -> int:
+        """Up to this number, all events are matched here, and those for the neighbour are taken by it."""
+        done = self._service.inbox.done()
         pending = self._service.site.outbox.pending(link, 1)
-        return not pending or pending[0] > number
+        return min(done, pending[0] - 1) if pending else done
 
     def _advertised(self) -> frozenset[Entry]:
         """What the publishers of this site may publish, as of a moment ago."""

@@ -77,11 +77,22 @@ def list_(
     """
     from tamis.cli.output import JsonLines, Screen, fail, reported_errors
     from tamis.cli.times import read_past
-    from tamis.sinks.reading import Wanted, find_notifications, follow_notifications, read_dead_letters
+    from tamis.sinks.reading import (
+        Wanted,
+        find_notifications,
+        follow_notifications,
+        is_sink_folder,
+        read_dead_letters,
+    )
 
     with reported_errors():
         if not follow and "://" not in folder and not Path(folder).is_dir():
             fail(f"{folder}: no such folder; `tamis run` creates that of a pipeline's sink")
+        if not follow and "://" not in folder and not is_sink_folder(folder):
+            fail(
+                f"{folder}: not the folder of a sink delta, parquet or jsonl; "
+                "`tamis run PIPELINE --dry-run` prints that of a pipeline"
+            )
         lines, screen = JsonLines(), Screen()
         options = _storage_options(storage_option)
         start = None if since is None else read_past(since, "--since")

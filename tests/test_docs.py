@@ -263,11 +263,48 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_the_site_has_every_public_name_and_no_private_one(site: Path) -> None:
-    described = set(re.findall(r'<h\d id="(tamis[^"]*)"', (site / "api.html").read_text("utf-8")))
-    packages = (tamis, tamis.spark, tamis.store, tamis.routing, tamis.client)
-    public = {f"{package.__name__}.{name}" for package in packages for name in package.__all__}
+    described = _described(site)
+    modules = re.findall(r"^::: (\S+)", (DOCS / "api.md").read_text("utf-8"), re.MULTILINE)
+    packages = [importlib.import_module(module) for module in modules]
+    public = {f"{package.__name__}.{name}" for package in packages for name in getattr(package, "__all__", ())}
+    assert {"tamis", "tamis.spark", "tamis.store", "tamis.sinks", "tamis.client"} <= set(modules)
     assert public <= described | {"tamis.__version__"}
     assert not [name for name in described if re.search(r"\._", name)]
+
+
+@pytest.mark.slow
+def test_the_site_describes_what_examples_import(site: Path) -> None:
+    """Those of the pages for users; explanations and papers show parts of the laboratory."""
+    described = _described(site)
+    missing = {
+        f"{_name(page)}: {name}"
+        for page in _pages_with("python")
+        if _is_for_users(page)
+        for name in _imported(page)
+        if name not in described
+    }
+    assert not missing, sorted(missing)
+
+
+def _described(site: Path) -> set[str]:
+    return set(re.findall(r'<h\d id="(tamis[^"]*)"', (site / "api.html").read_text("utf-8")))
+
+
+def _is_for_users(page: Path) -> bool:
+    """Is it in a section of the navigation that shows how to use tamis?"""
+    if not page.is_relative_to(DOCS):
+        return page.name == "README.md"
+    before = (ROOT / "mkdocs.yml").read_text("utf-8").partition(f": {page.relative_to(DOCS).as_posix()}\n")[0]
+    section = re.findall(r"^  - (.*?):", before, re.MULTILINE)[-1:]
+    return section not in (["Explanation"], ["Papers"], ["Benchmarks"])
+
+
+def _imported(page: Path) -> set[str]:
+    """What the examples of a page import from tamis."""
+    text = "\n".join(block.content for block in blocks(page) if block.language == "python")
+    lines = re.findall(r"^\W*from (tamis[\w.]*) import (.+)$", text, re.MULTILINE)
+    modules = set(re.findall(r"^\W*import (tamis[\w.]*)$", text, re.MULTILINE))
+    return modules | {f"{module}.{name.strip()}" for module, names in lines for name in names.split(",")}
 
 
 @pytest.mark.slow

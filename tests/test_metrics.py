@@ -190,7 +190,7 @@ def test_without_prometheus_client_the_module_is_importable_and_metrics_say_what
         "try:\n    Metrics()\nexcept MetricsError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "metrics need prometheus-client: pip install 'tamis[spark]'\n"
+    assert done.stdout == "metrics need prometheus-client: pip install '.[spark]' in a clone of tamis\n"
 
 
 @pytest.mark.spark

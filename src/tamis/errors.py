@@ -14,6 +14,11 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 
+def install_command(extra: str) -> str:
+    """How to install an optional part of tamis, for a message: tamis is installed from a clone."""
+    return f"pip install '.[{extra}]' in a clone of tamis"
+
+
 class TamisError(Exception):
     """Base class of all errors raised by tamis."""
 

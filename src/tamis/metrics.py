@@ -56,7 +56,7 @@ import math
 import threading
 from typing import TYPE_CHECKING, Any
 
-from tamis.errors import TamisError
+from tamis.errors import TamisError, install_command
 from tamis.progress import BatchReport
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Metrics:
         try:
             from prometheus_client import CollectorRegistry, Counter, Enum, Gauge, Histogram
         except ImportError as error:
-            msg = "metrics need prometheus-client: pip install 'tamis[spark]'"
+            msg = f"metrics need prometheus-client: {install_command('spark')}"
             raise MetricsError(msg) from error
         self.registry = CollectorRegistry()
 

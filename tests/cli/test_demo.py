@@ -46,7 +46,7 @@ def test_the_demo_measures_what_it_shows(spark_environment: None, tmp_path: Path
     assert result["explained"]["matched"] is True
     assert result["event"]["id"] in found["event_id"].to_pylist()
     page = (tmp_path / "demo" / "report.html").read_text()
-    for shown in ("<svg", "warm-up: 2 micro-batches", "plain Spark would take", result["busiest"][0]["id"]):
+    for shown in ("<svg", "warm-up: 2 micro-batches", "plain Spark", "extrapolated", result["busiest"][0]["id"]):
         assert shown in page
     again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert again.returncode == 2

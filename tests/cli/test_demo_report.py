@@ -89,7 +89,7 @@ def test_the_page_has_it_all() -> None:
     demo = run()
     page = report_page(demo, sample(), SECONDS, "out")
     for shown in (
-        *("engine bitslice", "warm-up: 2 micro-batches in 15 s of work", "plain Spark would take", "12.2 s"),
+        *("engine bitslice", "warm-up: 2 micro-batches, 15 s of processing", "plain Spark", "12.2 s"),
         *("2 of 208 subscriptions that ever existed matched (0.96%)", "measured batches", "1.5 s", "41.5 s"),
         *("{&quot;id&quot;: &quot;e1&quot;, &quot;price&quot;: 2.5}", "price &lt; 3"),
     ):

@@ -70,6 +70,27 @@ def test_unknown_event_is_exit_code_2(explain: Any) -> None:
     outcome = explain("zz")
     assert outcome.code == 2
     assert outcome.err.startswith("tamis: error: e.jsonl: there is no event 'zz'; ")
+    assert "`--event 0` is the first one" in outcome.err
+    assert explain("0").code == 0
+
+
+def test_unknown_event_of_a_composite_subscription_names_file_and_next_step(run: Run, write: Write) -> None:
+    text = "a = 1 THEN a = 2 WITHIN INTERVAL '1' HOUR"
+    given = write("s.jsonl", [{"id": "two", "condition": text, "dialect": "composite"}])
+    events = write("e.jsonl", [{"id": "x", "a": 1, "time": "2026-01-01T00:00:00"}])
+    outcome = run("explain", "--subscriptions", given, "--id", "two", "--events", events, "--event", "zz")
+    assert outcome.code == 2
+    assert outcome.err.startswith("tamis: error: e.jsonl: there is no event 'zz'; ")
+    assert "`--event 0` is the first one" in outcome.err
+
+
+def test_a_subscription_that_is_like_no_other_comes_with_the_ids_that_are_there(
+    explain: Any, run: Run, write: Write
+) -> None:
+    assert "there is no subscription 'zzz'; its ids are 'cheap', 'bad'\n" in explain("a", id="zzz").err
+    many = write("many.jsonl", [{"id": f"s{n}", "condition": "a = 1"} for n in range(2_000)])
+    outcome = run("explain", "--subscriptions", many, "--id", "zzz", "--events", many, "--event", "0")
+    assert "; its ids are 's0', 's1', 's2', 's3', 's4' and 1,995 more\n" in outcome.err
 
 
 def test_unknown_subscription_is_exit_code_2_with_a_guess(explain: Any) -> None:

@@ -76,6 +76,18 @@ def test_a_folder_that_is_missing_is_an_error(run: Run, tmp_path: Path) -> None:
     assert (outcome.code, outcome.err) == (2, f"tamis: error: {tmp_path / 'none'}: {reason}\n")
 
 
+def test_a_folder_that_no_sink_has_written_is_an_error_and_an_empty_one_is_not(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path)
+    reason = "not the folder of a sink delta, parquet or jsonl"
+    outcome = run("notifications", "list", ".")
+    assert outcome.code == 2
+    assert outcome.err == f"tamis: error: .: {reason}; `tamis run PIPELINE --dry-run` prints that of a pipeline\n"
+    assert run("notifications", "list", "empty").code == 0
+
+
 def test_compacting_joins_files_and_keeps_rows(run: Run, out: Path) -> None:
     (done,) = run("notifications", "compact", str(out), "--json").json
     assert done["notifications"] == {"joined": 2, "into": 1, "removed": 0}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,8 @@ from tamis.cli.output import (
     visible,
 )
 from tamis.errors import TamisError, WriteError
+from tamis.events import EventType
+from tamis.spark.pipeline_file import load as load_pipeline
 
 
 def test_json_is_utf8_in_every_locale() -> None:
@@ -87,8 +90,20 @@ def test_a_file_that_is_missing_comes_with_what_to_do_next(tmp_path: Path) -> No
     near, far, beyond = (str(tmp_path / name) for name in ("camera.jsonl", "x", "none/x"))
     assert missing_file(near) == f"{near}: no such file; did you mean {tmp_path}/cameras.jsonl?"
     assert missing_file(far) == f"{far}: no such file; `ls {tmp_path}` lists the files there"
-    assert missing_file(beyond) == f"{beyond}: no such file, and no folder {tmp_path}/none"
+    listing = f"`ls {tmp_path}` lists what is there"
+    assert missing_file(beyond) == f"{beyond}: no such file, and no folder {tmp_path}/none; {listing}"
     assert os_error_text(FileNotFoundError(2, "gone", near)) == missing_file(near)
+
+
+@pytest.mark.parametrize("read", [EventType.load, load_pipeline])
+def test_a_file_that_the_library_misses_comes_with_what_to_do_next(
+    read: Callable[[Path], object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "cameras.toml").touch()
+    with pytest.raises(typer.Exit), reported_errors():
+        read(tmp_path / "camera.toml")
+    said = capsys.readouterr().err
+    assert said.endswith(f"camera.toml: No such file or directory; did you mean {tmp_path}/cameras.toml?\n")
 
 
 def test_tables_align_numbers_right(capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,7 +134,8 @@ def test_a_package_that_is_not_installed_is_named_with_what_installs_it(
     with pytest.raises(typer.Exit) as ended, needs_extra("service"):
         import no_such_package  # type: ignore[import-not-found]  # noqa: F401
     assert ended.value.exit_code == 2
-    said = 'tamis: error: this needs no_such_package, which is not installed: pip install "tamis[service]"\n'
+    command = "pip install '.[service]' in a clone of tamis"
+    said = f"tamis: error: this needs no_such_package, which is not installed: {command}\n"
     assert capsys.readouterr().err == said
 
 

@@ -168,7 +168,7 @@ def test_the_summary_says_it_all() -> None:
         "4% of events (400)",
         "10 over quota",
         "p50 500 ms, p90 900 ms, p99 1 s, most 1 s",
-        "versions 3 to 12, 10 seen, at most 0 ms behind",
+        "versions 3 to 12, 10 used, never behind the store",
         "200  s1",
         "50  s2",
         "out/notifications",

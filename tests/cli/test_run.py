@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -147,7 +149,14 @@ def test_the_example_runs_to_its_end(run: Run, tmp_path: Path) -> None:
     found = read_notifications(tmp_path / "pipeline" / "notifications").select(["event_id", "subscription_id"])
     assert sorted(found.to_pylist(), key=str) == sorted(expected.json, key=str)
     assert "notifications  26" in err
-    assert "exactly once" in (tmp_path / "report.html").read_text("utf-8")
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "exactly once" in page
+    busiest = Counter(each["subscription_id"] for each in expected.json).most_common(1)[0][0]
+    conditions = {
+        each["id"]: each["condition"]
+        for each in map(json.loads, (EXAMPLES / "cameras.jsonl").read_text("utf-8").splitlines())
+    }
+    assert f"<code>{html.escape(conditions[busiest])}</code>" in page
 
 
 @pytest.mark.slow

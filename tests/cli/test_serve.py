@@ -170,7 +170,7 @@ def serving(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str]
         ),
         (
             "import sys; sys.modules['pyspark'] = None; from tamis.cli import main; main()",
-            "this needs PySpark: pip install 'tamis[spark]'",
+            "this needs PySpark: pip install '.[spark]' in a clone of tamis",
         ),
     ],
     ids=["java", "spark"],
@@ -257,4 +257,4 @@ def test_a_base_install_says_what_to_install(command: str) -> None:
     assert done.returncode == 2
     (said,) = done.stderr.splitlines()
     assert said.startswith("tamis: error: this needs ")
-    assert said.endswith('which is not installed: pip install "tamis[service]"')
+    assert said.endswith("which is not installed: pip install '.[service]' in a clone of tamis")

@@ -62,7 +62,8 @@ def test_without_sqlalchemy_help_works_and_a_message_says_what_to_install() -> N
     done = tamis("subs", "list")
     assert done.returncode == 2
     assert done.stderr == (
-        "tamis: error: the subscription store needs SQLAlchemy; install it with: pip install 'tamis[store]'\n"
+        "tamis: error: the subscription store needs SQLAlchemy; install it with: "
+        "pip install '.[store]' in a clone of tamis\n"
     )
 
 

@@ -110,11 +110,20 @@ def test_headline_figures() -> None:
         "median of micro-batches; 2,000 events",
         "1.8 per matched event",
         "80 events",
-        "2 seen since 7; at most 2 s behind",
+        "versions 7 to 9 used; at most 2 s behind the store",
     ):
         assert small in found.text("small")
     assert "out/x" in found.text("code")
-    assert "2 micro-batches in 1 s of work" in found.text("p")
+    assert "2 micro-batches, 1 s of processing" in found.text("p")
+
+
+def test_the_lag_is_said_in_words() -> None:
+    assert "version 7 used; never behind the store" in made([report(0, lag_seconds=0.0)]).text("small")
+    assert "version 7 used" in made([report(0, lag_seconds=None)]).text("small").splitlines()
+
+
+def test_the_table_of_batches_names_the_zone_of_its_times() -> None:
+    assert "time (UTC)" in made([report(0)]).text("th")
 
 
 def test_numbers_have_no_exponents() -> None:
@@ -126,8 +135,8 @@ def test_a_warm_up_stands_apart() -> None:
     measured = [report(2), report(3)]
     found = made(measured, warm_up=[report(0, seconds=30.0), report(1, seconds=10.0)])
     assert found.text("dd") == made(measured).text("dd")
-    assert "2 micro-batches in 1 s of work" in found.text("p")
-    assert "warm-up: 2 micro-batches in 40 s of work, 2,000 events" in found.text("p")
+    assert "2 micro-batches, 1 s of processing" in found.text("p")
+    assert "warm-up: 2 micro-batches, 40 s of processing" in found.text("p")
     cells = found.text("td").splitlines()
     assert [cells[row * 9] for row in range(4)] == ["0, warm-up", "1, warm-up", "2", "3"]
     assert "warm-up" not in made(measured).text()

@@ -176,9 +176,7 @@ def report_page(run: DemoRun, sample: Sample, seconds: Mapping[str, float], outp
     """The result as an HTML page."""
     from tamis.report import Figure, page
 
-    plain_spark = Figure(
-        "plain Spark would take", duration_text(run.plain_seconds), f"extrapolated; {_times(run)}"
-    )
+    plain_spark = Figure("plain Spark", duration_text(run.plain_seconds), f"extrapolated; {_times(run)}")
     return page(
         run.measured,
         title="tamis demo: auctions",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 # An explanation evaluates whole columns of its batch to show one row, so batches are small.
 _BATCH_ROWS = 1_024
+_IDS_SHOWN = 5
 
 
 def explain(
@@ -91,11 +92,13 @@ def explain(
             raise typer.Exit(1)
         reading = open_events(events, type_, format, batch_rows=_BATCH_ROWS)
         if has_state(entry.dialect):
-            _explain_composite(entry, type_, reading, EventNames.of(event_id, type_), event, time, json=json)
+            _explain_composite(
+                entry, type_, reading, EventNames.of(event_id, type_), event, time, source_name(events), json=json
+            )
             return
         found = find_event(reading, EventNames.of(event_id, type_), event)
         if found is None:
-            fail(f"{source_name(events)}: there is no event {event!r}; `tamis match` prints the ids of events")
+            fail(_missing_event(source_name(events), event))
         batch, row = found
         explanation = explained(condition, batch, row=row, subscription_id=id)
         if json:
@@ -115,6 +118,7 @@ def _explain_composite(
     names: EventNames,
     event: str,
     time: str,
+    file: str,
     *,
     json: bool,
 ) -> None:
@@ -133,7 +137,7 @@ def _explain_composite(
             if event in (str(name), str(number)):
                 chosen = events[-1] if chosen is None or str(name) == event else chosen
     if chosen is None:
-        fail(f"there is no event {event!r}")
+        fail(_missing_event(file, event))
     try:
         trial = try_composite(entry.condition, events, event_type, time=time, key=chosen)
     except ConditionError as error:
@@ -163,10 +167,17 @@ def _entry(entries: list[SubscriptionEntry], id: str, file: str) -> Subscription
         if entry.id == id:
             return entry
     close = get_close_matches(id, [entry.id for entry in entries], 3)
-    fail(
-        f"{file}: there is no subscription {id!r}"
-        + (f"; did you mean {' or '.join(map(repr, close))}?" if close else "")
-    )
+    if close:
+        fail(f"{file}: there is no subscription {id!r}; did you mean {' or '.join(map(repr, close))}?")
+    known = [repr(entry.id) for entry in entries[:_IDS_SHOWN]]
+    more = f" and {len(entries) - len(known):,} more" if len(entries) > len(known) else ""
+    there = f"its ids are {', '.join(known)}{more}" if known else "it has none"
+    fail(f"{file}: there is no subscription {id!r}; {there}")
+
+
+def _missing_event(file: str, event: str) -> str:
+    ids = "`tamis match` prints the ids of events, `--event 0` is the first one"
+    return f"{file}: there is no event {event!r}; {ids}"
 
 
 def find_event(reading: EventReader, names: EventNames, event: str) -> tuple[EventBatch, int] | None:

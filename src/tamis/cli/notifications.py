@@ -83,7 +83,13 @@ def list_(
     from tamis.cli.output import JsonLines, Screen, fail, reported_errors
     from tamis.cli.times import read_past
     from tamis.sinks.part_files import DEAD_LETTER_FILES, NOTIFICATION_FILES
-    from tamis.sinks.reading import Wanted, find_dead_letters, find_notifications, list_and_follow
+    from tamis.sinks.reading import (
+        Wanted,
+        find_dead_letters,
+        find_notifications,
+        is_sink_folder,
+        list_and_follow,
+    )
 
     with reported_errors():
         if not follow and "://" not in folder and not Path(folder).is_dir():
@@ -91,6 +97,11 @@ def list_(
         for option, value in (("--subscription", subscription), ("--owner", owner)):
             if dead and value is not None:
                 fail(f"{option}: a dead letter was matched with no subscription; leave out {option} or --dead")
+        if not follow and "://" not in folder and not is_sink_folder(folder):
+            fail(
+                f"{folder}: not the folder of a sink delta, parquet or jsonl; "
+                "`tamis run PIPELINE --dry-run` prints that of a pipeline"
+            )
         lines, screen = JsonLines(), Screen()
         out = lines if json else screen
         options = _storage_options(storage_option)

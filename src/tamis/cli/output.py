@@ -19,7 +19,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from tamis.errors import TamisError, reported_writes
+from tamis.errors import TamisError, install_command, reported_writes
 
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _PIPE_WIDTH = 1_000_000
@@ -145,18 +145,24 @@ def fail(message: str) -> NoReturn:
 
 
 def missing_file(path: str) -> str:
-    """What to say of a file that is not there: a file of a similar name, or how to see what is there."""
+    """What to say of a file that is not there, with what to try next."""
+    return f"{path}: no such file{_instead_of(path)}"
+
+
+def _instead_of(path: str) -> str:
+    """What to try if a file is not there: a file of a similar name, or how to see what is there."""
     from difflib import get_close_matches
 
     folder, name = os.path.split(path)
-    try:
-        names = sorted(os.listdir(folder or "."))
-    except OSError:
-        return f"{path}: no such file, and no folder {folder}"
-    close = get_close_matches(name, names, 1, cutoff=0.75)
+    if not os.path.isdir(folder or "."):
+        existing = folder
+        while existing and not os.path.isdir(existing):
+            existing = os.path.dirname(existing)
+        return f", and no folder {folder}; `ls {existing or '.'}` lists what is there"
+    close = get_close_matches(name, sorted(os.listdir(folder or ".")), 1, cutoff=0.75)
     if close:
-        return f"{path}: no such file; did you mean {os.path.join(folder, close[0])}?"
-    return f"{path}: no such file; `ls {folder or '.'}` lists the files there"
+        return f"; did you mean {os.path.join(folder, close[0])}?"
+    return f"; `ls {folder or '.'}` lists the files there"
 
 
 def os_error_text(error: OSError) -> str:
@@ -172,7 +178,9 @@ def reported_errors() -> Iterator[None]:
     try:
         yield
     except TamisError as error:
-        fail(str(error))
+        cause = error.__cause__
+        is_missing = isinstance(cause, FileNotFoundError) and isinstance(cause.filename, str)
+        fail(f"{error}{_instead_of(cause.filename) if is_missing else ''}")
     except OSError as error:
         fail(os_error_text(error))
 
@@ -183,7 +191,7 @@ def needs_extra(extra: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        fail(f'this needs {error.name or error}, which is not installed: pip install "tamis[{extra}]"')
+        fail(f"this needs {error.name or error}, which is not installed: {install_command(extra)}")
 
 
 def count_text(number: int, noun: str) -> str:

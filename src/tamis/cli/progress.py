@@ -263,5 +263,8 @@ def _failures(report: OperatorReport) -> str:
 
 def _versions(summary: Summary) -> str:
     first, last = summary.versions[0], summary.versions[-1]
-    seen = f"version {last}" if first == last else f"versions {first} to {last}, {len(summary.versions)} seen"
-    return seen if summary.lag_seconds is None else f"{seen}, at most {duration_text(summary.lag_seconds)} behind"
+    seen = f"version {last}" if first == last else f"versions {first} to {last}, {len(summary.versions)} used"
+    if summary.lag_seconds is None:
+        return seen
+    lag = f"at most {duration_text(summary.lag_seconds)} behind" if summary.lag_seconds else "never behind"
+    return f"{seen}, {lag} the store"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -216,17 +216,25 @@ def _finish(
     if not as_json:
         Screen(stderr=True).print(summary_text(Summary.of(reports), output))
     if report is not None:
-        _write_report(pipeline, report, reports, output, failure)
+        # The conditions of a run that failed are not asked for: their store may be why.
+        top = Summary.of(reports).top if failure is None else []
+        conditions = running.conditions([name for name, _ in top])
+        _write_report(pipeline, report, reports, output, failure, conditions)
 
 
 def _write_report(
-    pipeline: Pipeline, file: str, reports: list[BatchReport], output: str, failure: RunFailure | None
+    pipeline: Pipeline,
+    file: str,
+    reports: list[BatchReport],
+    output: str,
+    failure: RunFailure | None,
+    conditions: Mapping[str, str] | None = None,
 ) -> None:
     from tamis.cli.output import note
     from tamis.errors import reported_writes
     from tamis.report import page
 
-    text = page(reports, title=pipeline.file.name, output=output, failure=failure)
+    text = page(reports, title=pipeline.file.name, output=output, failure=failure, conditions=conditions)
     with reported_writes(file):
         Path(file).write_text(text, encoding="utf-8")
     note(f"tamis: report in {file}")

@@ -6,8 +6,10 @@ library.
 
 from importlib.util import find_spec as _find_spec
 
+from tamis.errors import install_command as _install_command
+
 if _find_spec("httpx2") is None:
-    _msg = "the client of the service needs httpx2; install it with: pip install 'tamis[client]'"
+    _msg = f"the client of the service needs httpx2; install it with: {_install_command('client')}"
     raise ImportError(_msg, name="httpx2")
 
 from tamis.client.async_client import AsyncClient, AsyncFeed

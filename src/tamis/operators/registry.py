@@ -147,6 +147,11 @@ def install(*operators: Operator) -> None:
 
 
 def uninstall(*names: str) -> None:
+    """Forget operators.
+
+    Raises:
+        OperatorError: There is no operator of a name.
+    """
     for name in names:
         if OPERATORS.pop(name, None) is None:
             msg = f"there is no operator {name!r}"

@@ -169,7 +169,7 @@ def _head(
 
 def _work(summary: Summary) -> str:
     batches = f"{summary.batches:,} micro-batch{'' if summary.batches == 1 else 'es'}"
-    return f"{batches} in {duration_text(summary.seconds)} of work"
+    return f"{batches}, {duration_text(summary.seconds)} of processing, without what Spark does between batches"
 
 
 def _warm_up(reports: Sequence[BatchReport]) -> str:
@@ -193,11 +193,13 @@ _IDLE = '<p class="note">No new events. Those that an earlier run matched are no
 
 def _figures(summary: Summary, more: Sequence[Figure]) -> str:
     first, last = (summary.versions[0], summary.versions[-1]) if summary.versions else (0, 0)
-    lag = "" if summary.lag_seconds is None else f"at most {duration_text(summary.lag_seconds)} behind"
     latency = summary.latency
     rate = number_text(summary.median_events_per_second)
     each = f"{number_text(summary.notifications_per_match)} per matched event"
-    versions = f"{len(summary.versions):,} seen since {first:,}; {lag}".rstrip("; ")
+    versions = f"version {last:,} used" if first == last else f"versions {first:,} to {last:,} used"
+    if summary.lag_seconds is not None:
+        lag = duration_text(summary.lag_seconds)
+        versions += f"; at most {lag} behind the store" if summary.lag_seconds else "; never behind the store"
     tiles = [
         Figure("events per second", rate, f"median of micro-batches; {summary.events:,} events"),
         Figure("notifications", f"{summary.notifications:,}", each),
@@ -360,7 +362,17 @@ def _batches(warm_up: Sequence[BatchReport], measured: Sequence[BatchReport]) ->
     reports = [*warm_up, *measured]
     if not reports:
         return ""
-    heads = ("batch", "UTC", "seconds", "events", "matched", "notifications", "dead", "over quota", "version")
+    heads = (
+        "batch",
+        "time (UTC)",
+        "seconds",
+        "events",
+        "matched",
+        "notifications",
+        "dead",
+        "over quota",
+        "version",
+    )
     rows = "".join(
         f"<tr>{''.join(f'<td>{cell}</td>' for cell in _cells(report, is_warm_up=place < len(warm_up)))}</tr>"
         for place, report in list(enumerate(reports))[-_MOST_ROWS:]

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tamis.errors import TamisError
+from tamis.errors import TamisError, install_command
 from tamis.service.inbox import Arrival
 from tamis.spark.kafka_security import KafkaSecurity
 
@@ -219,7 +219,7 @@ def _client() -> Any:
     try:
         import confluent_kafka
     except ImportError as error:
-        msg = "publishing to Kafka needs its client: pip install 'tamis[kafka]'"
+        msg = f"publishing to Kafka needs its client: {install_command('kafka')}"
         raise KafkaError(msg) from error
     return confluent_kafka
 

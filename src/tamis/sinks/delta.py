@@ -24,6 +24,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsp
 
 import pyarrow as pa
 
+from tamis.errors import install_command
 from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS
 from tamis.sinks.base import RETENTION, BatchKey, Committed, Part, PartFile, SinkError, require_duration
 from tamis.sinks.delta_errors import reported_table_writes
@@ -381,6 +382,6 @@ def _deltalake() -> Any:
     try:
         import deltalake
     except ImportError as error:
-        msg = "sink delta: needs deltalake; install it with: pip install 'tamis[delta]'"
+        msg = f"sink delta: needs deltalake; install it with: {install_command('delta')}"
         raise SinkError(msg) from error
     return deltalake

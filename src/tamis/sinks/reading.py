@@ -12,16 +12,22 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import reduce
 from operator import and_
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.notifications import by_priority, with_added_columns
 from tamis.sinks.delta import DeltaTables, is_delta, open_table, with_options
-from tamis.sinks.folder_commits import Commit, FolderCommits
+from tamis.sinks.folder_commits import COMMITS, Commit, FolderCommits
 from tamis.sinks.formats import FORMATS
 from tamis.sinks.part_files import DAY, DEAD_LETTER_FILES, NOTIFICATION_FILES, SCHEMAS, TIMES
 from tamis.snapshot.storage import Storage, open_storage
+
+
+def is_sink_folder(folder: str | os.PathLike[str]) -> bool:
+    """Has a sink written to this local folder, or may it be about to, because it is empty?"""
+    return not os.listdir(folder) or is_delta(folder) or (Path(folder) / COMMITS).is_dir()
 
 
 def read_commits(folder: str | os.PathLike[str], options: Mapping[str, str] | None = None) -> list[Commit]:

@@ -1,6 +1,6 @@
 """tamis on Spark: pairs of DataFrames, and of streams, exactly once.
 
-Names are imported when they are first used; `pip install 'tamis[spark]'` brings what they need.
+Names are imported when they are first used; `pip install '.[spark]'` in a clone brings what they need.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from tamis.progress import BatchReport, History, ReportView, RunFailure, Stage
 from tamis.sinks import Sink
 from tamis.snapshot import Snapshots
 from tamis.spark.change_folder import ChangeFolder
+from tamis.spark.current_conditions import conditions_of
 from tamis.spark.pipeline import Pipeline, PipelineError
 from tamis.spark.session import session
 from tamis.spark.sources import open_stream
@@ -60,6 +61,7 @@ class PipelineRun:
     history: History
     first: FirstBatch
     failed: list[tuple[Stage, int, BaseException]]
+    _subscriptions: Store | ChangeFolder | str
     _open: ExitStack
 
     def reports(self) -> list[BatchReport]:
@@ -80,6 +82,10 @@ class PipelineRun:
         except (Py4JError, OSError):
             return RunFailure(stage, JAVA_ENDED, batch)
         return None if error is None else RunFailure(stage, failure_reason(raised or error), batch)
+
+    def conditions(self, ids: Sequence[str]) -> dict[str, str]:
+        """The conditions of subscriptions by id, as they are now; ended ones are missing."""
+        return conditions_of(self._subscriptions, ids)
 
     def stop(self, wait_seconds: float = 60.0) -> None:
         """Stop after the batch that is being matched, or in the middle of it if it takes longer."""
@@ -174,7 +180,7 @@ def start_pipeline(
             msg = f"{pipeline.file}: Spark says: {failure_reason(error)}"
             raise PipelineError(msg) from error
         history = History(state.folder / "progress.jsonl")
-        return PipelineRun(query, sink, history, first, failed, stack.pop_all())
+        return PipelineRun(query, sink, history, first, failed, subscriptions, stack.pop_all())
 
 
 def load_operators(pipeline: Pipeline) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tamis import kernels
-from tamis.errors import TamisError
+from tamis.errors import TamisError, install_command
 from tamis.spark.class_archive import java_options
 from tamis.spark.workers import start_workers
 
@@ -172,7 +172,7 @@ def installed_java() -> Path:
         SparkError: One of the two is missing; the message has the command that installs it.
     """
     if find_spec("pyspark") is None:
-        msg = "this needs PySpark: pip install 'tamis[spark]'"
+        msg = f"this needs PySpark: {install_command('spark')}"
         raise SparkError(msg)
     home = os.environ.get("JAVA_HOME")
     if home:

@@ -20,7 +20,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable
 
-from tamis.errors import TamisError
+from tamis.errors import TamisError, install_command
 
 _BUSY_SECONDS = 60
 _CACHE_KIB = 65_536
@@ -213,7 +213,7 @@ class Database:
                 return create_engine(url, pool_pre_ping=True)
             engine = create_engine(url, connect_args={"timeout": busy_seconds})
         except ModuleNotFoundError as error:
-            msg = f"{self.where}: PostgreSQL needs psycopg; install it with: pip install 'tamis[store]'"
+            msg = f"{self.where}: PostgreSQL needs psycopg; install it with: {install_command('store')}"
             raise self._error(msg, "failed") from error
         event.listen(engine, "connect", lambda connection, _: _prepare_sqlite(connection, busy_seconds, wal))
         event.listen(engine, "begin", _begin_sqlite)

@@ -6,8 +6,10 @@ snapshots are published from it. Matching happens elsewhere.
 
 from importlib.util import find_spec as _find_spec
 
+from tamis.errors import install_command as _install_command
+
 if _find_spec("sqlalchemy") is None:
-    _msg = "the subscription store needs SQLAlchemy; install it with: pip install 'tamis[store]'"
+    _msg = f"the subscription store needs SQLAlchemy; install it with: {_install_command('store')}"
     raise ImportError(_msg, name="sqlalchemy")
 
 from tamis.store.database import StoreError

@@ -10,13 +10,16 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit
 
 import pytest
 
+import tamis.service.page as page_package
 from tamis.client import Client, ClientError
 from tamis.events.event_type import EventType
+from tamis.service.accounts import DEFAULT_TENANT
 from tamis.service.api.auth import COOKIE
 from tamis.service.page.links import address, with_query
 from tamis.service.page.routes import PAGES
@@ -400,12 +403,15 @@ def test_pages_are_accessible_and_fit_a_phone(visitor: Callable[..., Visitor], s
     me.subscribe("a-long-name-without-any-space-for-a-subscription", "price < 300 AND price > -1", label="long")
     me.publish({"id": "e1", "price": 1}, {"id": "e2", "price": 900})
     me.publish({"id": "c1", "price": "a lot"}, type="camera")
+    with Client(me.served.url, token=me.served.token(me.tenant)) as client:
+        client.advertise("few", "price < 1000")
     me.served.match()
+    me.subscribe("pair", "price = 1 THEN price = 2 WITHIN INTERVAL '1' HOUR", dialect="composite")
     ids = {"/subscriptions/{id}": "cheap", "/events/{id:path}": "e1", "/event-types/{id}": "camera"}
     found, *_ = me.served.service.feed.before(me.tenant, None, limit=1)
     ids["/notifications/{id}"] = found.id
     places = [each.path for each in PAGES if "{" not in each.path and each.audience != "operator"]
-    places += [re.sub(r"\{.*\}", id, path) for path, id in ids.items()]
+    places += [re.sub(r"\{.*\}", id, path) for path, id in ids.items()] + ["/subscriptions/pair"]
     troubles = []
     for who, paths in ((empty, [place for place in places if place.count("/") == 1]), (me, places)):
         who.page.emulate_media(color_scheme=scheme)
@@ -414,6 +420,37 @@ def test_pages_are_accessible_and_fit_a_phone(visitor: Callable[..., Visitor], s
             page = who.go(path if path != "/subscriptions/edit" else "/subscriptions/edit?id=cheap")
             troubles += troubles_of(page, path)
     assert not troubles, "\n".join(troubles)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_of_the_operator_are_accessible_and_fit_a_phone(browser: Any, tmp_path: Path, scheme: str) -> None:
+    """Of a site that is linked to another, and with several tenants."""
+    with serving(tmp_path, site="here") as served:
+        served.new_tenant()
+        me = Visitor(served, browser, DEFAULT_TENANT, "admin")
+        link = {"url": "http://127.0.0.1:9", "token": None}
+        origin = {"Origin": served.url}
+        assert me.context.request.put(f"{served.url}/v1/peers/north", data=link, headers=origin).ok
+        me.page.emulate_media(color_scheme=scheme)
+        me.page.set_viewport_size({"width": 390, "height": 844})
+        troubles = []
+        for path in (each.path for each in PAGES if each.audience == "operator"):
+            page = me.go(path)
+            expect(page.locator("tbody tr")).not_to_have_count(0)
+            troubles += troubles_of(page, path)
+        me.context.close()
+    assert not troubles, "\n".join(troubles)
+
+
+def test_what_scrolls_sideways_can_be_scrolled_by_keyboard() -> None:
+    templates = Path(page_package.__file__).parent / "templates"
+    scrolled = [
+        (each.name, found)
+        for each in templates.glob("*.html")
+        for found in re.findall(r'<div class="scroll"[^>]*>', each.read_text("utf-8"))
+    ]
+    assert len(scrolled) > 10
+    assert not [(name, found) for name, found in scrolled if 'tabindex="0" role="group"' not in found]
 
 
 def test_a_page_without_data_says_what_to_do(visitor: Callable[..., Visitor]) -> None:

@@ -48,6 +48,7 @@ WORKLOADS: dict[str, Family] = {
         OVERLAP,
     )
 }
+"""The families of workloads by name."""
 
 
 def generate(

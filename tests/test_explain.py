@@ -209,3 +209,33 @@ def test_a_test_of_another_dialect_is_one_part_however_many_sql_needs() -> None:
         '    ✓ "n": 3   [field_values(n) = [1, 3], n = [1, 3]]',
     ]
     assert matcher.explain("q", {}).tree.parts[2].label == "AT LEAST 2 OF"
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text", "event", "expected"),
+    [
+        ("cel", "has(a.z)", {"a": {"b": 1}}, ["✗ has(a.z)"]),
+        ("cel", "has(a.z) && a.z == 1", {"a": {"b": 1}}, ["✗ &&", "  ✗ has(a.z)", "  ? a.z == 1"]),
+        (
+            "cesql",
+            "source = 'x' AND id = 'y'",
+            {"source": "x", "id": "z"},
+            ["✗ AND", "  ✓ source = 'x'", "  ✗ id = 'y'"],
+        ),
+        ("percolator", '{"exists": {"field": "z"}}', {"a": 1}, ['✗ "exists": {"field": "z"}']),
+        (
+            "percolator",
+            '{"bool": {"must": {"exists": {"field": "a"}}, "should": [{"term": {"b": 1}}, {"term": {"b": 2}}], '
+            '"minimum_should_match": 1}}',
+            {"a": 1, "b": 2},
+            ["✓ AND", '  ✓ "exists": {"field": "a"}', "  ✓ OR", '    ✗ "b": 1', '    ✓ "b": 2'],
+        ),
+    ],
+)
+def test_parts_are_shown_in_the_text_of_the_dialect(
+    dialect: str, text: str, event: dict[str, Any], expected: list[str]
+) -> None:
+    matcher = Matcher()
+    matcher.add("s", text, dialect=dialect)
+    lines = str(matcher.explain("s", event)).splitlines()[1:]
+    assert [line.partition("   [")[0] for line in lines] == expected

@@ -37,6 +37,7 @@ _CONNECTIVES = (
     *TESTS,
 )
 _SHORT = ("and", "or", "not", "xor", "and_then", "or_else", "is_true", "is_not_true", "is_false", "is_not_false")
+_SIGNS = ("&&", "||")
 _WORDS = {True: "true", False: "false", None: "unknown"}
 
 
@@ -50,6 +51,7 @@ class ExplainedPart:
         operator: What joins its parts (`and`, `or`, ...), or None for a predicate.
         values: The attributes that a predicate reads, and their values in the event.
         parts: Its operands.
+        word: What the text of another dialect than SQL has between them, if that is a word or a sign.
     """
 
     text: str
@@ -57,12 +59,15 @@ class ExplainedPart:
     operator: str | None = None
     values: dict[str, str] = field(default_factory=dict)
     parts: tuple[ExplainedPart, ...] = ()
+    word: str | None = None
 
     @property
     def label(self) -> str:
         """The label in a tree: the name of a connective, whose parts are shown below it; else the whole text."""
         if not self.parts or self.operator is None:
             return self.text
+        if self.word is not None:
+            return self.word
         if self.operator == "at_least":
             return f"AT LEAST {self.text.removeprefix('at_least(').partition(',')[0]} OF"
         return self.operator.upper().replace("_", " ") if self.operator in _SHORT else self.text
@@ -228,16 +233,27 @@ class _Explainer:
             inner = tuple(self.part(one) for one in _conditions(expression))
             # Its label is made of SQL.
             text = self.name(expression) if expression.function == "at_least" else self.text(expression)
-            return ExplainedPart(text, verdict, expression.function, {}, inner)
+            return ExplainedPart(text, verdict, expression.function, {}, inner, self.word(expression))
         return ExplainedPart(self.text(expression), verdict, None, dict(self.values(expression)))
 
+    def word(self, expression: Apply) -> str | None:
+        """What stands between the first two operands in the text of another dialect: `AND`, `&&`."""
+        if self.condition.dialect == SQL:
+            return None
+        spans = [source.span for one in _conditions(expression) if (source := self.sources.get(id(one)))]
+        between = self.condition.text[spans[0][1] : spans[1][0]].strip("() \t\r\n") if len(spans) > 1 else ""
+        return between if between.isalpha() or between in _SIGNS else None
+
     def is_one_test(self, expression: Typed) -> bool:
-        """Is it one test of another dialect, such as `{"exists": false}`, that SQL says with several parts?"""
+        """Is it one test of another dialect, such as `{"exists": false}`, that SQL says with several parts?
+
+        Such parts have the place of the whole: their verdicts would stand beside one and the same text.
+        """
         own = self.sources.get(id(expression))
         if own is None or self.condition.dialect == SQL or not isinstance(expression, Apply):
             return False
         inner = [self.sources.get(id(one)) for one in _conditions(expression)]
-        return all(one is not None and one.span == own.span for one in inner)
+        return any(one is None or one.span == own.span for one in inner)
 
     def values(self, expression: Typed) -> Iterator[tuple[str, str]]:
         """What the predicate reads: its operands that are not constants, and the attributes inside of them."""
@@ -326,6 +342,7 @@ def _statement(part: ExplainedPart) -> str:
 def _lines(part: ExplainedPart, indent: str) -> Iterator[str]:
     mark = {True: "✓", False: "✗", None: "?"}[part.verdict]
     label = part.operator.upper().replace("_", " ") if part.operator and part.parts else part.text
+    label = part.word or label
     values = ", ".join(f"{name} = {value}" for name, value in part.values.items() if name != value)
     yield f"{indent}{mark} {label}" + (f"   [{values}]" if values else "")
     for inner in part.parts:

@@ -31,6 +31,14 @@ def test_list_shows_what_is_asked_for(run: Run, client: Client) -> None:
         (["--limit", "2"], ["a", "b"]),
     ):
         assert [each["id"] for each in run("client", "list", *options, "--json").json] == expected
+    client.subscribe('{"x": [1]}', id="d", dialect="eventbridge")
+    rows = [line.split() for line in run("client", "list", "--search", "x").out.splitlines()]
+    assert [row[row.index("pull") + 1 if row[0] != "a" else 7] for row in rows[1:]] == [
+        "sql",
+        "sql",
+        "eventbridge",
+    ]
+    client.unsubscribe("d")
     [record] = run("client", "list", "--search", "z", "--json").json
     found = client.get("c")
     assert found.expires is not None

@@ -131,6 +131,15 @@ def test_lists(run: Run, store: Store) -> None:
     assert run("subs", "list", "--json", "--type", "camera").json == []
 
 
+def test_a_dialect_is_shown_where_a_condition_is_not_in_sql(run: Run, store: Store) -> None:
+    store.add("a", "x = 1")
+    assert "dialect" not in run("subs", "list").out
+    store.add("b", '{"x": [1]}', dialect="eventbridge")
+    lines = [line.split() for line in run("subs", "list").out.splitlines()]
+    assert (lines[0][-2:], lines[1][5], lines[2][5]) == (["dialect", "condition"], "sql", "eventbridge")
+    assert run("subs", "history", "b").out.splitlines()[1].split()[-3:] == ["eventbridge", '{"x":', "[1]}"]
+
+
 def test_history(run: Run, store: Store) -> None:
     store.add("a", "x = 1")
     store.replace("a", "x = 2")

@@ -48,7 +48,7 @@ def list_(
     """
     from itertools import islice
 
-    from tamis.cli.output import JsonLines, print_table
+    from tamis.cli.output import JsonLines, dialect_titles, print_table
 
     with open_client(url, token, as_json=json) as service:
         found = islice(service.subscriptions(search=search, label=label, event_type=type), limit)
@@ -59,8 +59,10 @@ def list_(
                 if lines.closed:
                     break
             return
+        listed = list(found)
+        dialects = dialect_titles(listed)
         print_table(
-            ("id", "state", "type", "expires (UTC)", "delivery", "label", "condition"),
+            ("id", "state", "type", "expires (UTC)", "delivery", "label", *dialects, "condition"),
             (
                 (
                     each.id,
@@ -69,9 +71,10 @@ def list_(
                     _time_text(each.expires),
                     each.delivery.kind,
                     each.label or "",
+                    *((each.dialect,) if dialects else ()),
                     " ".join(each.condition.split()),
                 )
-                for each in found
+                for each in listed
             ),
         )
 

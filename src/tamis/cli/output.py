@@ -199,6 +199,11 @@ def count_text(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def dialect_titles(found: Iterable[Any]) -> tuple[str, ...]:
+    """The title of a column with dialects beside conditions, if one of them is not in SQL."""
+    return ("dialect",) if any(each.dialect != "sql" for each in found) else ()
+
+
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table with columns as wide as their content; numbers are right-aligned."""
     screen = Screen()

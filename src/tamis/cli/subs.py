@@ -204,7 +204,7 @@ def list_(
 
     Exit code 2 if there is no store.
     """
-    from tamis.cli.output import JsonLines, print_table
+    from tamis.cli.output import JsonLines, dialect_titles, print_table
 
     with open_store(store, create=False) as opened_store, opened_store.view() as view:
         found = view.subscriptions(
@@ -217,9 +217,11 @@ def list_(
                 if lines.closed:
                     break
             return
-        titles = ("id", "revision", "type", "priority", "owner", "state", "expires (UTC)", "condition")
+        listed = list(found)
+        dialects = dialect_titles(listed)
+        titles = ("id", "revision", "type", "priority", "owner", "state", "expires (UTC)")
         print_table(
-            titles,
+            (*titles, *dialects, "condition"),
             (
                 (
                     each.id,
@@ -229,9 +231,10 @@ def list_(
                     each.owner or "",
                     each.state if each.refusal is None else "refused",
                     "" if each.expires is None else _time_text(each.expires),
+                    *((each.dialect,) if dialects else ()),
                     " ".join(each.condition.split()),
                 )
-                for each in found
+                for each in listed
             ),
         )
 
@@ -250,7 +253,7 @@ def history(
 
     Exit code 1 if there never was such a subscription, or its changes have been trimmed.
     """
-    from tamis.cli.output import JsonLines, note, print_table
+    from tamis.cli.output import JsonLines, dialect_titles, note, print_table
 
     with open_store(store, create=False) as opened_store:
         found, trimmed = opened_store.history(id), opened_store.trimmed()
@@ -262,9 +265,10 @@ def history(
                 lines.write(_change_record(change))
         elif found:
             has_actors = any(change.actor for change in found)
+            dialects = dialect_titles(found)
             columns = ("store version", "at (UTC)", "change", "revision", "type", "owner", "expires (UTC)")
             print_table(
-                (*columns, *(("by",) if has_actors else ()), "condition"),
+                (*columns, *(("by",) if has_actors else ()), *dialects, "condition"),
                 (
                     (
                         str(change.store_version),
@@ -275,6 +279,7 @@ def history(
                         change.owner or "",
                         "" if change.expires is None else _time_text(change.expires),
                         *((change.actor or "",) if has_actors else ()),
+                        *((change.dialect,) if dialects else ()),
                         " ".join(change.condition.split()),
                     )
                     for change in found

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -119,6 +120,8 @@ class _Reader:
             return self.report(f"the query {name!r} is not supported", node.keys[name], f"supported are {known}")
         if not isinstance(body.value, dict):
             return self.expected(f"an object behind {name!r}", body)
+        if name in _NAMED_BY_KEY:
+            body = replace(body, span=(node.keys[name][0], body.span[1]))
         return make(self, body)
 
     # --- parts of queries ------------------------------------------------------------------------------------
@@ -223,7 +226,8 @@ class _Reader:
             least = max(least, 1)
         # Not the span of the query: an explanation would take the two for one test.
         negated = [FunctionCall("not", (each,), options["must_not"].span) for each in must_not]
-        enough = [] if least == 0 else [_at_least(least, should, node.span)]
+        place = options["should"].span if "should" in options else node.span
+        enough = [] if least == 0 else [_at_least(least, should, place)]
         return _junction("and", [*must, *filter_, *negated, *enough], node.span)
 
     def clauses(self, node: Json | None) -> list[Expression]:
@@ -513,6 +517,8 @@ class _Reader:
         return None
 
 
+_NAMED_BY_KEY = ("exists", "match_all", "match_none")
+"""Queries whose body alone does not say what is asked: their place is that of name and body."""
 _SIDES = ("top", "left", "bottom", "right")
 _PATTERN_OPTIONS = ("case_insensitive", "rewrite")
 _FORMATS = ("strict_date_optional_time", "date_optional_time", "yyyy-MM-dd", "strict_date")

@@ -20,7 +20,7 @@ from tamis.events.schemas import Problems
 from tamis.operators.discovery import INSTALLED, OperatorSettings
 from tamis.operators.library import LIBRARY
 from tamis.service.kafka import KafkaError, Topic
-from tamis.spark.kafka_security import KafkaSecurity, KafkaSecurityError
+from tamis.sinks.kafka_security import KafkaSecurity, KafkaSecurityError
 from tamis.spark.pipeline_operators import read_operators
 from tamis.spark.toml_tables import TomlTable
 from tamis.verification.search import GREEDY, check_order

@@ -56,6 +56,7 @@ def connector(folder: Path) -> list[Path]:
 USER, PASSWORD = "tamis", 'a "quoted" \\ password'
 """Of a secure broker."""
 _LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule required"
+_PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
 
 def certificates(folder: Path) -> Path:
@@ -78,14 +79,16 @@ def certificates(folder: Path) -> Path:
 
 
 def _security(ca: Path) -> dict[str, str]:
-    """Settings of a broker that wants TLS, and a user with a password."""
+    """Settings of a broker that wants TLS, and a user with a password by SCRAM or PLAIN."""
     quoted = PASSWORD.replace("\\", "\\\\").replace('"', '\\"')
-    login = f'{_LOGIN} username="{USER}" password="{quoted}";'.replace("\\", "\\\\")  # once more for the file
+    users = {_LOGIN: f'username="{USER}" password="{quoted}"', _PLAIN: f'user_{USER}="{quoted}"'}
+    login, plain = (f"{module} {text};".replace("\\", "\\\\") for module, text in users.items())  # for the file
     return {
         "inter.broker.listener.name": "SASL_SSL",
-        "sasl.enabled.mechanisms": "SCRAM-SHA-256",
+        "sasl.enabled.mechanisms": "SCRAM-SHA-256,PLAIN",
         "sasl.mechanism.inter.broker.protocol": "SCRAM-SHA-256",
         "listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config": login,
+        "listener.name.sasl_ssl.plain.sasl.jaas.config": plain,
         "ssl.keystore.type": "PEM",
         "ssl.keystore.location": str(ca.with_name("server.pem")),
         "ssl.truststore.type": "PEM",

@@ -8,13 +8,14 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tamis.spark.kafka_security import KafkaSecurity
+from tamis.sinks.kafka_security import KafkaSecurity
 from tamis.store import Store
 from tests.servers import NoServerError
 from tests.spark.kafka_broker import PASSWORD, USER, broker, certificates, connector
@@ -78,10 +79,17 @@ def send(address: str, values: list[bytes], security: KafkaSecurity | None = Non
 
 
 def received(address: str, topic: str) -> list[tuple[str, dict[str, Any]]]:
-    """Everything in a topic: keys and values."""
+    """Keys and values of everything in a topic."""
+    return [(each.key().decode(), json.loads(each.value())) for each in records(address, topic)]
+
+
+def records(address: str, topic: str, security: KafkaSecurity | None = None) -> list[Any]:
+    """Everything in a topic."""
     from confluent_kafka import Consumer, TopicPartition
 
-    consumer = Consumer({"bootstrap.servers": address, "group.id": "test", "enable.auto.commit": False})
+    more = {} if security is None else security.client_settings()
+    settings = {"bootstrap.servers": address, "group.id": "test", "enable.auto.commit": False, **more}
+    consumer = Consumer(settings)
     partitions = [TopicPartition(topic, number) for number in consumer.list_topics(topic).topics[topic].partitions]
     found = []
     for partition in partitions:
@@ -91,7 +99,7 @@ def received(address: str, topic: str) -> list[tuple[str, dict[str, Any]]]:
             record: Any = consumer.poll(60)
             assert record is not None
             assert record.error() is None
-            found.append((record.key().decode(), json.loads(record.value())))
+            found.append(record)
             first = record.offset() + 1
     consumer.close()
     return found
@@ -162,8 +170,18 @@ password_file = "password"
 store = "secure.db"
 
 [sink]
-type = "jsonl"
-folder = "found"
+type = "kafka"
+bootstrap_servers = "{address}"
+topic = "notifications"
+dead_topic = "dead"
+state = "secure sink"
+
+[sink.security]
+protocol = "SASL_SSL"
+ca_file = "certificates/ca.pem"
+mechanism = "PLAIN"
+user = "{user}"
+password_file = "password"
 
 [state]
 checkpoint = "secure checkpoint"
@@ -174,7 +192,7 @@ conf = {{ "spark.jars" = "{jars}", "spark.ui.enabled" = "false" }}
 """
 
 
-def test_events_are_read_with_tls_and_sasl(pipeline: tuple[str, Path]) -> None:
+def test_events_are_read_and_notifications_sent_with_tls_and_sasl(pipeline: tuple[str, Path]) -> None:
     folder = pipeline[1]
     jars = ",".join(map(str, sorted((folder / "connector").glob("*.jar"))))
     ca = certificates(folder / "certificates")
@@ -182,8 +200,15 @@ def test_events_are_read_with_tls_and_sasl(pipeline: tuple[str, Path]) -> None:
     security = KafkaSecurity("SASL_SSL", ca.read_text(), "SCRAM-SHA-256", USER, PASSWORD)
     with broker(folder / "secure broker", ca) as address, Store.open(folder / "secure.db") as store:
         (folder / "secure.toml").write_text(SECURE.format(address=address, jars=jars, user=USER))
-        store.add("cheap", "price < 5")
-        send(address, events(0, 40), security)
+        store.add("cheap", "price < 5", owner="yuto")
+        send(address, [*events(0, 40), b"nonsense"], security)
         reports = run(folder, "secure.toml")
-    assert sum(report["events"] for report in reports) == 40
+        plain = replace(security, mechanism="PLAIN")
+        notified, dead = (records(address, topic, plain) for topic in ("notifications", "dead"))
+    assert sum(report["events"] for report in reports) == 41
     assert sum(report["notifications"] for report in reports) == 10
+    for record in notified:
+        headers = {"id": record.key(), "subscription": b"cheap", "tenant": b"yuto", "type": b"event"}
+        assert dict(record.headers()) == headers
+    assert len(notified) == 10
+    assert [dict(record.headers()) for record in dead] == [{"id": dead[0].key(), "kind": b"malformed"}]

@@ -13,9 +13,9 @@ import pytest
 from tamis.quotas import Quota
 from tamis.routing.shards import Routing
 from tamis.sinks import SINKS
+from tamis.sinks.kafka_security import PASSWORD, KafkaSecurity
 from tamis.spark.composite_states import CompositeSettings
 from tamis.spark.event_reading import MOST_BYTES, Reading
-from tamis.spark.kafka_security import PASSWORD, KafkaSecurity
 from tamis.spark.pipeline import Files, Kafka, Pipeline, PipelineError, Rate, Socket
 from tamis.spark.pipeline_file import load
 
@@ -119,6 +119,18 @@ def test_each_source_has_its_own_keys(tmp_path: Path) -> None:
     assert kafka.reading.acceptance_lateness == timedelta(minutes=5)
     assert events('format = "rate"\nrows_per_second = 5').source == Rate(5)
     assert events('format = "socket"\nhost = "h"\nport = 99').source == Socket("h", 99)
+
+
+def test_the_sink_has_a_security_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("hidden\n")
+    kafka = 'type = "kafka"\nbootstrap_servers = "a:1"\ntopic = "x"\ndead_topic = "y"\nstate = "sink"\n'
+    security = '[sink.security]\nprotocol = "SASL_SSL"\nuser = "me"\n'
+    pipeline = load(written(tmp_path, sink=f'{kafka}{security}password_file = "password"'))
+    assert pipeline.sink_arguments["security"] == KafkaSecurity("SASL_SSL", "", "SCRAM-SHA-512", "me", "hidden")
+    assert "hidden" not in repr(pipeline)
+    assert "security" not in load(written(tmp_path, sink=kafka)).sink_arguments
+    (problem,) = problems(written(tmp_path, sink=f"{kafka}{security}"))
+    assert "sink.security: password: SASL_SSL needs one" in problem
 
 
 def test_what_may_be_secret_is_not_printed(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tamis.errors import TamisError, install_command
 from tamis.service.inbox import Arrival
-from tamis.spark.kafka_security import KafkaSecurity
+from tamis.sinks.kafka_security import KafkaSecurity
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -21,7 +21,7 @@ from tamis.operators.discovery import INSTALLED, OperatorSettings
 from tamis.operators.library import LIBRARY
 from tamis.service.kafka import KafkaError, Topic
 from tamis.service.neighbours import Neighbour, NeighbourError, neighbour_text, read_neighbour
-from tamis.spark.kafka_security import KafkaSecurity, KafkaSecurityError
+from tamis.sinks.kafka_security import KafkaSecurity, KafkaSecurityError
 from tamis.spark.pipeline_operators import read_operators
 from tamis.spark.toml_tables import TomlTable
 from tamis.verification.search import GREEDY, check_order

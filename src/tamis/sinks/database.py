@@ -117,6 +117,22 @@ class DatabaseSink:
         """The columns of a queue."""
         return {"state": "waiting", "attempts": 0, "next_attempt": at} if self.is_queue else {}
 
+    def delete_before(self, time: datetime) -> None:
+        """Delete the rows of notifications, dead letters and commits from before a time, but no newest commit.
+
+        A query may do its last batch again, however long ago that was.
+        """
+        from sqlalchemy import func, select
+
+        when, commits = time.astimezone(UTC).replace(tzinfo=None), self._commits
+        same = commits.alias()
+        newest = select(func.max(same.c.batch)).where(same.c.sink == self.name, same.c.query == commits.c.query)
+        old = commits.c.sink == self.name, commits.c.at < when, commits.c.batch < newest.scalar_subquery()
+        with self._database.writing() as connection:
+            for table, column in ((self._notifications, "matched_at"), (self._dead, "at")):
+                connection.execute(table.delete().where(table.c[column] < when))
+            connection.execute(commits.delete().where(*old))
+
     def check(self) -> None:
         """Check that the database can be reached, and that its tables have our columns, if they are there.
 

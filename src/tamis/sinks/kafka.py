@@ -36,6 +36,7 @@ from tamis.sinks.base import (
 )
 from tamis.sinks.folder_commits import KEPT_COMMITS, FolderCommits, batch_name
 from tamis.sinks.formats import json_lines
+from tamis.sinks.kafka_security import KafkaSecurity
 from tamis.sinks.ledger import LedgerView, TaskLedger
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class KafkaSink:
         dead_topic: str,
         state: str | os.PathLike[str],
         retention: timedelta = RETENTION,
+        security: KafkaSecurity | None = None,
         options: Mapping[str, str] | None = None,
     ) -> None:
         """Nothing is touched yet.
@@ -78,7 +80,8 @@ class KafkaSink:
             dead_topic: Where dead letters go.
             state: The path or URL of a folder that remembers what was sent, which driver and workers share.
             retention: For how long a notification is remembered, so that it is not sent again.
-            options: More options of Spark's connector, such as `kafka.security.protocol`.
+            security: TLS, and as whom; by default neither.
+            options: More options of Spark's connector, such as `kafka.compression.type`.
 
         Raises:
             SinkError: An argument is not of its type.
@@ -91,9 +94,15 @@ class KafkaSink:
         require(self.name, "options", {} if options is None else options, Mapping, "a table of texts")
         for option, value in (options or {}).items():
             require(self.name, f"options.{option}", value, str, "a text")
+        security = KafkaSecurity() if security is None else security
+        require(self.name, "security", security, KafkaSecurity, "a KafkaSecurity")
         self._servers = [_server(each) for each in bootstrap_servers.split(",")]
         self._topic, self._dead_topic = topic, dead_topic
-        self._options = {**(options or {}), "kafka.bootstrap.servers": bootstrap_servers}
+        self._options = {
+            **security.spark_options(),
+            **(options or {}),
+            "kafka.bootstrap.servers": bootstrap_servers,
+        }
         self._commits = FolderCommits(state, retention, keep=KEPT_COMMITS)
 
     def commit(self, delivery: Delivery) -> Committed:

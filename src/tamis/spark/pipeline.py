@@ -20,9 +20,9 @@ from tamis.progress import HISTORY_BYTES
 from tamis.quotas import Quota
 from tamis.routing.shards import Routing
 from tamis.sinks import SINKS, Sink
+from tamis.sinks.kafka_security import KafkaSecurity
 from tamis.spark.composite_states import CompositeSettings
 from tamis.spark.event_reading import Reading
-from tamis.spark.kafka_security import KafkaSecurity
 from tamis.verification.search import GREEDY
 
 

@@ -28,9 +28,9 @@ from tamis.quotas import Quota, QuotaError
 from tamis.routing.generalisation import known_measures
 from tamis.routing.shards import Routing
 from tamis.sinks import SINKS, SinkError
+from tamis.sinks.kafka_security import PROTOCOLS, KafkaSecurity, KafkaSecurityError
 from tamis.spark.composite_states import CompositeError, CompositeSettings
 from tamis.spark.event_reading import ACCEPTANCE_LATENESS, ACCEPTED_AT, MOST_BYTES, Reading
-from tamis.spark.kafka_security import PROTOCOLS, KafkaSecurity, KafkaSecurityError
 from tamis.spark.pipeline import (
     Files,
     Kafka,
@@ -125,8 +125,9 @@ def _section(top: TomlTable, key: str, *, required: bool = True) -> TomlTable:
     return top.table(key, required=required) or TomlTable(key, {}, top.folder, Problems())
 
 
-def _kafka_security(events: TomlTable) -> KafkaSecurity:
-    table = events.table("security")
+def _kafka_security(top: TomlTable) -> KafkaSecurity:
+    """What the table `security` of a source or a sink says."""
+    table = top.table("security")
     if table is None:
         return KafkaSecurity()
     given = {name: table.text(name) or "" for name in ("mechanism", "user")}
@@ -138,7 +139,7 @@ def _kafka_security(events: TomlTable) -> KafkaSecurity:
     try:
         return KafkaSecurity.read(protocol=protocol, **given, **files)
     except KafkaSecurityError as error:
-        events.problems.add(events.at("security"), str(error))
+        top.problems.add(top.at("security"), str(error))
         return KafkaSecurity()
 
 
@@ -262,6 +263,8 @@ def _sink(top: TomlTable) -> tuple[str, dict[str, Any]]:
         value: Any
         if key == "call":
             value = _function(table, "function")
+        elif "KafkaSecurity" in annotation:
+            value = _kafka_security(table) if key in table.content else None
         elif "timedelta" in annotation:
             value = table.duration(key)
         elif annotation.startswith("int"):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tamis.spark.kafka_security import PASSWORD, KafkaSecurity, KafkaSecurityError
+from tamis.sinks.kafka_security import PASSWORD, KafkaSecurity, KafkaSecurityError
 
 FULL = KafkaSecurity("SASL_SSL", "-----BEGIN", "SCRAM-SHA-256", "tamis", 'se"cr\\et')
 

@@ -49,7 +49,7 @@ ENTRIES = (
     Entry(conjunctive(), also=FILTERS[1:]),
     Entry(Case("jewel AND", "jewel", {"matches": 0.05}), also=FILTERS[1:]),
     Entry(and_or(), also=FILTERS[1:]),
-    Entry(mixed(), most=10_000, also=FILTERS[1:]),
+    Entry(mixed(), most=100_000, also=FILTERS[1:]),
     Entry(ADVERTISEMENTS, most=100_000),
 )
 

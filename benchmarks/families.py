@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 
 from benchmarks.report import Size
 from tamis.lab.measuring.cases import Case
+from tamis.lab.measuring.contestants import and_or
 
 BATCHES = (1, 8, 64, 256, 1_024, 4_096)
 BAR_BATCH = 1_024
+THREADS_BATCH = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,25 +28,40 @@ class MatchCase(Case):
         every_batch: Do they hold for a batch of any size?
         alone: How many times the time of the best contestant one event may take.
         bytes: That a subscription may take in the arrays of the index.
+        texts: That are built into an index, a second.
+        added: Texts that a matcher adds one by one, a second; not measured if None.
+        threads: How many times as fast two threads are, in batches of `THREADS_BATCH`; not measured if None.
+        is_wide: Do events have so many columns that Arrow is measured against JSON?
     """
 
     subscriptions: int = 1_000_000
     times: Mapping[str, float] = field(default_factory=dict)
     every_batch: bool = False
-    alone: float | None = 1.3
+    alone: float | None = 1.0
     bytes: float | None = None
+    texts: int = 30_000
+    added: int | None = None
+    threads: float | None = None
+    is_wide: bool = False
+
+
+def _nested(case: Case) -> MatchCase:
+    """Nested conditions that many events satisfy, as in `engines`, where batches of them are judged."""
+    return MatchCase(case.label, case.family, case.parameters, subscriptions=100_000, times={"best": 1})
 
 
 CASES = (
-    MatchCase("ranges 0.3", "ranges", {"width": 0.3}, times={"best": 20}, alone=2.5, bytes=100),
-    MatchCase("ranges 0.1-0.5", "ranges", {"width": (0.1, 0.5)}, times={"best": 10}, alone=2.5),
-    MatchCase("ranges 0.6", "ranges", {"width": 0.6}, times={"best": 2}, alone=2.5),
-    MatchCase("ranges double", "ranges", {"width": 0.3, "kind": "double"}, alone=2.5, bytes=250),
-    MatchCase("equality", "equality", times={"best": 15}),
-    MatchCase("sparse", "sparse", times={"postings": 80}, every_batch=True),
-    MatchCase("ads", "ads", times={"scan": 20, "postings": 20}),
-    MatchCase("strings", "strings", times={"scan": 20}),
+    MatchCase("ranges 0.3", "ranges", {"width": 0.3}, times={"best": 20}, bytes=100, added=8_000, threads=1.8),
+    MatchCase("ranges 0.1-0.5", "ranges", {"width": (0.1, 0.5)}, times={"best": 10}),
+    MatchCase("ranges 0.6", "ranges", {"width": 0.6}, times={"best": 2}),
+    MatchCase("ranges double", "ranges", {"width": 0.3, "kind": "double"}, bytes=250),
+    MatchCase("equality", "equality", times={"best": 15}, added=20_000),
+    MatchCase("sparse", "sparse", times={"postings": 80}, every_batch=True, is_wide=True),
+    MatchCase("ads", "ads", times={"scan": 20, "postings": 20, "bitset": 58}, threads=1.7),
+    MatchCase("strings", "strings", times={"best": 10}, texts=50_000),
     MatchCase("auction", "auction", subscriptions=500_000, times={"postings": 20}),
+    _nested(and_or()),
+    _nested(Case("advertisements", "advertisements")),
 )
 
 
@@ -61,7 +78,7 @@ class Scale:
         scanned: Subscriptions that `scan` gets, at most.
         builds: Times that an index is built.
         growth: Numbers of subscriptions.
-        changed: Subscriptions that are added one by one.
+        changed: Subscriptions that are added one by one, and beside a merge.
     """
 
     subscriptions: int

@@ -16,10 +16,12 @@ from statistics import median
 
 from benchmarks import growth
 from benchmarks.families import BAR_BATCH, CASES, SCALES, MatchCase, Scale, cases_of
-from benchmarks.limits import HEADS, copied_bytes_a_second, limit_of
-from benchmarks.memory import array_bytes
+from benchmarks.limits import HEADS, Memory, limit_of, measure_memory
+from benchmarks.memory import array_bytes, measure_peak
 from benchmarks.report import Bar, Figures, Report, Size, number, print_bars, spread
-from benchmarks.updates import measure_updates
+from benchmarks.threads import measure_threads
+from benchmarks.updates import measure_added_texts, measure_pauses, measure_updates
+from benchmarks.wide_tables import measure_wide_tables
 from tamis import Matcher
 from tamis.engines import ENGINES
 from tamis.engines.bitslice import BitsliceIndex
@@ -32,7 +34,7 @@ from tamis.report import charts
 
 _OVERHEAD_MICROSECONDS = 20.0
 _OVERHEAD_CALLS = 500
-_BUILT_A_SECOND = {"formulas": 200_000, "text": 30_000}
+_FORMULAS_A_SECOND = 200_000
 _EXPONENT = 0.9
 _UPDATED = "ranges 0.3"
 _WARM = 300
@@ -47,7 +49,7 @@ class _Outcome:
     bars: dict[str, Bar] = field(default_factory=dict)
     drawings: list[str] = field(default_factory=list)
     limits: dict[str, list[str]] = field(default_factory=dict)
-    memory: float = field(default_factory=copied_bytes_a_second)
+    memory: Memory = field(default_factory=measure_memory)
     started: float = field(default_factory=time.perf_counter)
 
     def progress(self, what: str) -> None:
@@ -130,6 +132,19 @@ def _measure(case: MatchCase, count: int, scale: Scale, outcome: _Outcome) -> No
     if case.label == _UPDATED:
         outcome.progress(f"{case.label}: adding and removing")
         measure_updates(case.label, data, scale, outcome.figures, outcome.bars)
+        outcome.progress(f"{case.label}: adding beside a merge")
+        measure_pauses(case.label, data, scale, outcome.figures, outcome.bars)
+        outcome.progress(f"{case.label}: memory while adding")
+        measure_peak(case.label, data, outcome.figures, outcome.bars)
+    if case.added is not None:
+        outcome.progress(f"{case.label}: adding texts one by one")
+        measure_added_texts(case.label, data, scale, case.added, outcome.figures, outcome.bars)
+    if case.threads is not None:
+        outcome.progress(f"{case.label}: two threads")
+        measure_threads(case.label, data, scale, case.threads, outcome.figures, outcome.bars)
+    if case.is_wide:
+        outcome.progress(f"{case.label}: Arrow and JSON")
+        measure_wide_tables(case.label, data, scale, outcome.figures, outcome.bars)
 
 
 def _print(case: MatchCase, runs: dict[int, list[Run]], contestants: Sequence[Contestant]) -> None:
@@ -221,9 +236,10 @@ def _limit(
 
 
 def _print_limits(outcome: _Outcome) -> None:
-    memory = number(outcome.memory / 1e9)
-    outcome.figures["memory, GB/s that one thread copies"] = memory
-    print(f"\nagainst memory that copies {memory} GB/s")
+    read, copied = (number(speed / 1e9) for speed in outcome.memory)
+    outcome.figures["memory, GB/s that one thread reads"] = read
+    outcome.figures["memory, GB/s that one thread copies"] = copied
+    print(f"\nagainst memory that one thread reads at {read} GB/s and copies at {copied} GB/s")
     width = max(len(label) for label in outcome.limits)
     print(f"{'':{width}}  " + "  ".join(HEADS))
     for label, cells in outcome.limits.items():
@@ -289,10 +305,13 @@ def _built(
         )
     from_formulas = [sum(parts) for parts in zip(data.filed.cpu, built[OURS].cpu, strict=True)]
     from_text = [sum(parts) for parts in zip(data.compiled.cpu, from_formulas, strict=True)]
-    for source, seconds in (("formulas", from_formulas), ("text", from_text)):
+    for source, seconds, bar in (
+        ("formulas", from_formulas, _FORMULAS_A_SECOND),
+        ("text", from_text, case.texts),
+    ):
         title = f"{case.label}: building from {source}, a second"
         figures[title] = rates(Times(seconds), count)
-        outcome.bars[title] = Bar(round(count / median(seconds)), _BUILT_A_SECOND[source])
+        outcome.bars[title] = Bar(round(count / median(seconds)), bar)
         print(f"{title}: {figures[title]}")
 
 

@@ -2,7 +2,8 @@
 
 An index says what its structures take; what it keeps besides is found by following its references. A published
 index is mapped by a process of its own, which matches some events and then asks the system how much of the files
-it has mapped, and how much of that is in memory.
+it has mapped, and how much of that is in memory. Another process adds subscriptions and asks how much memory it
+had at most meanwhile.
 """
 
 from __future__ import annotations
@@ -12,15 +13,21 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import types
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 import tamis
+
+if TYPE_CHECKING:
+    from benchmarks.report import Bar, Figures
+    from tamis.lab.measuring.cases import Data
 
 _SMAPS = Path("/proc/self/smaps")
 _CODE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
@@ -68,17 +75,59 @@ def mapped(snapshot: Path, events: Path) -> dict[str, int] | None:
     """
     if not _SMAPS.exists():
         return None
+    found: dict[str, int] = json.loads(_in_a_process("map", str(snapshot), str(events)))
+    return found
+
+
+def _in_a_process(*arguments: str) -> str:
     # The tamis of this process, whichever is installed.
     environment = os.environ | {"PYTHONPATH": str(Path(tamis.__file__).resolve().parents[1])}
     outcome = subprocess.run(
-        [sys.executable, "-P", __file__, str(snapshot), str(events)],
-        check=True,
-        capture_output=True,
-        text=True,
-        env=environment,
+        [sys.executable, "-P", __file__, *arguments], check=True, capture_output=True, text=True, env=environment
     )
-    found: dict[str, int] = json.loads(outcome.stdout)
-    return found
+    return outcome.stdout
+
+
+def measure_peak(label: str, data: Data, figures: Figures, bars: dict[str, Bar]) -> None:
+    """How much memory `Matcher.add_many` of all texts takes at most, against what the matcher keeps.
+
+    Left out where the system does not tell, or does not forget what it told before.
+    """
+    from benchmarks.report import Bar, number
+
+    if not _can_reset_peak():
+        figures[f"{label}: memory while adding"] = "not measured: the system does not tell"
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        subscriptions = Path(folder) / "subscriptions.parquet"
+        pq.write_table(pa.table({"id": data.workload.ids, "condition": data.workload.conditions}), subscriptions)
+        event_type = Path(folder) / "event_type.json"
+        event_type.write_text(json.dumps(data.workload.event_type.to_dict()), "utf-8")
+        found: dict[str, int] = json.loads(_in_a_process("add", str(subscriptions), str(event_type)))
+    for name, size in found.items():
+        figures[f"{label}: memory while adding, {name}, MB"] = number(size / 1e6)
+    title = f"{label}: peak while adding, of what is kept"
+    bars[title] = Bar(round(found["peak"] / found["kept"], 2), 1.5, at_most=True)
+    print(f"{title}: {number(found['peak'] / 1e6)} of {number(found['kept'] / 1e6)} MB")
+
+
+def _can_reset_peak() -> bool:
+    try:
+        _reset_peak()
+    except OSError:
+        return False
+    return True
+
+
+def _reset_peak() -> None:
+    """Let the greatest size of this process in memory be the current one; the system forgets greater ones."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def _status(name: str) -> int:
+    """A size of this process, such as `VmHWM`, the greatest in memory since `_reset_peak`."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith(f"{name}:"))) * 1024
 
 
 def pages(folder: Path) -> tuple[int, int]:
@@ -96,15 +145,38 @@ def pages(folder: Path) -> tuple[int, int]:
     return size, resident
 
 
-def main(arguments: list[str]) -> None:
-    """In a process of its own: open, match, tell."""
-    import pyarrow.parquet as pq
-
-    snapshot, events = Path(arguments[0]).resolve(), Path(arguments[1])
+def _map(snapshot: Path, events: Path) -> dict[str, int]:
+    """Open, match, tell."""
     matcher = tamis.Matcher.open(snapshot)
     size, opened = pages(snapshot)
     matcher.match_batch(pq.read_table(events))
-    print(json.dumps({"mapped": size, "opened": opened, "matched": pages(snapshot)[1]}))
+    return {"mapped": size, "opened": opened, "matched": pages(snapshot)[1]}
+
+
+def _add(subscriptions: Path, event_type: Path) -> dict[str, int]:
+    """Add, tell: beyond what the process had before, with the texts and compiled kernels."""
+    table, kind = pq.read_table(subscriptions), json.loads(event_type.read_text("utf-8"))
+    warm = tamis.Matcher(kind, "bitslice")
+    warm.add_many(table.slice(0, 1_000))
+    del warm
+    gc.collect()
+    matcher = tamis.Matcher(kind, "bitslice")
+    _reset_peak()
+    before = _status("VmRSS")
+    matcher.add_many(table)
+    matcher.settle()
+    peak = _status("VmHWM") - before
+    # The texts were there before, so they count neither as kept nor in the peak.
+    given = [chunk for column in table.columns for chunk in column.chunks]
+    return {"peak": peak, "kept": array_bytes(given, matcher) - array_bytes(given)}
+
+
+def main(arguments: list[str]) -> None:
+    """In a process of its own: `map SNAPSHOT EVENTS` or `add SUBSCRIPTIONS EVENT_TYPE`."""
+    kind, *files = arguments
+    done = {"map": _map, "add": _add}[kind]
+    first, second = map(Path, files)
+    print(json.dumps(done(first.resolve(), second)))
 
 
 if __name__ == "__main__":

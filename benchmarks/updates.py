@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import tempfile
+import time
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -16,7 +17,6 @@ from benchmarks.families import BAR_BATCH, Scale
 from benchmarks.memory import mapped
 from benchmarks.report import Bar, Figures, number, spread
 from tamis import Matcher
-from tamis.events.batch import EventBatch
 from tamis.lab.measuring.cases import PAST_EVENTS, Data
 from tamis.lab.measuring.timing import Times, rates
 from tamis.language.bulk import compile_conditions
@@ -26,6 +26,8 @@ from tamis.snapshot import Snapshots
 
 _COMPILED_ALONE = 2_000
 """Conditions that are compiled one by one, because that is slow; each is added under several ids."""
+_LOOKED_AFTER = 100
+"""Additions after which is looked whether a merge is over."""
 _LOTS = FANOUT - 1
 """In which the last tenth is added: as many as there can be of a size before they are merged."""
 _PAGES = {
@@ -78,7 +80,7 @@ def _none(problems: list[Any]) -> None:
 
 
 def _one_by_one(label: str, data: Data, scale: Scale, figures: Figures, bars: dict[str, Bar]) -> None:
-    """Add compiled conditions, which makes the head a segment now and then, and remove them."""
+    """Add compiled conditions and remove them; segments that are made of them meanwhile count, to the last one."""
     kept = min(_COMPILED_ALONE, scale.changed, len(data.forest))
     conditions = [
         compile_condition(text, data.workload.event_type) for text in data.workload.conditions[:kept].to_pylist()
@@ -90,6 +92,7 @@ def _one_by_one(label: str, data: Data, scale: Scale, figures: Figures, bars: di
         with added.taken():
             for place in range(scale.changed):
                 matcher.add(f"n{place}", conditions[place % kept])
+            matcher.settle()
         with settled.taken():
             matcher.match_batch(event)
         with removed.taken():
@@ -99,6 +102,57 @@ def _one_by_one(label: str, data: Data, scale: Scale, figures: Figures, bars: di
     figures[f"{label}: removing one by one, a second"] = rates(removed, scale.changed)
     figures[f"{label}: first match after adding one by one, ms"] = spread([each * 1e3 for each in settled.cpu])
     bars[f"{label}: adding formulas one by one, a second"] = Bar(round(scale.changed / median(added.cpu)), 20_000)
+
+
+def measure_added_texts(
+    label: str, data: Data, scale: Scale, wanted: int, figures: Figures, bars: dict[str, Bar]
+) -> None:
+    """`Matcher.add` of texts that differ; the segments that they become count, to the last one (`settle`)."""
+    texts = data.workload.conditions[: scale.changed].to_pylist()
+    added = Times()
+    for _ in range(scale.rounds):
+        matcher = _matcher(data)
+        with added.taken():
+            for place, text in enumerate(texts):
+                matcher.add(f"n{place}", text)
+            matcher.settle()
+    title = f"{label}: adding texts one by one, segments settled, a second"
+    figures[title] = rates(added, len(texts))
+    bars[title] = Bar(round(len(texts) / median(added.cpu)), wanted)
+    print(f"{title}: {figures[title]}")
+
+
+def measure_pauses(label: str, data: Data, scale: Scale, figures: Figures, bars: dict[str, Bar]) -> None:
+    """The longest `Matcher.add` while all segments are merged in the background, by the clock.
+
+    The subscriptions come in as many lots as make a merge due. From then on compiled conditions are added one by
+    one until there are fewer segments, or for as many as `scale.changed`.
+    """
+    subscriptions = pa.table({"id": data.workload.ids, "condition": data.workload.conditions})
+    count = subscriptions.num_rows
+    conditions = [
+        compile_condition(text, data.workload.event_type)
+        for text in data.workload.conditions[: min(_COMPILED_ALONE, count)].to_pylist()
+    ]
+    matcher = _matcher(data)
+    bounds = [count * lot // FANOUT for lot in range(FANOUT + 1)]
+    for start, stop in pairwise(bounds):
+        _none(matcher.add_many(subscriptions.slice(start, stop - start)))
+    many = matcher.stats()["segments"]
+    waits: list[float] = []
+    while len(waits) < scale.changed:
+        begun = time.perf_counter()
+        matcher.add(f"more{len(waits)}", conditions[len(waits) % len(conditions)])
+        waits.append(time.perf_counter() - begun)
+        if len(waits) % _LOOKED_AFTER == 0 and matcher.stats()["segments"] < many:
+            break
+    matcher.settle()
+    figures[f"{label}: added beside a merge of {count}"] = len(waits)
+    title = f"{label}: longest addition beside a merge, ms"
+    figures[title] = number(max(waits) * 1e3)
+    figures[f"{label}: median addition beside a merge, ms"] = number(median(waits) * 1e3)
+    bars[title] = Bar(round(max(waits) * 1e3, 1), 100.0, at_most=True)
+    print(f"{title}: {figures[title]}, of {len(waits)}")
 
 
 def _unmerged(
@@ -132,31 +186,11 @@ def _unmerged(
     slower = [many / one for one, many in zip(times["merged"].cpu, times["unmerged"].cpu, strict=True)]
     figures[f"{label}: segments with a tenth unmerged"] = loose.stats()["segments"]
     figures[f"{label}: slower with a tenth unmerged, ratio"] = spread(slower)
-    bars[f"{label}: slower with a tenth unmerged, ratio"] = Bar(round(median(slower), 3), 1.5, at_most=True)
+    bars[f"{label}: slower with a tenth unmerged, ratio"] = Bar(round(median(slower), 3), 1.3, at_most=True)
     del loose
     with tempfile.TemporaryDirectory() as folder:
         whole.publish(folder)
-        _threads(label, folder, batches, scale, figures)
         _mapped(label, folder, data, count, figures)
-
-
-def _threads(label: str, folder: str, batches: list[EventBatch], scale: Scale, figures: Figures) -> None:
-    """Open what was published; two threads against one, by the clock on the wall."""
-    rows = batches[0].rows
-    opened = Times()
-    matchers: dict[int, Matcher] = {}
-    times = {threads: Times() for threads in (1, 2)}
-    for threads in times:
-        with opened.taken():
-            matchers[threads] = Matcher.open(folder, engine="bitslice", threads=threads)
-        matchers[threads].match_batch(batches[0], sort=None)
-    for turn in range(scale.rounds):
-        for threads, each in times.items():
-            with each.taken():
-                matchers[threads].match_batch(batches[turn % len(batches)], sort=None)
-    figures[f"{label}: opening, ms"] = spread([one * 1e3 for one in opened.wall])
-    for threads, each in times.items():
-        figures[f"{label}, threads {threads}: wall us/event"] = spread([one / rows * 1e6 for one in each.wall])
 
 
 def _mapped(label: str, folder: str, data: Data, count: int, figures: Figures) -> None:

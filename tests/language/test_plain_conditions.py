@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.errors import ConditionError
+from tamis.errors import ConditionError, Problem
 from tamis.events.event_type import EventType
+from tamis.formulas.formula import Formula
+from tamis.lab.workloads import generate
 from tamis.language.condition import compile_condition, normalise
 from tamis.language.plain_conditions import PlainCompiler
 from tamis.limits import DEFAULT_LIMITS, Limits
@@ -44,6 +46,16 @@ PLAIN = [
     "i = 3000000000 AND l > 9",
     "p.q = 1 and i in(1,2 , 3)",
     "I = 1 AND i < 9",
+    "NOT i = 3",
+    "(i = 3)",
+    "i NOT IN (1) AND i not between 3 and 4 OR s NOT LIKE 'a%'",
+    "NOT (i = 3 AND (d < 2 OR NOT l > 4)) AND s IS NOT NULL OR NOT NOT i IS NULL",
+    "s LIKE 'a%b' OR s LIKE '%' AND NOT (s LIKE 'a_')",
+    "b OR NOT b AND NOT(b)",
+    "((i = 1 OR i = 2) AND l = 3 OR ((d > 1)))",
+    "NOT (i BETWEEN 1 AND 5 OR s IN ('a', 'b'))",
+    "day IS NULL AND p IS NOT NULL AND big is null",
+    "i = 3 AND NOT(i = 4)and(l = 5)or(l = 6)",
 ]
 
 
@@ -77,9 +89,26 @@ def test_plain_conditions_have_the_formulas_of_the_ordinary_way(text: str, event
         's = "a"',
         "i <=> 3",
         "i = - 3",
-        "NOT i = 3",
-        "(i = 3)",
-        "i NOT IN (1)",
+        "NOT",
+        "NOT AND i = 3",
+        "(i = 3",
+        "i = 3)",
+        "()",
+        "(i) = 3",
+        "(i = 3) IS NULL",
+        "(i = 3) = b",
+        "(i, l) IN ((1, 2))",
+        "(i = 3) l = 4",
+        "NOTi = 3",
+        "not = 3",
+        "! (i = 3)",
+        "i IS NULLAND l = 3",
+        "s LIKE 'a' ESCAPE '/'",
+        "s LIKE s",
+        "i LIKE '3'",
+        "upper(s) = 'A'",
+        "i IS TRUE",
+        "s NOT = 'a'",
         "i IN ()",
         "i IN (1, 'a')",
         "i IN (1, NULL)",
@@ -147,8 +176,71 @@ _ATOMS = st.one_of(
         "{} {} {}".format, _NAMES, st.sampled_from(["=", "<", "<=", ">", ">=", "<>", "!=", "=="]), _CONSTANTS
     ),
     st.builds("{} BETWEEN {} AND {}".format, _NAMES, _CONSTANTS, _CONSTANTS),
-    st.builds("{} IN ({})".format, _NAMES, st.lists(_CONSTANTS, min_size=1, max_size=4).map(", ".join)),
+    st.builds(
+        "{} {} ({})".format,
+        _NAMES,
+        st.sampled_from(["IN", "NOT IN"]),
+        st.lists(_CONSTANTS, min_size=1, max_size=4).map(", ".join),
+    ),
+    st.builds("{} NOT BETWEEN {} AND {}".format, _NAMES, _CONSTANTS, _CONSTANTS),
+    st.builds(
+        "{} {} {}".format,
+        _NAMES,
+        st.sampled_from(["LIKE", "not like"]),
+        st.sampled_from(["'a%'", "'%b_'", "''", "'%'"]),
+    ),
+    st.builds("{} {}".format, _NAMES, st.sampled_from(["IS NULL", "is not null", "", "is true"])),
 )
+_CONNECTIVES = st.sampled_from([" AND ", " or ", "\tAnd\n", " OR ", "and"])
+
+
+def _joined(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    """A condition of some parts, perhaps in brackets, perhaps behind NOT, now and then with a bracket missing."""
+    formats = st.sampled_from(
+        ["({}) {} {}", "{} {} ({})", "NOT ({} {} {})", "not {}{}{}", "({} {} ({}))", "({}{}{}"]
+    )
+    return st.builds(lambda form, a, join, b: form.format(a, join, b), formats, parts, _CONNECTIVES, parts)
+
+
+@given(text=st.recursive(_ATOMS, _joined, max_leaves=8), typed=st.booleans())
+def test_random_nested_conditions(text: str, typed: bool) -> None:
+    """Compiled the quick way or not, the outcome is that of the ordinary way: the formula, or all problems."""
+    event_type = TYPED if typed else LOOSE
+    found = PlainCompiler(event_type, DEFAULT_LIMITS).compile(text)
+    wanted: Formula | list[Problem]
+    try:
+        wanted = normalise(parse(text), event_type)
+    except ConditionError as error:
+        assert found is None, "nothing that is refused may be taken for plain"
+        wanted = list(error.problems)
+    else:
+        assert found is None or found == wanted
+    try:
+        outcome: Formula | list[Problem] = compile_condition(text, event_type).formula
+    except ConditionError as error:
+        outcome = list(error.problems)
+    if isinstance(wanted, Formula):
+        assert outcome == wanted
+    else:
+        assert not isinstance(outcome, Formula)
+
+
+def test_nesting_is_for_the_ordinary_way_to_check() -> None:
+    compiler = PlainCompiler(TYPED, DEFAULT_LIMITS)
+    assert compiler.compile("(" * 16 + "i = 3" + ")" * 16) is not None
+    assert compiler.compile("(" * 17 + "i = 3" + ")" * 17) is None
+    assert compiler.compile("NOT " * 17 + "i = 3") is None
+    assert compiler.compile(" AND ".join(["NOT (i = 3)"] * 50)) is not None, "one beside the other is not deep"
+    assert PlainCompiler(TYPED, Limits(pattern_characters=3)).compile("s LIKE 'ab%c'") is None
+
+
+def test_conditions_of_workloads_are_plain() -> None:
+    """What the benchmark of parsing one condition at a time compiles."""
+    for name in ("equality", "ranges", "ads"):
+        data = generate(name, subscriptions=200, events=1, seed=3)
+        compiler = PlainCompiler(data.event_type, DEFAULT_LIMITS)
+        for text in data.conditions.to_pylist():
+            assert compiler.compile(text) == normalise(parse(text), data.event_type), text
 
 
 @given(

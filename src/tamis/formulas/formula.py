@@ -192,23 +192,22 @@ def disjunction(operands: Iterable[Formula]) -> Formula:
 
 def _join(operands: list[Formula], *, every: bool) -> Formula:
     neutral, absorbing = (TRUE, FALSE) if every else (FALSE, TRUE)
-    withins: dict[Typed, list[Within]] = {}
-    places: dict[Typed, int] = {}
+    withins: dict[Typed, tuple[int, list[Within]]] = {}  # by attribute: the place in `found`, and all of them
     found: list[Formula] = []
     seen: set[Formula] = set()
     for operand in _flatten(operands, every=every):
         predicate = operand.predicate
         if isinstance(predicate, Within):
-            if predicate.attribute not in withins:
-                places[predicate.attribute] = len(found)
+            place, same = withins.setdefault(predicate.attribute, (len(found), []))  # hashed once: it is slow
+            if not same:
                 found.append(operand)
-            withins.setdefault(predicate.attribute, []).append(predicate)
+            same.append(predicate)
         elif operand not in seen:
             seen.add(operand)
             found.append(operand)
-    for attribute, several in withins.items():
-        if len(several) > 1:
-            found[places[attribute]] = leaf(_merge_ranges(several, every=every))
+    for place, same in withins.values():
+        if len(same) > 1:
+            found[place] = leaf(_merge_ranges(same, every=every))
     found = [operand for operand in found if operand is not neutral]
     if any(operand is absorbing for operand in found):
         return absorbing

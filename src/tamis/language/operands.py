@@ -111,12 +111,12 @@ class AttributeOperand:
         shape = shapes.shapes.item(atom)
         holds ^= bool(shapes.negated.item(atom))
         if shape == SHAPE_NULL:
-            return leaf(Within(self.attribute, NONE if holds else ALL, null=holds))
+            return self.is_null(holds=holds)
         if shape == SHAPE_BARE:
-            return leaf(Within(self.reading(BOOLEAN), comparison_ranges(BOOLEAN, "=", int(holds))))
+            return self.is_true(holds=holds)
         first, last = shapes.constants.item(atom), shapes.constants.item(atom + 1)
         if shape == SHAPE_LIKE:
-            return self._like(atoms.value(first), holds=holds)
+            return self.like(atoms.value(first), holds=holds)
         type_, keys = self._keys(atoms, range(first, last))
         attribute = self.reading(type_)
         if shape == SHAPE_IN:
@@ -147,7 +147,16 @@ class AttributeOperand:
             self._readings[type_] = reading
         return reading
 
-    def _like(self, pattern: str, *, holds: bool) -> Formula:
+    def is_null(self, *, holds: bool) -> Formula:
+        """`attribute IS NULL`, or with `holds=False` IS NOT NULL."""
+        return leaf(Within(self.attribute, NONE if holds else ALL, null=holds))
+
+    def is_true(self, *, holds: bool) -> Formula:
+        """The attribute alone is true, or false."""
+        return leaf(Within(self.reading(BOOLEAN), comparison_ranges(BOOLEAN, "=", int(holds))))
+
+    def like(self, pattern: str, *, holds: bool) -> Formula:
+        """`attribute LIKE pattern` is true, or false."""
         attribute = self.reading(STRING)
         parts = parse_like(pattern)
         ranges = like_ranges(parts)

@@ -17,6 +17,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from tamis.values.order import key_bounds
@@ -155,19 +156,20 @@ def starting_with(prefix: str) -> Ranges:
     return Ranges(False, (prefix, rest[:-1] + following))
 
 
+@lru_cache(maxsize=1_000)  # every comparison of every condition asks
+def _bounds_of(type_: Type) -> tuple[Key, Key | None] | None:
+    """The least key of a type, and the greatest one if there is one; None if there is no least one."""
+    if type_ in (STRING, BINARY):
+        return ("" if type_ == STRING else b""), None
+    return None if type_ == NUMBER else key_bounds(type_)
+
+
 def within_bounds(type_: Type, ranges: Ranges) -> Ranges:
     """The same set without the cuts outside the range of the type."""
-    least: Key
-    greatest: Key | None
-    if type_ in (STRING, BINARY):
-        least, greatest = ("" if type_ == STRING else b""), None
-    elif type_ == NUMBER:
+    bounds = _bounds_of(type_)
+    if bounds is None:
         return ranges
-    else:
-        bounds = key_bounds(type_)
-        if bounds is None:
-            return ranges
-        least, greatest = bounds
+    least, greatest = bounds
     cuts = ranges.cuts
     below = bisect_right(cuts, least)
     above = len(cuts) if greatest is None else bisect_right(cuts, greatest)

@@ -11,7 +11,7 @@ import pytest
 
 from tamis import Matcher, SubscriptionError, reference
 from tamis.events import EventBatch, EventType
-from tamis.explain import ExplainedPart, Explanation, explain
+from tamis.explain import ExplainedCall, ExplainedPart, Explanation, explain
 from tamis.language.condition import compile_condition
 from tests.worlds import WORLDS, world
 
@@ -209,3 +209,8 @@ def test_a_test_of_another_dialect_is_one_part_however_many_sql_needs() -> None:
         '    ✓ "n": 3   [field_values(n) = [1, 3], n = [1, 3]]',
     ]
     assert matcher.explain("q", {}).tree.parts[2].label == "AT LEAST 2 OF"
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(2.5, "2.5 s"), (0.0004, "0.4 ms"), (1e-9, "0.000001 ms")])
+def test_seconds_of_calls_are_numbers_for_people(seconds: float, text: str) -> None:
+    assert str(ExplainedCall("f(x)", "1", seconds, made=True)) == f"call f(x) = 1, {text}"

@@ -12,6 +12,7 @@ from tamis import Statistics, compile_conditions
 from tamis.arrays import Bools
 from tamis.engines.forest import forest_of
 from tamis.formulas.expression import Constant
+from tamis.interpretation import Allowance, interpreted, kernels_only
 from tamis.lab.liu import call_orders
 from tamis.lab.liu.chains import chains_of, score_order
 from tamis.lab.liu.strategies import greedy, greedy_start, naive, sequential, sub_order
@@ -20,7 +21,7 @@ from tamis.lab.workloads.overlap import OverlapArrays, arrays, probe_operator
 from tamis.operators import install, uninstall
 from tamis.values.column import column_of
 from tamis.values.types import BOOLEAN
-from tamis.verification.plan import CallPlan
+from tamis.verification.plan import CallPlan, allowance
 from tamis.verification.search import (
     FAILS,
     GREEDY,
@@ -68,13 +69,12 @@ def _predicate(attribute: object) -> int:
 
 def search(plan: CallPlan, strategy: str, outcomes: Bools, spare: float = 0.0) -> tuple[int, Bools]:
     """The number of calls, and the verdict on every formula."""
+    start, update = (allowance.choose(each, MANY) for each in (start_search, update_search))
     predicates = [_predicate(unit.attribute) for unit in plan.units]
     state = empty_state(plan, 1)
     largest, following = int(np.diff(plan.formulas.node_firsts).max()), start_order(strategy, plan, 1)
     everyone = np.arange(len(plan), dtype=np.int32)
-    start_search(
-        plan.formulas, plan.probabilities, plan.costs, largest, np.zeros(len(plan), np.int32), everyone, state
-    )
+    start(plan.formulas, plan.probabilities, plan.costs, largest, np.zeros(len(plan), np.int32), everyone, state)
     rows, calls = np.zeros(1, np.int32), 0
     while len(rows):
         rows, units = following(rows, spare, state)
@@ -84,7 +84,7 @@ def search(plan: CallPlan, strategy: str, outcomes: Bools, spare: float = 0.0) -
             assert axis is not None
             state.status[0, axis[1]] = VALUE
             state.coordinates[0, axis[1]] = outcomes[predicates[unit]]
-        update_search(plan.formulas, plan.probabilities, plan.costs, largest, rows, units, state)
+        update(plan.formulas, plan.probabilities, plan.costs, largest, rows, units, state)
         rows = np.unique(rows)
     assert set(np.unique(state.verdicts)) <= {HOLDS, FAILS}
     return calls, state.verdicts[0] == HOLDS
@@ -145,3 +145,17 @@ def test_spare_time_makes_for_more_calls_and_the_same_verdicts(
     more, same = search(plan, "greedy", outcomes, spare=float(plan.costs[0]) * 20)
     assert (verdicts == same).all()
     assert calls < more <= len(plan.units)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spare", [0.0, 20.0])
+def test_interpreted_kernels_make_the_same_calls(
+    numbers: tuple[OverlapArrays, str], plan: CallPlan, spare: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcomes = next(outcomes_of(numbers[0]))
+    with kernels_only():
+        calls, verdicts = search(plan, "greedy", outcomes, float(plan.costs[0]) * spare)
+    monkeypatch.setattr(Allowance, "choose", lambda _self, function, _work: interpreted(function))
+    again, same = search(plan, "greedy", outcomes, float(plan.costs[0]) * spare)
+    assert again == calls
+    assert (same == verdicts).all()

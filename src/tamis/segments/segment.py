@@ -21,6 +21,7 @@ from tamis.engines.forest import Forest
 from tamis.engines.work_estimate import WorkEstimator
 from tamis.formulas.predicates.base import Frame
 from tamis.segments.records import Records
+from tamis.segments.small_index import SmallIndex
 from tamis.snapshot.segment import Segment
 from tamis.verification.verifier import DEFAULT_POLICY, CallPolicy, CallVerifier
 
@@ -138,6 +139,8 @@ class LiveSegment:
     def match(self, frame: Frame, version: int, policy: CallPolicy = DEFAULT_POLICY) -> Matches:
         """The pairs of a version; operators are called by that policy."""
         candidates = self.index.match(frame)
+        if isinstance(self.index, SmallIndex) and self.index.built is not None:
+            self.index = self.index.built
         if self._bits is not None and len(candidates.slots):
             keep = self.is_alive(candidates.slots, version)
             candidates = candidates if keep.all() else Matches(candidates.rows[keep], candidates.slots[keep])

@@ -84,6 +84,16 @@ def _composite_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _start_arguments(parser: argparse.ArgumentParser) -> None:
+    _sizes(parser)
+    parser.add_argument(
+        "--part",
+        choices=("programs", "compile"),
+        default="programs",
+        help="whole programs, or what compiling each kernel takes",
+    )
+
+
 def _spark_arguments(parser: argparse.ArgumentParser) -> None:
     _sizes(parser)
     parser.add_argument("--size", type=int, metavar="N", help="subscriptions")
@@ -209,6 +219,10 @@ def _composite(given: argparse.Namespace) -> Report:
 
 
 def _start(given: argparse.Namespace) -> Report:
+    if given.part == "compile":
+        from benchmarks import start_compile
+
+        return start_compile.run(size_of(given))
     from benchmarks import start
 
     return start.run(size_of(given))
@@ -267,7 +281,7 @@ COMMANDS: dict[str, Command] = {
     "service": Command("the service under load: rate, latency, nothing lost", _service_arguments, _service),
     "federation": Command("three linked services: deliveries, forwards, hops", _parse_arguments, _federation),
     "composite": Command("composite subscriptions beside their parts", _composite_arguments, _composite),
-    "start": Command("from nothing to the first answer", _parse_arguments, _start),
+    "start": Command("from nothing to the first answer", _start_arguments, _start),
     "compare": Command("two revisions against each other", _compare_arguments, _compare),
 }
 

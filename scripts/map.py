@@ -28,6 +28,7 @@ LAYERS = {
         "sql",
         "arrays",
         "kernels",
+        "interpretation",
         "hashing",
         "values",
     ),

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from scripts import java_home
+from tamis.interpretation import Allowance, interpreted, kernels_only
 from tamis.operators import OPERATORS
 from tests.servers import S3_KEYS, NoServerError, postgresql, s3, spark_variables
 
@@ -73,6 +74,18 @@ def _shares_fixtures(item: pytest.Item) -> bool:
     if not isinstance(item, pytest.Function):
         return False
     return any(found[-1].scope == "module" for found in item._fixtureinfo.name2fixturedefs.values())
+
+
+@pytest.fixture(params=["compiled", "interpreted"])
+def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The form in which kernels run that have an allowance: each test that asks for it runs in both."""
+    if request.param == "interpreted":
+        monkeypatch.setattr(Allowance, "choose", lambda _self, function, _work: interpreted(function))
+        monkeypatch.setattr(Allowance, "covers", lambda _self, _module, _work: True)
+        yield request.param
+        return
+    with kernels_only():
+        yield request.param
 
 
 @pytest.fixture(autouse=True)

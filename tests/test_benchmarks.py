@@ -89,6 +89,14 @@ def test_runs_at_its_smallest(name: str, capsys: pytest.CaptureFixture[str], tmp
 
 
 @pytest.mark.slow
+def test_compiling_is_timed_by_kernel(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    figures = _runs(["start", "--part", "compile", "--smallest"], capsys, tmp_path)["figures"]
+    assert figures["hashing._hash_rows: specialisations"] == 1
+    assert figures["kernels"] == figures["specialisations"] == 3
+    assert figures["all kernels: CPU seconds"] > 0
+
+
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
 def test_routing_runs_at_its_smallest(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tamis import Matcher, SubscriptionError, reference
 from tamis.events import EventBatch, EventType
-from tamis.explain import ExplainedPart, Explanation, explain
+from tamis.explain import ExplainedCall, ExplainedPart, Explanation, explain
 from tamis.language.condition import compile_condition
 from tests.worlds import WORLDS, world
 
@@ -239,3 +239,8 @@ def test_parts_are_shown_in_the_text_of_the_dialect(
     matcher.add("s", text, dialect=dialect)
     lines = str(matcher.explain("s", event)).splitlines()[1:]
     assert [line.partition("   [")[0] for line in lines] == expected
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(2.5, "2.5 s"), (0.0004, "0.4 ms"), (1e-9, "0.000001 ms")])
+def test_seconds_of_calls_are_numbers_for_people(seconds: float, text: str) -> None:
+    assert str(ExplainedCall("f(x)", "1", seconds, made=True)) == f"call f(x) = 1, {text}"

@@ -25,6 +25,7 @@ from tamis.formulas.expression import (
 )
 from tamis.language.condition import Condition
 from tamis.language.dialects import SQL
+from tamis.numerals import duration_text
 from tamis.reference import EventRow, evaluator
 from tamis.syntax.printing import to_text
 from tamis.syntax.tree import TESTS
@@ -115,7 +116,7 @@ class ExplainedCall:
             f", one call for {self.shared} subscriptions" if self.shared is not None and self.shared > 1 else ""
         )
         made = shared if self.made else ", not made in matching: the rest decides"
-        return f"call {self.text} = {self.value}, {self.seconds * 1000:.3g} ms{made}"
+        return f"call {self.text} = {self.value}, {duration_text(self.seconds)}{made}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,8 @@ _FOLDER_VARIABLE = "TAMIS_KERNELS"
 _DIGEST_BYTES = 32
 _FORMAT = 4
 """To be increased with every change of this module that changes what is compiled or how it is written."""
+_INTERPRETATION = "tamis.interpretation"
+"""The module that decides whether a kernel is called at all: nothing of it is compiled."""
 _NOTICE_SECONDS = 1.0
 """Compiling for longer is announced."""
 BASELINE = {"x86_64": "x86-64-v3"}
@@ -91,12 +93,6 @@ def kernel(function: Any = None, **options: Any) -> Any:
 def is_kernel(function: Any) -> bool:
     """Does numba compile this? Nothing if NUMBA_DISABLE_JIT is set: a kernel is then an ordinary function."""
     return isinstance(function, _Dispatcher)
-
-
-def unless_few(function: F, is_few: bool) -> F:
-    """A kernel; for so few things that loading it would take longer, the Python function that it was."""
-    found: F = getattr(function, "py_func", function) if is_few else function
-    return found
 
 
 def _one_signature(get_call_template: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -398,7 +394,7 @@ class CompilationLog(numba_events.Listener):
                 if place is not None
                 else "There is no folder to keep them in, so set TAMIS_KERNELS to one that can be written."
             )
-            self.announce(f"compiling tamis's kernels for this processor, up to a minute. {again}")
+            self.announce(f"compiling tamis's kernels for this processor, a minute or two at most. {again}")
 
 
 compilations = CompilationLog()
@@ -490,7 +486,7 @@ def _stamp(module: str) -> str:
     left = [module]
     while left:
         name = left.pop()
-        found = None if name in reached else _digest_and_imports(name)
+        found = None if name in reached or name == _INTERPRETATION else _digest_and_imports(name)
         if found is not None:
             reached[name], imports = found
             left.extend(imports)

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from tamis.arrays import I32, I64, RowIndices
 from tamis.engines import AUTO, MAPPED_ENGINE, EngineLike, engine_of
 from tamis.engines.auto import AutoIndex, Choice
-from tamis.engines.base import DynamicIndex, Index
+from tamis.engines.base import DynamicIndex, Index, MappedEngine
 from tamis.engines.forest import Forest, forest_of, names_read
 from tamis.engines.forest.join import concatenate_forests
 from tamis.errors import ConditionError, SnapshotError, SubscriptionError, TamisError
@@ -47,6 +47,7 @@ from tamis.segments.pairs import Pairs, check_apart
 from tamis.segments.published import EXPIRED, PART_MARK, PARTS, open_subscriptions, publish_subscriptions
 from tamis.segments.records import Subscription
 from tamis.segments.segment import LiveSegment
+from tamis.segments.small_index import small_or_built
 from tamis.snapshot import Segment, SnapshotPart, Snapshots
 from tamis.statistics import Statistics
 from tamis.values.column import Value
@@ -726,6 +727,8 @@ class Matcher:
         return self._compile(subscription.id, subscription.condition, subscription.dialect).formula
 
     def _build(self, forest: Forest) -> Index:
+        if isinstance(self._engine, MappedEngine):
+            return small_or_built(forest, lambda: self._engine.build(forest, self.statistics))
         return self._engine.build(forest, self.statistics)
 
     def _choices(self) -> list[tuple[int, Choice]]:

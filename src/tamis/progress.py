@@ -72,6 +72,7 @@ class BatchReport:
             conditions.
         sampled: Pairs of an event and a condition in CESQL or CEL, evaluated in full to count errors: a sample.
         sampled_errors: Of these, those with an error.
+        engines: How many events each engine matched in the workers; an event counts once for each shard it visits.
     """
 
     query: str
@@ -106,6 +107,7 @@ class BatchReport:
     filter_seconds: float = 0.0
     sampled: int = 0
     sampled_errors: int = 0
+    engines: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
         """A time without a zone would mean another moment on another machine."""

@@ -16,9 +16,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from tamis import kernels
@@ -26,10 +28,12 @@ from tamis.composite.matcher import SequenceMatcher
 from tamis.engines import MAPPED_ENGINE, engine_of
 from tamis.engines.auto import CANDIDATES
 from tamis.engines.forest import forest_of
+from tamis.engines.forest.join import join_forests
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import EventType
 from tamis.events.reading import read_json_lines
 from tamis.hashing import hash_rows
+from tamis.interpretation import kernels_only
 from tamis.language.bulk import compile_conditions
 from tamis.language.condition import compile_condition
 from tamis.matcher import Matcher
@@ -37,6 +41,9 @@ from tamis.operators import operator, uninstall
 from tamis.routing.access_predicates import find_access_predicates
 from tamis.routing.covering import uncovered
 from tamis.routing.generalisation import COMMON, generalise
+from tamis.routing.merging import merge
+from tamis.routing.overlap import OverlapIndex
+from tamis.values.types import INT
 
 EVENT_TYPE = {
     "name": "sample",
@@ -74,6 +81,8 @@ _TEMPLATES = (
 )
 _SUBSCRIPTIONS = 1_000
 """Enough that nested conditions become mask programs."""
+_MANY_NAMES = 100
+_SQUARE = "POLYGON ((0 0, 1 0, 1 1, 0 1, 0 0))"
 _EVENTS = 300
 _MANY_EVENTS = 2_500
 """Enough that pairs are sorted by a kernel."""
@@ -96,9 +105,31 @@ class Outcome:
     cpu_seconds: float
 
 
-def load() -> Outcome:
-    """Run all steps in this process: afterwards matching, reading and publishing compile and load nothing more."""
-    return _measure(lambda: [step() for step in (*_FIRST, *_SECOND)])
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """What a process does beside matching, reading and publishing.
+
+    Attributes:
+        operators: Conditions call operators.
+        composite: There are composite subscriptions.
+        routing: Events go to shards only that may have a match.
+    """
+
+    operators: bool = False
+    composite: bool = False
+    routing: bool = False
+
+
+def load(uses: Uses = Uses()) -> Outcome:
+    """Run steps in this process: afterwards what it does compiles and loads nothing more."""
+    more = ((uses.operators, _operators), (uses.composite, _composite_subscriptions), (uses.routing, _routing))
+    steps = [*_FIRST, *_SECOND, *(step for is_used, step in more if is_used)]
+    return _measure(lambda: [step() for step in steps])
+
+
+def run_step(step: Callable[[], None]) -> Outcome:
+    """Run one of `STEPS`."""
+    return _measure(step)
 
 
 def compile_all(
@@ -110,7 +141,7 @@ def compile_all(
     """
     begun = time.perf_counter()
     outcomes: list[Outcome] = []
-    count = len(_FIRST) + len(_SECOND) + len(_RARE)
+    count = len(STEPS)
     workers = min(processes or len(os.sched_getaffinity(0)), count)
     # Not forked: a child must not inherit kernels, threads or Spark's sockets.
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
@@ -132,7 +163,8 @@ def _run(step: str) -> Outcome:
 
 def _measure(work: Callable[[], object]) -> Outcome:
     before, begun, processor = kernels.compilations.count, time.perf_counter(), time.process_time()
-    work()
+    with kernels_only():
+        work()
     return Outcome(
         kernels.compilations.count - before, time.perf_counter() - begun, time.process_time() - processor
     )
@@ -213,6 +245,13 @@ def _json_events() -> None:
                         batch.reading((each.name,), each.type)
 
 
+def _wide_json_objects() -> None:
+    """Read JSON lines with more names than a scan makes room for at first."""
+    line = json.dumps({"id": "e", **{f"name{number}": number for number in range(_MANY_NAMES)}}).encode()
+    for batch in read_json_lines((line + b"\n") * 2_000, None, event_id="id"):
+        batch.reading(("name1",), INT)
+
+
 def _matchers_and_snapshots() -> None:
     """Add, match, publish, open, change and merge, with and without an event type."""
     for event_type in (EVENT_TYPE, None):
@@ -252,13 +291,44 @@ def _notification_ids() -> None:
 
 
 def _routing() -> None:
-    """Generalise conditions, as is done to send events only to shards that may have a match."""
+    """Generalise conditions, as is done to send events only where they may match, and find what overlaps."""
     event_type = EventType.of(EVENT_TYPE)
     forest = forest_of([compile_condition(text, event_type).formula for text in _conditions(60)])
     find_access_predicates(forest)
     for measure in (COMMON, "occurrence"):
         generalise(forest, 40, measure)
     uncovered(forest)
+    long = [" AND ".join(f"a{place} > {number + place}" for place in range(20)) for number in range(3)]
+    generalise(forest_of([compile_condition(text).formula for text in long]), 40, "occurrence")  # many prunings
+    texts = [f"brand = 'b{number}' AND stock < {number}" for number in range(3)]
+    merge(forest_of([compile_condition(text, event_type).formula for text in texts]), 0.0, len)
+    index = OverlapIndex([event_type])
+    for number, formula in enumerate(forest):
+        index.add(str(number), event_type.name, formula)
+    index.overlapping(event_type.name, forest[0])
+
+
+def _rare_predicates() -> None:
+    """Match negated patterns, texts beyond ASCII in lower case, and quantifiers that nearly always hold."""
+    events = [{"text": f"{'ÄÖÜ'[number % 3]} n{number % 7}", "tags": [number % 5, 1]} for number in range(_EVENTS)]
+    templates = ("NOT text LIKE '%n{}%'", "text ILIKE '%ö n{}'", "exists(tags, tag -> tag < {})")
+    matcher = Matcher(engine=MAPPED_ENGINE)
+    matcher.add_many((f"s{n}", templates[n % 3].format(n)) for n in range(100))
+    matcher.merge()
+    matcher.match_batch(events)
+    few = forest_of([compile_condition(f"brand < 'b{number}'").formula for number in range(9)])
+    join_forests([(few, np.arange(3))])  # of which some texts are left out
+
+
+def _distances() -> None:
+    """Call the one operator of the library that has a kernel, if what it needs is installed."""
+    if find_spec("shapely") is None:
+        return
+    from tamis.operators.library import spatial
+
+    (distance,) = (each for each in spatial.operators(regions={"here": _SQUARE}) if each.name == "distance")
+    position = pa.array([{"lon": 2.0, "lat": 2.0}], pa.struct([("lon", pa.float64()), ("lat", pa.float64())]))
+    distance.function(position, pa.array(["here"]))
 
 
 def _large_groups() -> None:
@@ -294,5 +364,16 @@ def _composite_subscriptions() -> None:
 _FIRST = (_index_and_match, _bulk_conditions, _json_events)
 """Steps that share few kernels, the longest first."""
 _SECOND = (_matchers_and_snapshots, _notification_ids)
-_RARE = (_operators, _routing, _large_groups, _candidates_of_auto, _composite_subscriptions)
+_RARE = (
+    _operators,
+    _routing,
+    _large_groups,
+    _candidates_of_auto,
+    _rare_predicates,
+    _distances,
+    _wide_json_objects,
+    _composite_subscriptions,
+)
 """Steps of what not every process does: compiled with the second ones, loaded when they are needed."""
+STEPS = (*_FIRST, *_SECOND, *_RARE)
+"""All steps, in an order in which each needs the kernels of those before."""

@@ -20,7 +20,8 @@ SECONDS = {"generate": 1.5, "measured batches": 40.0}
 def run(**values: object) -> DemoRun:
     """Two batches of warm-up and three that count, of 1,000 events each; 200 subscriptions at first."""
     workload = generate("auction", subscriptions=210, events=100, seed=1)
-    batches = [report(batch, seconds=10.0 / (batch + 1), version=5 + batch) for batch in range(5)]
+    engines = (("bitslice", 1_000),)
+    batches = [report(each, seconds=10.0 / (each + 1), version=5 + each, engines=engines) for each in range(5)]
     made = {"id": ["x", "y", "z"], "event_id": ["e1", "e1", "e2"], "subscription_id": ["s201", "s3", "s201"]}
     plain = PlainSpark(subscriptions=25, events=1_000, pairs=1, seconds=0.5)
     demo = DemoRun(workload, batches[:2], batches[2:], [200, 201, 202, 203, 204], 8, 4, pa.table(made), plain)
@@ -30,7 +31,7 @@ def run(**values: object) -> DemoRun:
 def sample() -> Sample:
     matcher = Matcher()
     matcher.add("s201", "price < 3")
-    return Sample("bitslice", {"id": "e1", "price": 2.5}, matcher.explain("s201", {"id": "e1", "price": 2.5}))
+    return Sample({"id": "e1", "price": 2.5}, matcher.explain("s201", {"id": "e1", "price": 2.5}))
 
 
 def test_the_clock_leaves_the_warm_up_out() -> None:
@@ -98,7 +99,14 @@ def test_the_page_has_it_all() -> None:
 
 def test_a_run_without_a_match_has_a_result() -> None:
     demo = run(notifications=run().notifications.slice(0, 0))
-    found = result(demo, Sample("bitslice"), SECONDS)
+    found = result(demo, Sample(), SECONDS)
     assert (found["notifications"], found["busiest"], found["event"], found["explained"]) == (0, [], None, None)
     assert json.loads(json.dumps(found)) == found
-    assert "One match, explained" not in report_page(demo, Sample("bitslice"), SECONDS, "out")
+    assert "One match, explained" not in report_page(demo, Sample(), SECONDS, "out")
+
+
+def test_the_engine_is_what_the_workers_reported() -> None:
+    engines = [(("bitslice", 900), ("bitset", 100)), (("bitset", 1_000),), ()]
+    measured = [replace(each, engines=told) for each, told in zip(run().measured, engines, strict=True)]
+    assert result(run(measured=measured), sample(), SECONDS)["engine"] == "bitset, bitslice"
+    assert "JSON to Delta" in facts(run())["tamis"]

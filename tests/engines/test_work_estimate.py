@@ -15,6 +15,8 @@ from tamis.frames import BatchFrame
 from tamis.language.condition import compile_condition
 from tests.worlds import WORLDS, world
 
+pytestmark = pytest.mark.usefixtures("form")
+
 TYPE = EventType.from_dict({"attributes": {"a": "int", "b": "double", "s": "string", "t": "array<int>"}})
 
 

@@ -12,6 +12,8 @@ from tamis.routing.overlap import OverlapIndex
 from tests.lab.bittner.goblet import ADVERTISEMENT, SUBSCRIPTION
 from tests.lab.bittner.small_worlds import SMALL, formula, masks
 
+pytestmark = pytest.mark.usefixtures("form")
+
 
 def drawn(seed: int, count: int) -> list[Formula]:
     random_ = random.Random(seed)

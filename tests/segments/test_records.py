@@ -8,6 +8,8 @@ import pytest
 
 from tamis.segments.records import Records, Subscription, join_records
 
+pytestmark = pytest.mark.usefixtures("form")
+
 SUBSCRIPTIONS = [
     Subscription("a", "x = 1"),
     Subscription("ü" * 40, "x = 2", priority=3, owner="yuto", revision=7),

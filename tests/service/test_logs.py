@@ -6,7 +6,9 @@ import json
 import logging
 import sys
 
-from tamis.service.logs import JsonFormatter
+import pytest
+
+from tamis.service.logs import JsonFormatter, relay
 
 
 def record(message: str, *args: object, **more: object) -> logging.LogRecord:
@@ -35,3 +37,19 @@ def test_an_exception_comes_with_its_trace() -> None:
     except ZeroDivisionError:
         made = record("failed", exc_info=sys.exc_info())
     assert "ZeroDivisionError" in json.loads(JsonFormatter().format(made))["trace"]
+
+
+def test_a_record_of_another_process_keeps_its_level_and_its_fields(caplog: pytest.LogCaptureFixture) -> None:
+    line = JsonFormatter().format(record("compiling", fields={"seconds": 2}))
+    assert relay(line, "stream") == "compiling"
+    (found,) = caplog.records
+    assert (found.levelno, found.name, found.getMessage()) == (logging.WARNING, "tamis.x", "compiling")
+    assert found.fields == {"process": "stream", "seconds": 2}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("line", ["java.lang.Oops", "[1]", '{"level": "odd", "logger": "x", "message": "y"}', "3"])
+def test_any_other_line_of_a_process_is_for_information(line: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    assert relay(line, "stream") == line
+    (found,) = caplog.records
+    assert (found.levelno, found.getMessage()) == (logging.INFO, f"stream: {line}")

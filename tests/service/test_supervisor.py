@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -137,6 +138,24 @@ def test_how_it_ended_and_its_last_line_stand_for_a_reason(
 ) -> None:
     seen = supervised(monkeypatch, tmp_path, "raise ValueError('odd')", lambda each: each.starts >= 2)
     assert seen.reason == "the process of the stream ended with 1; its last line: ValueError: odd"
+
+
+def test_what_a_stream_says_is_logged_while_it_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    program = """
+import sys
+print('{"level": "warning", "logger": "tamis", "message": "compiling"}', file=sys.stderr, flush=True)
+print("from Java", file=sys.stderr, flush=True)
+sys.stdin.read()
+"""
+    caplog.set_level(logging.INFO)
+
+    wanted = {
+        ("tamis", logging.WARNING, "compiling"),
+        ("tamis.service.logs", logging.INFO, "stream: from Java"),
+    }
+    supervised(monkeypatch, tmp_path, program, lambda _: wanted <= {*caplog.record_tuples})
 
 
 def test_a_line_of_any_length_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -116,6 +116,7 @@ def test_errors_of_cesql_and_cel_conditions_are_counted_in_a_sample_of_pairs(run
     (report,) = run.finish(store)
     assert run.pairs() == [("e1", "hops"), ("e1", "sql"), ("e3", "hops"), ("e3", "small"), ("e3", "sql")]
     assert (report.sampled, report.sampled_errors) == (8, 5)
+    assert dict(report.engines) == {"bitslice": report.events}
 
 
 def test_nothing_is_sampled_where_every_condition_is_sql(run: Run, store: Store) -> None:

@@ -20,6 +20,7 @@ from tamis.spark.event_reading import Reading
 from tamis.spark.snapshot_ref import SnapshotRef
 from tamis.spark.stream_task import (
     CALLED,
+    ENGINE,
     EVENTS,
     FOUND,
     LEARNED,
@@ -71,6 +72,12 @@ def test_a_task_tells_what_operators_did_in_it(ref: SnapshotRef) -> None:
         assert (report.operator, report.calls, report.failures) == ("halved_here", 6, 1)
         assert [(each.arguments, each.error) for each in report.lately] == [("3", "ValueError: three is odd")]
         assert pc.sum(found.filter(pc.equal(found["row_kind"], EVENTS))["count"]).as_py() == 6
+
+
+def test_a_task_names_the_engine_that_matched(ref: SnapshotRef) -> None:
+    found = run(StreamTask((ref,), Reading()))
+    rows = found.filter(pc.equal(found["row_kind"], ENGINE))
+    assert rows.select(["kind", "count"]).to_pylist() == [{"kind": "bitslice", "count": 6}]
 
 
 def test_a_task_knows_what_calls_cost_elsewhere(ref: SnapshotRef) -> None:

@@ -16,6 +16,8 @@ from tamis.operators.meters import meter, reset_meters
 from tamis.values.types import BIGINT, BOOLEAN
 from tamis.verification.plan import CallPlan, call_cost
 
+pytestmark = pytest.mark.usefixtures("form")
+
 TYPE = EventType.of({"attributes": {"n": "bigint", "m": "bigint"}})
 
 

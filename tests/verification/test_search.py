@@ -13,6 +13,7 @@ from tamis import Statistics, compile_conditions
 from tamis.arrays import Bools
 from tamis.engines.forest import forest_of
 from tamis.formulas.expression import Constant
+from tamis.interpretation import Allowance, interpreted, kernels_only
 from tamis.lab.liu import call_orders
 from tamis.lab.liu.chains import chains_of, score_order
 from tamis.lab.liu.strategies import greedy, greedy_start, naive, sequential, sub_order
@@ -21,7 +22,7 @@ from tamis.lab.workloads.overlap import OverlapArrays, arrays, probe_operator
 from tamis.operators import install, uninstall
 from tamis.values.column import column_of
 from tamis.values.types import BOOLEAN
-from tamis.verification.plan import CallPlan
+from tamis.verification.plan import CallPlan, allowance
 from tamis.verification.rounds import RoundCosts, spare_of
 from tamis.verification.search import (
     FAILS,
@@ -80,6 +81,7 @@ def search_rows(
     plan: CallPlan, strategy: str, outcomes: Sequence[Bools], spare: Callable[[int, int], Spare]
 ) -> tuple[Effort, Bools]:
     """The rounds and calls for several events, and the verdict on every formula; `spare` of round and rows."""
+    start, update = (allowance.choose(each, MANY) for each in (start_search, update_search))
     predicates = [_predicate(unit.attribute) for unit in plan.units]
     cells = [unit.axis[1] for unit in plan.units if unit.axis is not None]
     state = empty_state(plan, len(outcomes))
@@ -87,7 +89,7 @@ def search_rows(
     following = start_order(strategy, plan, len(outcomes))
     everyone = np.tile(np.arange(len(plan), dtype=np.int32), len(outcomes))
     owners = np.repeat(np.arange(len(outcomes), dtype=np.int32), len(plan))
-    start_search(plan.formulas, plan.probabilities, plan.costs, largest, owners, everyone, state)
+    start(plan.formulas, plan.probabilities, plan.costs, largest, owners, everyone, state)
     active, rounds, calls = np.arange(len(outcomes), dtype=np.int32), 0, 0
     while len(active):
         asked, units = following(active, spare(rounds, len(active)), state)
@@ -96,7 +98,7 @@ def search_rows(
         for row, unit in zip(asked.tolist(), units.tolist(), strict=True):
             state.status[row, cells[unit]] = VALUE
             state.coordinates[row, cells[unit]] = outcomes[row][predicates[unit]]
-        update_search(plan.formulas, plan.probabilities, plan.costs, largest, asked, units, state)
+        update(plan.formulas, plan.probabilities, plan.costs, largest, asked, units, state)
         active = np.unique(asked)
     assert set(np.unique(state.verdicts)) <= {HOLDS, FAILS}
     return Effort(rounds, calls), state.verdicts == HOLDS
@@ -220,3 +222,17 @@ def test_an_expensive_call_is_never_made_to_save_a_round(
     assert (costs[units[1:]] < 1.0).all()
     rows, units = start_order("greedy", plan, 1)(np.zeros(1, np.int32), Spare(0.5), state)
     assert (costs[units[1:]] < 1.0).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spare", [0.0, 20.0])
+def test_interpreted_kernels_make_the_same_calls(
+    numbers: tuple[OverlapArrays, str], plan: CallPlan, spare: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcomes = next(outcomes_of(numbers[0]))
+    with kernels_only():
+        calls, verdicts = search(plan, "greedy", outcomes, float(plan.costs[0]) * spare)
+    monkeypatch.setattr(Allowance, "choose", lambda _self, function, _work: interpreted(function))
+    again, same = search(plan, "greedy", outcomes, float(plan.costs[0]) * spare)
+    assert again == calls
+    assert (same == verdicts).all()

@@ -19,6 +19,8 @@ from tamis.verification.search import known_orders
 from tests.engines.test_engines import marked
 from tests.operators.recording import Recorded
 
+pytestmark = pytest.mark.usefixtures("form")
+
 TYPE = EventType.of({"attributes": {"n": "bigint", "m": "int", "s": "string", "tags": "array<bigint>"}})
 
 LEAVES = (

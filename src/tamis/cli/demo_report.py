@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -53,6 +54,14 @@ class DemoRun:
         """The number of subscriptions that ever existed."""
         return self.existing[0] + self.added
 
+    @property
+    def engine(self) -> str:
+        """The engines that the workers matched with, that of most events first, as the stream reported them."""
+        counted: Counter[str] = Counter()
+        for report in self.measured:
+            counted.update(dict(report.engines))
+        return ", ".join(name for name, _ in counted.most_common())
+
     @cached_property
     def matches(self) -> dict[str, int]:
         """The number of notifications of each subscription that has any."""
@@ -95,9 +104,8 @@ class DemoRun:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The engine, an event and why it matched; no event if none did."""
+    """An event and why it matched; none if none did."""
 
-    engine: str
     event: Mapping[str, Any] | None = None
     explained: Explanation | None = None
 
@@ -123,12 +131,12 @@ def _sample(run: DemoRun, snapshot: Path) -> Sample:
 
     found, event_type = run.notifications, run.workload.event_type.name
     if not found.num_rows:
-        return Sample(Matcher.open(snapshot, event_type=event_type).engine)
+        return Sample()
     one = found.filter(pc.equal(found["id"], pc.min(found["id"]))).slice(0, 1).to_pylist()[0]
     events = run.workload.events
     event = json.loads(next(event_lines(events.filter(pc.equal(events["id"], one["event_id"])))))
     matcher = Matcher.open(snapshot, one["version"], event_type=event_type)
-    return Sample(matcher.engine, event, matcher.explain(one["subscription_id"], event))
+    return Sample(event, matcher.explain(one["subscription_id"], event))
 
 
 def result(run: DemoRun, sample: Sample, seconds: Mapping[str, float]) -> dict[str, Any]:
@@ -138,7 +146,7 @@ def result(run: DemoRun, sample: Sample, seconds: Mapping[str, float]) -> dict[s
         "events": sum(report.events for report in (*run.warm_up, *run.measured)),
         "notifications": run.notifications.num_rows,
         "distinct": pc.count_distinct(run.notifications["id"]).as_py(),
-        "engine": sample.engine,
+        "engine": run.engine,
         "warm_up": _batches_of(Summary.of(run.warm_up)),
         "measured": {
             **_batches_of(summary),
@@ -186,7 +194,7 @@ def report_page(run: DemoRun, sample: Sample, seconds: Mapping[str, float], outp
         matches=run.matches,
         subscriptions=run.ever,
         conditions=run.conditions,
-        facts={"engine": sample.engine, "seed": str(run.workload.seed)},
+        facts={"engine": run.engine, "seed": str(run.workload.seed)},
         warm_up=run.warm_up,
         figures=[plain_spark],
         tables={
@@ -210,7 +218,7 @@ def facts(run: DemoRun) -> dict[str, str]:
         "changes": f"{run.existing[0]:,} subscriptions at first, {run.added:,} added and {run.removed:,} removed; "
         f"{len(summary.versions)} of {summary.batches} batches saw a new version",
         "share": f"{share_text(run.matched_share)} of the {run.ever:,} subscriptions that ever existed matched",
-        "tamis": f"{duration_text(summary.seconds)} for {_product(summary.events, _mean(run))}, JSON to Parquet",
+        "tamis": f"{duration_text(summary.seconds)} for {_product(summary.events, _mean(run))}, JSON to Delta",
         "plain Spark": f"would take {duration_text(run.plain_seconds)}, {_times(run)}: extrapolated by events × "
         f"subscriptions from {_product(plain.events, plain.subscriptions)} in {duration_text(plain.seconds)}, "
         f"from memory, nothing recorded; {count_text(plain.pairs, 'pair')}, the same as tamis found",
@@ -240,7 +248,7 @@ def _print(run: DemoRun, sample: Sample, seconds: Mapping[str, float], output: s
     from tamis.cli.trees import explanation_tree
 
     screen = Screen()
-    rows = {"engine": sample.engine, **facts(run)}
+    rows = {"engine": run.engine, **facts(run)}
     rows["time"] = ", ".join(f"{name} {text}" for name, text in _times_of_stages(seconds).items())
     screen.print(summary_text(run.summary, output, conditions=run.conditions, more=rows))
     if sample.explained is not None:

@@ -23,6 +23,7 @@ from tamis.cli.options import (
     Operators,
     Quiet,
     SubscriptionsFile,
+    warn_as_json,
 )
 
 if TYPE_CHECKING:
@@ -100,7 +101,8 @@ def match(
     ] = "greedy",
     dialect: Dialect = "sql",
     json: Annotated[
-        bool, typer.Option("--json", help="Write the reports on standard error as JSON, too.")
+        bool,
+        typer.Option("--json", help="Write reports on standard error as JSON, too.", callback=warn_as_json),
     ] = False,
     quiet: Quiet = False,
 ) -> None:

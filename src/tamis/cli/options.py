@@ -86,5 +86,16 @@ Priority: TypeAlias = Annotated[
     int | None,
     typer.Option("--priority", metavar="N", help="Subscriptions of higher priority come first; by default 0."),
 ]
-Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Write JSON.")]
+
+
+def warn_as_json(context: typer.Context, value: bool) -> bool:
+    """Let warnings of the library, such as that it compiles, be lines of JSON on standard error, too."""
+    if value:
+        from tamis.cli.output import json_warnings
+
+        context.with_resource(json_warnings())
+    return value
+
+
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Write JSON.", callback=warn_as_json)]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary and no progress.")]

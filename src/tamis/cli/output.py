@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import json
+import logging
 import os
 import re
 import sys
@@ -131,6 +132,24 @@ def discard(stream: IO[Any]) -> None:
 def visible(text: str) -> str:
     """The text with control characters escaped, so that no input controls the terminal."""
     return _CONTROL_CHARACTERS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+class _JsonHandler(logging.Handler):
+    """Writes records to standard error as lines of JSON, each with a `kind` as other lines there have it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        JsonLines(sys.stderr.buffer).write({"kind": record.levelname.lower(), "message": record.getMessage()})
+
+
+@contextmanager
+def json_warnings() -> Iterator[None]:
+    """Write what the library logs meanwhile, from warnings on, as lines of JSON."""
+    logger, handler = logging.getLogger("tamis"), _JsonHandler(logging.WARNING)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
 
 
 def note(text: str) -> None:

@@ -106,7 +106,8 @@ def _show_engines(subscriptions: str, events: str, type_: EventType, dialect: st
         return
     screen = Screen()
     screen.say(f"auto is {choice.engine}: {choice.reason}.")
-    screen.say(f"{'engine':10}{'us per event':>14}", style="bold")
+    if times:
+        screen.say(f"{'engine':10}{'us per event':>14}", style="bold")
     for name, time in times.items():
         screen.say(f"{name:10}{time:14,.1f}")
 

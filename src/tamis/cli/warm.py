@@ -27,9 +27,9 @@ def warm(
 ) -> None:
     """Compile the kernels of tamis for this processor in advance.
 
-    Otherwise a kernel is compiled at its first use; all of them take up to a minute. Run this when you build an
-    image. Kernels that are already compiled are kept. With Spark and Java 17, it also archives the classes of
-    Spark, so that Spark starts in two thirds of the time.
+    Otherwise a kernel is compiled when it is first needed; all of them take a minute or two. Run this when you
+    build an image. Kernels that are already compiled are kept. With Spark and Java 17, it also archives the
+    classes of Spark, so that Spark starts in two thirds of the time.
 
     \b
     Examples:

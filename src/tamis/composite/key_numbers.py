@@ -18,13 +18,16 @@ import pyarrow.compute as pc
 from tamis.arrays import I32, I64, U8, U64, Mask
 from tamis.composite.parts import key_text
 from tamis.events.batch import EventBatch
-from tamis.kernels import kernel, unless_few
+from tamis.interpretation import Allowance, unless_few
+from tamis.kernels import kernel
 from tamis.values.column import Column
 
 _SPARE = 10_000
 """Numbers that may be unused before anybody looks for them."""
 _LEAST_FOR_KERNEL = 32
-"""Fewer keys are looked up without a kernel that would have to be compiled or loaded first."""
+"""Fewer keys are looked up without a kernel, even a compiled one."""
+_allowance = Allowance(to_load=0, to_compile=200_000)
+"""Of keys that are looked up before a kernel is compiled for that."""
 _SHORT = 16
 """A key of fewer bytes is also kept as two words."""
 _TEXT, _JSON = 0, 1
@@ -130,9 +133,9 @@ class KeyNumbers:
         size = int(ends[-1] - ends[0]) + len(texts)
         if self._keys.sizes[1] < len(rows) or self._keys.sizes[0] + size > len(self._keys.data):
             self._remake(_is_used(self._keys), len(rows), size)
-        look_up = unless_few(_look_up, len(rows) < _LEAST_FOR_KERNEL)
-        with np.errstate(over="ignore"):
-            return look_up(self._keys, given, ends, rows, kind)
+        is_few = len(rows) < _LEAST_FOR_KERNEL or _allowance.covers(__name__, len(rows))
+        look_up = unless_few(_look_up, is_few)
+        return look_up(self._keys, given, ends, rows, kind)
 
     def _remake(self, is_kept: Mask, more: int, more_bytes: int) -> None:
         """Make room for so many more keys and bytes, and leave out those that are not kept."""

@@ -27,11 +27,11 @@ from tamis.composite.key_numbers import KeyNumbers
 from tamis.composite.key_state import KeyState
 from tamis.composite.open_matches import (
     KEY_BITS,
-    LEAST_FOR_KERNEL,
     Bounds,
     Completions,
     OpenMatches,
     Rows,
+    are_few,
     rows_of_state,
 )
 from tamis.composite.parts import CompiledComposite, compile_composite
@@ -40,7 +40,8 @@ from tamis.composite.search import KeptEvent
 from tamis.errors import ConditionError, EventError, Problem, SnapshotError, SubscriptionError
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import EventType
-from tamis.kernels import kernel, unless_few
+from tamis.interpretation import unless_few
+from tamis.kernels import kernel
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.matcher import Matcher
 from tamis.segments.pairs import Owner, Pairs
@@ -554,7 +555,7 @@ class SequenceMatcher:
         if not taken.all():
             keep = taken[rows]
             rows, parts = rows[keep], parts[keep]
-        is_few = len(rows) < LEAST_FOR_KERNEL
+        is_few = are_few(len(rows))
         needed = np.zeros((len(self._paths), batch.rows), np.bool_)
         ordered, ends = unless_few(order_parts, is_few)(rows, parts, users.uses, needed)
         keys = np.empty(needed.shape, np.int64)

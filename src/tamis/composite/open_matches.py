@@ -27,6 +27,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from tamis.arrays import I32, I64, Mask
+from tamis.composite import key_steps
 from tamis.composite.explain import CompositeExplanation, Ending, explain_state, first_places
 from tamis.composite.joint_conditions import EventsOf, JointConditions
 from tamis.composite.key_state import KeyState
@@ -49,14 +50,16 @@ from tamis.composite.key_steps import (
 )
 from tamis.composite.parts import CompiledComposite
 from tamis.composite.search import KeptEvent, Search
-from tamis.kernels import unless_few
+from tamis.interpretation import Allowance, unless_few
 
 KEY_BITS = 40
 """A code is the slot of a subscription, then a number of these bits for the key."""
 _MOST_ENDED = 10_000
 """Events of matches that were not completed, for explanations."""
 LEAST_FOR_KERNEL = 32
-"""Fewer codes go through `KeyState`, without a kernel that would have to be compiled or loaded first."""
+"""Fewer rows or codes need no kernel, not even a compiled one; codes go through `KeyState` then."""
+_allowance = Allowance(to_load=0, to_compile=200_000)
+"""Of rows and codes for which no kernel is compiled."""
 _MOST_VERDICTS = 10_000
 """Pairs of events of one code that its conditions on two events are asked about; more are asked for as needed."""
 _FORMS = {"sequence": 0, "all": 1, "at_least": 2}
@@ -276,7 +279,7 @@ class OpenMatches:
         else:
             self.early, new = new.take(~is_due), new.take(is_due)
         new, starts = _in_order(new)
-        if len(starts) < LEAST_FOR_KERNEL:
+        if are_few(len(starts)):
             done = Completions.of([*self._step_each(new, starts), *self._pass_deadlines(watermark_us)])
         else:
             done = self._step_together(new, starts, watermark_us)
@@ -522,11 +525,16 @@ class OpenMatches:
         return explain_state(composite, state.kept, state.waiting, endings, self.bounds.tries, fetched.__getitem__)
 
 
+def are_few(rows: int) -> bool:
+    """Do so many rows, or codes, take less time without kernels, compiling included?"""
+    return rows < LEAST_FOR_KERNEL or _allowance.covers(key_steps.__name__, rows)
+
+
 def _in_order(rows: Rows) -> tuple[Rows, I64]:
     """Rows by code, time and number, each event once for a code with all its parts; and where each code begins."""
     if (rows.number[1:] < rows.number[:-1]).any() or (rows.time_us[1:] < rows.time_us[:-1]).any():
         rows = rows.take(np.lexsort((rows.number, rows.time_us)))
-    is_few = len(rows) < LEAST_FOR_KERNEL
+    is_few = are_few(len(rows))
     order = np.argsort(rows.code, kind="stable") if is_few else order_of_codes(rows.code, KEY_BITS)
     table, starts = unless_few(arrange_rows, is_few)(order, *rows.columns)
     return Rows(*table), starts

@@ -24,6 +24,7 @@ from tamis.arrays import I64, AnyArray
 from tamis.engines.base import Engine, Index, Matches, Stats, frame_of
 from tamis.engines.bitset import Bitset
 from tamis.engines.bitslice import Bitslice, BitsliceIndex
+from tamis.engines.bitslice.kernels import handle
 from tamis.engines.comparing_thread import ComparingThread, EndingError, check
 from tamis.engines.forest import Forest, forest_of
 from tamis.engines.forest.selection import select_formulas
@@ -31,6 +32,7 @@ from tamis.events.batch import EventBatch
 from tamis.formulas.formula import Formula
 from tamis.formulas.predicates.base import Frame
 from tamis.kernels import is_compiled
+from tamis.numerals import number_text
 from tamis.statistics import Statistics
 
 _log = logging.getLogger("tamis")
@@ -41,6 +43,10 @@ MIN_SPEEDUP = 2.0
 """How many times as fast a candidate must be: every process builds its own index of it and keeps both."""
 _MIN_SUBSCRIPTIONS = 1_000
 """Any engine matches fewer subscriptions in microseconds."""
+_TOO_FEW = (
+    f"fewer than {_MIN_SUBSCRIPTIONS:,} subscriptions take microseconds with any engine: none was compiled "
+    "to be timed; `tamis warm` compiles all"
+)
 _MAX_LEAVES = 2_000_000
 """Leaves above which the index of a candidate would take gigabytes."""
 _SAMPLE_FORMULAS = 20_000
@@ -219,23 +225,30 @@ def choose(indexes: Mapping[str, Index], sample: Sequence[Frame]) -> Choice:
 
 
 def choose_for(formulas: Sequence[Formula], sample: Sequence[Frame]) -> Choice:
-    """What `auto` comes to for these formulas and events."""
+    """What `auto` comes to for these formulas and events; for few formulas no engine is compiled."""
+    if len(formulas) < _MIN_SUBSCRIPTIONS and not all(map(is_compiled, (handle.__name__, *_candidate_modules()))):
+        return Choice(reason=_TOO_FEW)
     forest = forest_of(formulas)
     engines = (Bitslice(), *CANDIDATES) if len(forest.leaves.kinds) <= _MAX_LEAVES else (Bitslice(),)
     return choose({engine.name: engine.build(forest) for engine in engines}, sample)
+
+
+def _candidate_modules() -> list[str]:
+    """Those with the kernels of the candidates."""
+    return [type(engine).__module__ for engine in CANDIDATES]
 
 
 def _first_comparison(forest: Forest | None = None) -> float:
     """Seconds of matching until engines are compared; never, for too few formulas or too many."""
     if forest is not None and (len(forest) < _MIN_SUBSCRIPTIONS or len(forest.leaves.kinds) > _MAX_LEAVES):
         return float("inf")
-    is_ready = all(is_compiled(type(engine).__module__) for engine in CANDIDATES)
+    is_ready = all(map(is_compiled, _candidate_modules()))
     return _SECONDS_BEFORE_COMPARING if is_ready else _SECONDS_BEFORE_COMPILING
 
 
 def _reason(chosen: str, times: Mapping[str, float]) -> str:
-    others = ", ".join(f"{name} {time:.3g}" for name, time in times.items() if name != chosen)
-    told = f"{chosen} takes {times[chosen]:.3g} us per event"
+    others = ", ".join(f"{name} {number_text(time, 3)}" for name, time in times.items() if name != chosen)
+    told = f"{chosen} takes {number_text(times[chosen], 3)} us per event"
     if not others:
         return f"{told}; no other engine was faster on a sample of the subscriptions"
     needed = "" if chosen != Bitslice.name else f"; another must be {MIN_SPEEDUP:g} times as fast"

@@ -16,10 +16,13 @@ from tamis.engines.encoding.dict_events import plain_path
 from tamis.engines.forest import INTERVAL, PIECES, Forest
 from tamis.engines.forest.tests import tests_of
 from tamis.formulas.predicates.base import Frame
+from tamis.interpretation import Allowance
 from tamis.kernels import kernel
 
 SAMPLE = 1 << 14
 """Predicates in the sample, at most."""
+_allowance = Allowance(to_load=1_000, to_compile=100_000)
+"""Of values that are looked up without kernels."""
 
 
 class _SortedEnds(NamedTuple):
@@ -47,7 +50,9 @@ class WorkEstimator:
 
     def estimate(self, frame: Frame) -> I64:
         """About how many predicates each row satisfies."""
-        return np.asarray(_count_satisfied(self._ends, self._encoder.encode(frame))) * self._each
+        events = self._encoder.encode(frame)
+        count = _allowance.choose(_count_satisfied, events.rows * (len(self._ends.firsts) - 1))
+        return np.asarray(count(self._ends, events)) * self._each
 
 
 def _sample(forest: Forest) -> tuple[I64, I64, I64, int]:

@@ -116,7 +116,7 @@ def measure_formula(s: FormulaArrays, w: Workspace, number: int, counts: bool, f
             if w.reached[node - base]:
                 if counts:
                     _look_up_uses(s, node)
-                made_of = int(s.least[node]), s.firsts[node], s.lasts[node]
+                made_of = int(np.int64(s.least[node])), s.firsts[node], s.lasts[node]  # else all is compiled twice
                 node_facts(s, w, base, node, made_of, counts, 0)
     return item_facts(s, w, base, root, counts, found)
 

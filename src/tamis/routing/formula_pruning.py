@@ -6,6 +6,8 @@ makes it part of the entry. What comes out is simplified as `at_least` simplifie
 
 from __future__ import annotations
 
+import numpy as np
+
 from tamis.arrays import I64, U8, U64
 from tamis.engines.forest.axes import HIGHEST, LOWEST
 from tamis.kernels import kernel
@@ -51,7 +53,8 @@ def prune_tentatively(s: FormulaArrays, w: Workspace, number: int, node: int, pl
     for above in range(node, root + 1):
         if not reached[above - base]:
             continue
-        least, count, is_changed, is_kept = int(s.least[above]), 0, above == node, above != node
+        # As wide as it is elsewhere: else all that is called with it is compiled twice.
+        least, count, is_changed, is_kept = int(np.int64(s.least[above])), 0, above == node, above != node
         length = lasts[above] - firsts[above]
         kind = _kind(least, length)
         for at in range(firsts[above], lasts[above]):
@@ -166,7 +169,7 @@ def _join(s: FormulaArrays, w: Workspace, base: int, count: int, every: bool) ->
         item = gathered[place]
         if item >= 0:
             version = changed[item - base]
-            least = w.least[item - base] if version else int(s.least[item])
+            least = w.least[item - base] if version else int(np.int64(s.least[item]))
             first = w.firsts[item - base] if version else s.firsts[item]
             last = w.lasts[item - base] if version else s.lasts[item]
             if least == (last - first if every else 1):
@@ -249,10 +252,10 @@ def _merge_atoms(s: FormulaArrays, w: Workspace, one: int, other: int, every: bo
         return one
     if every:
         end = intersect(lows, highs, first, second, at)
-        null = nulls[one] & nulls[other]
+        null = int(np.uint8(nulls[one] & nulls[other]))
     else:
         end = unite(lows, highs, first, second, at)
-        null = nulls[one] | nulls[other]
+        null = int(np.uint8(nulls[one] | nulls[other]))
     axis, span = axes[one], (at, end)
     axes[new], nulls[new], set_firsts[new], set_lasts[new] = axis, null, at, end
     hashes[new] = set_hash(axis, null, lows, highs, span, 0)

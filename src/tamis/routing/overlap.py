@@ -21,6 +21,7 @@ from tamis.arrays import I64, Bools, Mask
 from tamis.events.event_type import EventType
 from tamis.formulas.formula import FALSE, Formula
 from tamis.formulas.predicates.base import Predicate
+from tamis.interpretation import Allowance
 from tamis.kernels import kernel
 from tamis.routing.disjointness import DisjointIndex, Domains, domains_of
 from tamis.routing.trees import leaf_counts, tree_size
@@ -31,6 +32,8 @@ MOST_TERMS = 64
 _LEAF = -1
 _MOST_LEAVES = 1 << 30
 _FEW_REMOVED = 64
+_allowance = Allowance(to_load=10_000, to_compile=500_000)
+"""Of conditions that are compared with one AND without kernels."""
 
 
 class OverlapIndex:
@@ -143,8 +146,9 @@ class OverlapIndex:
         marked = np.zeros(len(table.names), np.bool_)
         arrays, holds = table.arrays(), np.empty(table.longest, np.bool_)
         for impossible in _disjoint_sets(formula, table, self._most_terms):
-            hits = _hits(np.flatnonzero(impossible), arrays, len(marked))
-            self.candidates += _mark(impossible, hits, arrays, holds, marked, only_one)
+            hits = _allowance.choose(_hits, len(marked))(np.flatnonzero(impossible), arrays, len(marked))
+            mark = _allowance.choose(_mark, len(marked))
+            self.candidates += mark(impossible, hits, arrays, holds, marked, only_one)
             if only_one and marked.any():
                 break
         return marked

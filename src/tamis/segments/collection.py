@@ -30,7 +30,6 @@ from tamis.formulas.calls import calls_of
 from tamis.formulas.expression import OperatorCall, Typed
 from tamis.formulas.formula import Formula
 from tamis.formulas.predicates.base import Frame
-from tamis.kernels import is_compiled
 from tamis.segments.background import BackgroundWork
 from tamis.segments.columns import Columns
 from tamis.segments.memtable import MemtableEntry, match_entries, verifier_of
@@ -38,6 +37,7 @@ from tamis.segments.merge import carry_tombstones, due, merge
 from tamis.segments.pairs import Pairs
 from tamis.segments.records import Records, Subscription
 from tamis.segments.segment import NEVER, LiveSegment
+from tamis.segments.small_index import needs_index
 from tamis.verification.residuals import split_forest
 from tamis.verification.verifier import DEFAULT_POLICY, CallPolicy, CallVerifier
 
@@ -53,13 +53,6 @@ _PATIENCE_SECONDS = 0.05
 """How long a change waits then. It goes on all the same: nobody is kept for the seconds that a merge may take."""
 _LOOK_UPS = 4
 """How often ids are looked for in segments that came meanwhile before everybody else has to wait for it."""
-_COMPILED_KERNELS = "tamis.engines.bitslice.kernels.handle"
-"""The last module that the default engine calls kernels of: if they are compiled, so are those of the index."""
-_EVALUATIONS_WORTH_COMPILING = 1_000_000
-"""Where kernels must be compiled for an index, so many formulas are evaluated without one first: by then that has
-taken as long as compiling will, so that nobody waits more than twice as long as was necessary."""
-_ROWS_OF_EVALUATION = 1_000
-"""Rows for which a formula is evaluated in about the time that its evaluation takes at least."""
 _collections: WeakSet[SegmentCollection] = WeakSet()
 """Those of this process; each is told when it finds itself in the child of a fork."""
 _collections_lock = threading.Lock()
@@ -90,6 +83,7 @@ class SegmentState(NamedTuple):
         groups: list[tuple[Records | list[MemtableEntry], Matches]] = []
         for segment in self.segments:
             matches = segment.keep_living(segment.index.match(frame), self.version)
+            segment.adopt_built_index()
             if segment.verifier is not None:
                 matches = segment.verifier.verify(frame, matches, policy)
             groups.append((segment.records, matches))
@@ -143,7 +137,6 @@ class SegmentCollection:
         self.lock = threading.RLock() if lock is None else lock
         self._build = build
         self._added: dict[str, MemtableEntry] = {}
-        self._evaluations = 0
         self._background = BackgroundWork(self._work)
         self._begin()
         with _collections_lock:
@@ -414,10 +407,8 @@ class SegmentCollection:
         state = self.state
         if state.added <= SMALL_MEMTABLE:
             return state
-        if not is_compiled(_COMPILED_KERNELS):
-            self._evaluations += state.added * (1 + rows // _ROWS_OF_EVALUATION)
-            if self._evaluations < _EVALUATIONS_WORTH_COMPILING:
-                return state
+        if not needs_index(state.added, rows):
+            return state
         # If another thread makes the memtable a segment, evaluating it once more is quicker than waiting for that.
         if self._flushing.acquire(blocking=False):
             try:

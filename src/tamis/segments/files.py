@@ -1,10 +1,12 @@
 """Segments to and from the arrays of a snapshot.
 
-A snapshot always has the index of `bitslice`, which is mapped; any other engine builds its own from the formulas.
+A snapshot has the index of `bitslice`, which is mapped; any other engine builds its own from the formulas. The
+index of a small segment that was published without kernels is missing; whoever opens the segment builds it.
 """
 
 from __future__ import annotations
 
+from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -16,6 +18,7 @@ from tamis.engines.forest.files import forest_arrays, forest_from
 from tamis.errors import SnapshotError
 from tamis.segments.records import Records
 from tamis.segments.segment import LiveSegment
+from tamis.segments.small_index import small_or_built
 from tamis.snapshot.segment import Segment, make_segment
 from tamis.statistics import Statistics
 from tamis.verification.verifier import CallVerifier
@@ -34,15 +37,24 @@ def store_segment(segment: LiveSegment) -> Segment:
     if segment.stored is None:
         formulas, meta = forest_arrays(segment.forest)
         arrays = _with_prefix("formulas", formulas) | _with_prefix("records", segment.records.arrays())
-        index = segment.index
-        stored = index if isinstance(index, StoredIndex) else Bitslice().build(segment.forest)
-        arrays |= _with_prefix("bitslice", stored.arrays())
-        content = {"layout": LAYOUT, "slots": len(segment), "formulas": meta, "engines": ["bitslice"]}
+        content: dict[str, Any] = {"layout": LAYOUT, "slots": len(segment), "formulas": meta, "engines": []}
+        index = _stored_index(segment)
+        if index is not None:
+            arrays |= _with_prefix("bitslice", index.arrays())
+            content["engines"] = ["bitslice"]
         if segment.verifier is not None:
             rest, content["rest"] = forest_arrays(segment.verifier.forest)
             arrays |= _with_prefix("rest", {**rest, "slots": segment.verifier.slots})
         segment.stored = make_segment(arrays, content)
     return segment.stored
+
+
+def _stored_index(segment: LiveSegment) -> StoredIndex | None:
+    """What whoever opens the segment maps; None if there are no kernels to build it, and few formulas."""
+    if isinstance(segment.index, StoredIndex):
+        return segment.index
+    index = small_or_built(segment.forest, lambda: Bitslice().build(segment.forest))
+    return index if isinstance(index, StoredIndex) else None
 
 
 def open_segment(segment: Segment, engine: Engine, statistics: Statistics | None = None) -> LiveSegment:
@@ -56,26 +68,25 @@ def open_segment(segment: Segment, engine: Engine, statistics: Statistics | None
         what = f"layout {layout}, but this tamis reads {LAYOUT}" if newer else "no segment of subscriptions"
         raise SnapshotError(segment.name, what, "newer" if newer else "foreign")
     arrays = segment.arrays
-    is_mapped = layout == LAYOUT and isinstance(engine, MappedEngine) and "bitslice" in segment.meta["engines"]
+    stored = layout == LAYOUT and "bitslice" in segment.meta["engines"]
     verifier = None
     if "rest" in segment.meta:
         rest = _part("rest", arrays)
         slots = rest.pop("slots")
         verifier = CallVerifier(slots, forest_from(rest, segment.meta["rest"]))
-    same = _opened.get((segment.name, engine)) if is_mapped else None
+    same = _opened.get((segment.name, engine)) if isinstance(engine, MappedEngine) else None
     if same is not None:
         return LiveSegment(same.forest, same.records, same.index, verifier, same.stored)
     forest = forest_from(_part("formulas", arrays), segment.meta["formulas"])
     records = Records.from_arrays(_part("records", arrays))
-    index: Index
-    if is_mapped:
-        assert isinstance(engine, MappedEngine)
-        index = engine.open(forest, _part("bitslice", arrays))
-    else:
-        index = engine.build(forest, statistics)
-    live = LiveSegment(forest, records, index, verifier, segment)
-    if is_mapped:
-        _opened[segment.name, engine] = live
+    if not isinstance(engine, MappedEngine):
+        return LiveSegment(forest, records, engine.build(forest, statistics), verifier, segment)
+
+    def index() -> Index:
+        return engine.open(forest, _part("bitslice", arrays)) if stored else engine.build(forest, statistics)
+
+    live = LiveSegment(forest, records, small_or_built(forest, index), verifier, segment)
+    _opened[segment.name, engine] = live
     return live
 
 

@@ -14,12 +14,15 @@ import numpy as np
 import pyarrow as pa
 
 from tamis.arrays import I32, I64, U8, AnyArray
+from tamis.interpretation import Allowance
 from tamis.kernels import kernel
 from tamis.language.dialects import SQL
 
 _TEXTS = ("ids", "conditions", "owners")
 _OPTIONAL = {"labels": "labelled", "dialects": "translated"}
 """Columns of texts that may be missing, and the array that says which of their rows have one."""
+_allowance = Allowance(to_load=1_000, to_compile=30_000)
+"""Of ids that are looked up or entered without kernels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,7 @@ class Records:
         self._ids = _texts(ids)
         if table is None:
             table = np.full(1 << max(3, (2 * len(ids)).bit_length()), -1, np.int32)
-            _fill(table, self._ids)
+            _allowance.choose(_fill, len(ids))(table, self._ids)
         self.table = table
 
     @classmethod
@@ -147,13 +150,13 @@ class Records:
 
     def slots(self, ids: pa.LargeStringArray) -> I32:
         """The slot of each id, -1 where there is none."""
-        return _find(self.table, self._ids, _texts(ids))
+        return _allowance.choose(_find, len(ids))(self.table, self._ids, _texts(ids))
 
     def slot(self, id: str) -> int:
         """The slot of one id, -1 if there is none."""
         text = id.encode()
-        wanted = TextColumn(np.array([0, len(text)], np.int64), np.frombuffer(text, np.uint8))
-        return int(_find(self.table, self._ids, wanted)[0])
+        wanted = _read_only(np.array([0, len(text)], np.int64), np.frombuffer(text, np.uint8))
+        return int(_allowance.choose(_find, 1)(self.table, self._ids, wanted)[0])
 
     def columns(self, slots: I64) -> tuple[Any, ...]:
         """The columns of some slots, for `join_records`."""
@@ -229,13 +232,18 @@ def join_records(parts: Iterable[tuple[Any, ...]]) -> Records:
 def _texts(column: pa.LargeStringArray) -> TextColumn:
     """The bytes of a column without its neighbours'; its offsets begin at 0."""
     if not len(column):
-        return TextColumn(np.zeros(1, np.int64), np.zeros(0, np.uint8))
-    _, ends, content = column.buffers()
+        return _read_only(np.zeros(1, np.int64), np.zeros(0, np.uint8))
+    _, ends, content = column.buffers()  # of which some can be written, and kernels would be compiled for both
     offsets = np.frombuffer(ends, np.int64)[column.offset : column.offset + len(column) + 1]
     data = np.frombuffer(content, np.uint8) if content is not None and content.size else np.zeros(0, np.uint8)
     if offsets[0]:
-        return TextColumn(offsets - offsets[0], data[offsets[0] : offsets[-1]])
-    return TextColumn(offsets, data[: offsets[-1]])
+        return _read_only(offsets - offsets[0], data[offsets[0] : offsets[-1]])
+    return _read_only(offsets, data[: offsets[-1]])
+
+
+def _read_only(offsets: I64, data: U8) -> TextColumn:
+    offsets.flags.writeable = data.flags.writeable = False
+    return TextColumn(offsets, data)
 
 
 @kernel

@@ -20,6 +20,7 @@ from tamis.engines.forest import Forest
 from tamis.engines.work_estimate import WorkEstimator
 from tamis.formulas.predicates.base import Frame
 from tamis.segments.records import Records
+from tamis.segments.small_index import SmallIndex
 from tamis.snapshot.segment import Segment
 from tamis.verification.verifier import DEFAULT_POLICY, CallPolicy, CallVerifier
 
@@ -140,3 +141,8 @@ class LiveSegment:
             return matches
         keep = self.is_alive(matches.slots, version)
         return matches if keep.all() else Matches(matches.rows[keep], matches.slots[keep])
+
+    def adopt_built_index(self) -> None:
+        """Answer with the index that a small one has built meanwhile, if it has."""
+        if isinstance(self.index, SmallIndex) and self.index.built is not None:
+            self.index = self.index.built

@@ -7,6 +7,8 @@ import logging
 import sys
 from datetime import UTC, datetime
 
+_log = logging.getLogger(__name__)
+
 
 class JsonFormatter(logging.Formatter):
     """Writes a record as a line of JSON; `extra={"fields": {...}}` adds to it."""
@@ -24,10 +26,27 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(said, ensure_ascii=False, default=str)
 
 
+def relay(line: str, process: str) -> str:
+    """Log what another process has written to standard error, and give its message.
+
+    A record of a process that has called `configure` keeps its level; any other line is for information.
+    """
+    try:
+        said = json.loads(line)
+        level = logging.getLevelNamesMapping()[said.pop("level").upper()]
+        name, message = said.pop("logger"), said.pop("message")
+    except (ValueError, TypeError, KeyError, AttributeError):
+        _log.info("%s: %s", process, line)
+        return line
+    said.pop("at", None)
+    logging.getLogger(name).log(level, "%s", message, extra={"fields": {"process": process, **said}})
+    return str(message)
+
+
 def configure(level: str) -> None:
     """Let all loggers of the process write JSON lines to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    for name in ("httpx2", "httpcore2", "uvicorn.access"):
+    for name in ("httpx2", "httpcore2", "uvicorn.access", "py4j"):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -28,6 +28,7 @@ from tamis.service.accounts import Accounts
 from tamis.service.feed import FeedSink
 from tamis.service.inbox import Inbox
 from tamis.service.inboxes import StreamPosition, open_events, open_position
+from tamis.service.logs import configure
 from tamis.service.names import local_name
 from tamis.service.settings import ServiceSettings
 from tamis.service.stream_lock import alone
@@ -43,6 +44,8 @@ _log = logging.getLogger(__name__)
 
 STREAM = "stream"
 """The folder of the stream within that of the service."""
+SNAPSHOT = "snapshot"
+"""The folder of what the stream publishes, within its own."""
 PROGRESS = "progress.jsonl"
 LOCK = "stream.lock"
 _LOOK_SECONDS = 0.2
@@ -115,7 +118,7 @@ def start(
         reading=reading,
         quota=lambda: quota_of(accounts),
         trigger={"processingTime": f"{max(1, round(settings.trigger_seconds * 1000))} milliseconds"},
-        snapshot=folder / "snapshot",
+        snapshot=folder / SNAPSHOT,
         state=folder,
         poll=_POLL,
         fresh=True,
@@ -271,7 +274,9 @@ def _say(state: str, **more: Any) -> None:
 def main() -> None:
     """The process: its settings are the first line of standard input."""
     with open(0, "rb", buffering=0, closefd=False) as unbuffered:  # what follows the line is for _watch_input
-        sys.exit(run(_parse_settings(json.loads(unbuffered.readline()))))
+        settings = _parse_settings(json.loads(unbuffered.readline()))
+        configure(settings.log_level)
+        sys.exit(run(settings))
 
 
 def _parse_settings(given: Mapping[str, Any]) -> ServiceSettings:

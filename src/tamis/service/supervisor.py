@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from signal import Signals
 from typing import Literal, TypeAlias
 
+from tamis.service.logs import relay
 from tamis.service.settings import ServiceSettings
 from tamis.service.stream import serialize_settings
 
@@ -114,7 +115,7 @@ class Supervisor:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
         process.stdin.write(serialize_settings(self._settings).encode() + b"\n")
         said: deque[str] = deque(maxlen=_KEPT_LINES)
-        readers = asyncio.gather(self._listen(process.stdout), _keep(process.stderr, said))
+        readers = asyncio.gather(self._listen(process.stdout), _relay(process.stderr, said))
         ended = asyncio.create_task(process.wait())
         stopped = asyncio.create_task(stop.wait())
         try:
@@ -133,8 +134,9 @@ class Supervisor:
         if process.returncode and not stop.is_set():
             self.reason = self.reason if self.state == "failed" else None
             self.reason = self.reason or _how_it_ended(process.returncode, said)
-            for line in said:
-                _log.warning("stream: %s", line)
+            if not _log.isEnabledFor(logging.INFO):  # else they are in the log already
+                for line in said:
+                    _log.warning("stream: %s", line)
         return process.returncode
 
     async def _listen(self, lines: asyncio.StreamReader) -> None:
@@ -161,9 +163,10 @@ def _how_it_ended(code: int | None, said: Sequence[str] = ()) -> str:
     return f"the process of the stream {ended}" + (f"; its last line: {said[-1]}" if said else "")
 
 
-async def _keep(lines: asyncio.StreamReader, said: deque[str]) -> None:
+async def _relay(lines: asyncio.StreamReader, said: deque[str]) -> None:
+    """Log the lines as they come: what the stream compiles or warns of is not to be known only when it fails."""
     async for line in _lines(lines):
-        said.append(line.decode(errors="replace").rstrip())
+        said.append(relay(line.decode(errors="replace").rstrip(), "stream"))
 
 
 async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:

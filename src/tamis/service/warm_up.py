@@ -13,6 +13,7 @@ from __future__ import annotations
 import fcntl
 import itertools
 import json
+import logging
 import shutil
 import threading
 from collections.abc import Callable
@@ -22,14 +23,17 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
-from tamis import warm
-from tamis.errors import TamisError
+from tamis import kernels, warm
+from tamis.errors import SnapshotError, TamisError
 from tamis.events.event_type import EventType
+from tamis.operators.discovery import OperatorSettings
+from tamis.segments.published import PARTS
 from tamis.service.feed import FeedReader
 from tamis.service.inbox import Arrival, Inbox
 from tamis.service.names import qualified_name
 from tamis.service.settings import ServiceSettings
-from tamis.service.stream import STREAM, RestartedQuery, start
+from tamis.service.stream import SNAPSHOT, STREAM, RestartedQuery, start
+from tamis.snapshot import Snapshots
 from tamis.spark.checkpoint_lock import LOCK
 from tamis.spark.pipeline_run import failure_reason
 from tamis.spark.session import is_local
@@ -38,6 +42,8 @@ from tamis.store import Store
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+
+_log = logging.getLogger(__name__)
 
 FOLDER = "warm-up"
 """Of the rehearsal, within that of the stream."""
@@ -115,7 +121,7 @@ class WarmUp:
         self._inbox: Inbox | None = None
         self._feed: FeedReader | None = None
         self._events = self._rounds = self._notified = self._subscriptions = 0
-        self._loading = _Loading()
+        self._loading = _Loading(settings)
         self._loading.start()
 
     def watch(self, spark: SparkSession) -> None:
@@ -134,6 +140,8 @@ class WarmUp:
             WarmUpFailed: It never will.
         """
         if self._rehearsal is None:
+            if kernels.compilations.count:
+                self.waits_for = "the kernels to be compiled, which happens once on a machine"
             if self._loading.is_loaded():
                 self.waits_for = "an event of the stream's own to pass through"
                 self._rehearsal = self._rehearse()
@@ -217,16 +225,30 @@ class WarmUp:
             shutil.rmtree(self._folder)
 
 
-class _Loading(threading.Thread):
-    """Loads all kernels while Spark starts."""
+def uses_of(settings: ServiceSettings) -> warm.Uses:
+    """What the stream does, by its settings and by what it has published last."""
+    has_composites = False
+    published = Snapshots(settings.folder / STREAM / SNAPSHOT)
+    if published.latest() is not None:
+        try:
+            has_composites = bool(published.manifest().extra.get(PARTS))
+        except SnapshotError as error:  # the query reports it, too; kernels are loaded all the same
+            _log.warning("it is not known whether there are composite subscriptions: %s", error)
+    has_operators = settings.operators != OperatorSettings()
+    return warm.Uses(operators=has_operators, composite=has_composites, routing=settings.shards > 1)
 
-    def __init__(self) -> None:
+
+class _Loading(threading.Thread):
+    """Loads the kernels that the stream uses while Spark starts."""
+
+    def __init__(self, settings: ServiceSettings) -> None:
         super().__init__(name="tamis kernels", daemon=True)
+        self._settings = settings
         self._error: BaseException | None = None
 
     def run(self) -> None:
         try:
-            warm.load()
+            warm.load(uses_of(self._settings))
         except BaseException as error:
             self._error = error
 

@@ -49,6 +49,7 @@ from tamis.spark.snapshot_ref import SnapshotRef
 from tamis.spark.stream_task import (
     CALLED,
     COUNTED,
+    ENGINE,
     ERRORS,
     EVENTS,
     FILTER_NS,
@@ -362,6 +363,7 @@ class MicroBatches:
             filter_seconds=found.total(FILTER_NS) / 1e9,
             sampled=found.total(SAMPLED),
             sampled_errors=found.total(ERRORS),
+            engines=_named_counts(found.of(ENGINE)),
             entry_budget=0 if plan.routes is None else self.sharding.entry_budget,
         )
         if self.ledger is not None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -57,12 +58,13 @@ matches of a subscription with a quota it wrote, the subscriptions with most mat
 record for Spark to send (topic in `kind`, key in `event_id`, value in `reason`, headers in `headers`), that it
 could not write (the kind of problem in `kind`, path and detail as JSON in `reason`), and, in every task, when the
 first of its events was accepted, in microseconds (in `count`)."""
-TAKEN, REACHED, STATE, COUNTED, LATE, FILTER_NS, SAMPLED, ERRORS = range(17, 25)
+TAKEN, REACHED, STATE, COUNTED, LATE, FILTER_NS, SAMPLED, ERRORS, ENGINE = range(17, 26)
 """Kinds of rows for composite subscriptions: an event and a subscription that it may concern (its key in `kind`,
 its parts in `count`, the partition of the state in `priority`), the greatest time of a task's events (in `count`,
 in microseconds, for the partition in `priority`), the state of a partition (JSON in `reason`), what is reported of
 it (by name in `kind`), and how many events came too late. And nanoseconds of the processor that filtering took;
-how many pairs of events and conditions in dialects with errors were tried, and how many had one."""
+how many pairs of events and conditions in dialects with errors were tried, and how many had one; and how many
+events an engine matched (its name in `kind`)."""
 _MOST_LEARNED = 256
 """The most attributes with calls whose statistics a task sends, for each event type."""
 
@@ -123,6 +125,7 @@ class TaskCounts:
     filter_ns: int = 0
     sampled: int = 0
     errors: int = 0
+    engines: Counter[str] = field(default_factory=Counter)
     oldest: int | None = None
     late: int = 0
     reached_us: int | None = None
@@ -138,6 +141,8 @@ class TaskCounts:
         for kind, count in {LATE: self.late, SAMPLED: self.sampled, ERRORS: self.errors}.items():
             if count:
                 yield from result_rows(kind, pa.table({"count": [count]}))
+        engines = {"kind": [*self.engines], "count": [*self.engines.values()]}
+        yield from result_rows(ENGINE, pa.table(engines))
         if self.oldest is not None:
             yield from result_rows(OLDEST, pa.table({"count": [self.oldest]}))
         yield from result_rows(CALLED, _report_columns(self.tally.reports()))
@@ -263,6 +268,7 @@ class StreamTask:
         found = matcher.match_pairs(batch)
         at, ids, revisions = found.columns()
         counts.filter_ns += time.process_time_ns() - began
+        counts.engines[matcher.engine] += batch.rows
         seed = crc32((names[0].as_py() or "").encode()) if len(names) else 0
         sampled, errors = matcher.sample_errors(batch, seed)
         counts.sampled += sampled

@@ -22,6 +22,7 @@ from tamis.engines.selectivity import leaf_selectivities
 from tamis.formulas.calls import calls_of
 from tamis.formulas.expression import OperatorCall, Typed, calls_in
 from tamis.formulas.predicates.base import Predicate
+from tamis.interpretation import Allowance
 from tamis.kernels import kernel
 from tamis.operators.meters import meter
 from tamis.operators.registry import OPERATORS
@@ -31,6 +32,8 @@ BITS = 63
 """Bits of a mask over the units of a formula; units from the last bit on share it."""
 _DEFAULT_COST = 1e-3
 """Assumed seconds of a call that was neither measured nor declared."""
+allowance = Allowance(to_load=20_000, to_compile=1_000_000)
+"""Of leaves of formulas that plans and searches consider without kernels."""
 
 
 class FormulaArrays(NamedTuple):
@@ -112,7 +115,8 @@ class CallPlan:
         """Compute costs and probabilities from the current statistics."""
         self.costs = np.array([_unit_cost(unit, statistics) for unit in self.units])
         self.selectivities = leaf_selectivities(self._forest, statistics)
-        self.probabilities = _decision_probabilities(self.formulas, self.selectivities)
+        decide = allowance.choose(_decision_probabilities, len(self.formulas.children))
+        self.probabilities = decide(self.formulas, self.selectivities)
 
 
 def _unit_cost(unit: Unit, statistics: Statistics | None) -> float:
@@ -163,14 +167,15 @@ def _units(forest: Forest) -> tuple[list[Unit], I32, I32, int]:
 
 def _formula_arrays(forest: Forest, cells: I32, unit_of_cell: I32, units: int) -> FormulaArrays:
     leaves, nodes = forest.leaves, forest.nodes
-    node_firsts, node_count, child_count = _count_nodes(nodes, forest.roots)
+    work = len(forest) + len(nodes.children)
+    node_firsts, node_count, child_count = allowance.choose(_count_nodes, work)(nodes, forest.roots)
     least = np.empty(node_count, np.int32)
     firsts = np.zeros(node_count + 1, np.int64)
     children = np.empty(child_count, np.int32)
     places = np.zeros(len(leaves.kinds), np.int32)
     unit_firsts = np.zeros(len(forest) + 1, np.int64)
     unit_list = np.empty(child_count, np.int32)
-    _write_formulas(
+    allowance.choose(_write_formulas, work)(
         nodes,
         forest.roots,
         node_firsts,

@@ -21,7 +21,6 @@ This order is called `greedy`. Liu's orders, which decide one formula after the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from importlib import import_module
 from typing import NamedTuple, TypeAlias
 
@@ -31,7 +30,7 @@ from tamis.arrays import F64, I32, I64, U8
 from tamis.engines import LABORATORY
 from tamis.engines.forest import INTERVAL, PIECES
 from tamis.kernels import kernel
-from tamis.verification.plan import BITS, CallPlan, FormulaArrays
+from tamis.verification.plan import BITS, CallPlan, FormulaArrays, allowance
 
 GREEDY = "greedy"
 
@@ -92,7 +91,7 @@ def check_order(name: str) -> str:
 def start_order(name: str, plan: CallPlan, rows: int) -> NextUnits:
     """What names the next units in a search over so many rows, by one of `known_orders()`."""
     if name == GREEDY:
-        return partial(next_units, plan.costs)
+        return lambda rows, spare, state: allowance.choose(next_units, len(rows))(plan.costs, rows, spare, state)
     module, _, function = import_module(LABORATORY).CALL_ORDERS[name].partition(":")
     found: NextUnits = getattr(import_module(module), function)(name, plan, rows)
     return found
@@ -192,7 +191,7 @@ def decide(
                 if verdicts[child] == UNDECIDED:
                     needed[child] = 1
             elif status[formulas.cells[~child]] == UNKNOWN:
-                bits |= 1 << min(formulas.places[~child], BITS - 1)
+                bits |= np.int64(1) << min(formulas.places[~child], BITS - 1)
     return UNDECIDED, bits
 
 
@@ -215,11 +214,11 @@ def _change_relevant(
     first, last = formulas.unit_firsts[number], formulas.unit_firsts[number + 1]
     old, new = state.scale[row, number], 0.0
     for place in range(first, last):
-        if after & (1 << min(place - first, BITS - 1)):
+        if after & (np.int64(1) << min(place - first, BITS - 1)):
             new += probabilities[place] ** 2 / costs[formulas.units[place]]
     state.scale[row, number] = new
     for place in range(first, last):
-        bit = 1 << min(place - first, BITS - 1)
+        bit = np.int64(1) << min(place - first, BITS - 1)
         unit = formulas.units[place]
         rate = probabilities[place] / costs[unit]
         if before & bit:

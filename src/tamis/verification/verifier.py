@@ -26,7 +26,7 @@ from tamis.operators.calls import call_shape
 from tamis.operators.meters import meter
 from tamis.statistics import Statistics
 from tamis.values.column import Column, column_of
-from tamis.verification.plan import CallPlan, Unit
+from tamis.verification.plan import CallPlan, Unit, allowance
 from tamis.verification.residuals import split_formula
 from tamis.verification.rounds import RoundCosts, spare_of
 from tamis.verification.search import (
@@ -201,7 +201,9 @@ class CallVerifier:
             state.known[:, unit] = 1
         formulas, largest = plan.formulas, int(np.diff(plan.formulas.node_firsts).max(initial=1))
         probabilities, costs = plan.probabilities, plan.costs
-        start_search(formulas, probabilities, costs, largest, rows, numbers, state)
+        leaves = -(-len(formulas.children) // len(plan))
+        start = allowance.choose(start_search, frame.rows * len(plan.units) + len(rows) * leaves)
+        start(formulas, probabilities, costs, largest, rows, numbers, state)
         saved = state.users.sum(axis=0, dtype=np.int64)
         following = start_order(policy.order, plan, frame.rows)
         active = np.unique(rows)
@@ -213,7 +215,9 @@ class CallVerifier:
             asked, units = following(active, spare, state)
             saved -= np.bincount(units, minlength=len(saved))
             self._evaluate(plan, frame, asked, units, state, policy.statistics)
-            update_search(formulas, probabilities, costs, largest, asked, units, state)
+            users = formulas.user_firsts[units + 1] - formulas.user_firsts[units]
+            update = allowance.choose(update_search, int(users.sum()) * leaves)
+            update(formulas, probabilities, costs, largest, asked, units, state)
             calling -= _operator_seconds(plan)
             if len(units):
                 self._rounds = self._rounds.after(len(units), time.perf_counter() - began + calling)

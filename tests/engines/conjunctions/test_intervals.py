@@ -5,12 +5,15 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import pytest
 
 from tamis.engines.conjunctions.intervals import intervals_of
 from tamis.engines.forest import PIECES, forest_of
 from tamis.engines.forest.axes import HIGHEST, LOWEST
 from tamis.language.condition import compile_condition
 from tests.engines.naive import random_forest
+
+pytestmark = pytest.mark.usefixtures("form")
 
 
 def test_a_leaf_has_one_interval_several_or_none() -> None:

@@ -19,6 +19,8 @@ from tamis.language.bulk import compile_conditions
 from tests.engines.forest.test_bulk import assert_in_order
 from tests.worlds import WORLDS, World, world
 
+pytestmark = pytest.mark.usefixtures("form")
+
 
 def forest(here: World, random_: random.Random, count: int) -> Forest:
     """From a column or from objects."""

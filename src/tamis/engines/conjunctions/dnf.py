@@ -119,13 +119,13 @@ def _formula(nodes: Nodes, root: int, sheets: Sheets, places: I64, reached: I64)
         # Too many nodes: only the leaves of a top-level AND are used.
         for at in range(found):
             places[reached[at]] = -1
-        _node(nodes, root, sheets, places, _FIRST_NODE)
+        _node(nodes, int(np.int64(root)), sheets, places, _FIRST_NODE)  # as wide as below: one compilation
         sheet = _FIRST_NODE
     else:
         _sort(reached, found)
         for at in range(found):
             places[reached[at]] = _FIRST_NODE + at
-            _node(nodes, reached[at], sheets, places, _FIRST_NODE + at)
+            _node(nodes, int(reached[at]), sheets, places, _FIRST_NODE + at)
         sheet = _FIRST_NODE + found - 1
         for at in range(found):
             places[reached[at]] = -1

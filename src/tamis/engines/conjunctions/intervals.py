@@ -9,7 +9,11 @@ import numpy as np
 from tamis.arrays import I32, I64
 from tamis.engines.forest import PIECES, TEST, Leaves, Pieces
 from tamis.engines.forest.axes import HIGHEST, LOWEST
+from tamis.interpretation import Allowance
 from tamis.kernels import kernel
+
+_allowance = Allowance(to_load=2_000, to_compile=200_000)
+"""Of leaves that are listed without kernels."""
 
 
 class LeafIntervals(NamedTuple):
@@ -22,7 +26,7 @@ class LeafIntervals(NamedTuple):
 
 def intervals_of(leaves: Leaves, pieces: Pieces, asked: I32) -> LeafIntervals:
     """The intervals of the leaves with these numbers; a test has the interval of all values."""
-    return LeafIntervals(*_intervals(leaves, pieces, asked))
+    return LeafIntervals(*_allowance.choose(_intervals, len(asked) + len(pieces.lows))(leaves, pieces, asked))
 
 
 @kernel

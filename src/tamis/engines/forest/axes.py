@@ -79,13 +79,19 @@ class TextScale:
         width = np.int64 if values.type in (pa.large_string(), pa.large_binary()) else np.int32
         offsets = np.frombuffer(bounds, width)[values.offset : values.offset + len(values) + 1].astype(np.int64)
         text = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
-        return _text_ranks(self.offsets, self.data, offsets, text)
+        return self._ranks(offsets, text)
 
     def coordinate(self, _: Type, value: Value) -> int:
         """The rank of one value."""
         text = value.encode() if isinstance(value, str) else value
         padded = np.frombuffer(text or b"\0", np.uint8)
-        return int(_text_ranks(self.offsets, self.data, np.array([0, len(text)], np.int64), padded)[0])
+        return int(self._ranks(np.array([0, len(text)], np.int64), padded)[0])
+
+    def _ranks(self, starts: I64, texts: U8) -> I64:
+        """How many cuts are at or below each text; all bytes are read-only to the kernel, whoever owns them."""
+        cuts = self.data.view()
+        cuts.flags.writeable = texts.flags.writeable = False
+        return _text_ranks(self.offsets, cuts, starts, texts)
 
     def cut(self, type_: Type, coordinate: int) -> Key:
         """The cut just below a coordinate."""

@@ -7,10 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from tamis.arrays import I32, I64, Integers
-from tamis.engines.forest import PIECES, TEST, Forest, Leaves, Nodes, Pieces
+from tamis.engines.forest import PIECES, TEST, Forest, Leaves, Nodes, Pieces, forest_of, selection
 from tamis.engines.forest.axis_union import AxisUnion
 from tamis.engines.forest.selection import select_formulas
 from tamis.engines.forest.tests import join_tests
+from tamis.interpretation import Allowance
+
+_allowance = Allowance(to_load=0, to_compile=50_000)
+"""Of formulas that are made objects and a new forest, without kernels."""
 
 
 def join_forests(parts: Sequence[tuple[Forest, Integers]]) -> Forest:
@@ -21,6 +25,8 @@ def join_forests(parts: Sequence[tuple[Forest, Integers]]) -> Forest:
     Args:
         parts: Forests, each with the slots to keep, in the order of the result.
     """
+    if _allowance.covers(selection.__name__, sum(len(slots) for _, slots in parts)):
+        return forest_of([forest[int(slot)] for forest, slots in parts for slot in slots])
     return concatenate_forests([select_formulas(forest, slots) for forest, slots in parts])
 
 

@@ -89,7 +89,7 @@ def collect_ranges(
             axis = len(cells.counts) + low
         else:
             if null and by_axis[axis] < 0:
-                by_axis[axis] = _number_of(pool, 0, cells.bases[axis], axis)
+                by_axis[axis] = _number_of(pool, 0, int(np.int64(cells.bases[axis])), axis)
             if kind != INTERVAL:
                 for place in range(low, high):
                     row, last_row = interval_rows(cells, axis, pieces.lows[place], pieces.highs[place], 0)
@@ -98,7 +98,7 @@ def collect_ranges(
             elif null and low != LOWEST and low <= high:
                 row, last_row = interval_rows(cells, axis, low, high, 0)
                 by_value[leaf] = _number_of(pool, row, last_row, axis)
-            row, last_row = interval_rows(cells, axis, low, high, null)
+            row, last_row = interval_rows(cells, axis, low, high, int(np.int64(null)))
         by_leaf[leaf] = _number_of(pool, row, last_row, axis)
         if pool.count[0] == len(pool.lows):  # it may have refused a range
             return False

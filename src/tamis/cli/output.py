@@ -148,8 +148,8 @@ def reported_errors() -> Iterator[None]:
         yield
     except TamisError as error:
         cause = error.__cause__
-        is_missing = isinstance(cause, FileNotFoundError) and isinstance(cause.filename, str)
-        fail(f"{error}{_instead_of(cause.filename) if is_missing else ''}")
+        name = cause.filename if isinstance(cause, FileNotFoundError) else None
+        fail(f"{error}{_instead_of(name) if isinstance(name, str) else ''}")
     except OSError as error:
         fail(os_error_text(error))
 

@@ -9,8 +9,6 @@ import shutil
 import sys
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
-
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "images"
 WIDTH, SHOWN_WIDTH = 760, 720
@@ -23,6 +21,8 @@ _WITHOUT_TABLES = """() => document.querySelectorAll("section").forEach((each) =
 
 
 def main(report: Path) -> None:
+    from playwright.sync_api import sync_playwright
+
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     FOLDER.mkdir(exist_ok=True)
     with sync_playwright() as playwright:

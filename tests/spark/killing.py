@@ -35,7 +35,7 @@ from tamis.spark import stream_query as streaming
 from tamis.spark.composite_states import CompositeSettings, CompositeStates
 from tamis.spark.composite_task import PartitionState, StateTask
 from tamis.spark.event_reading import Reading
-from tamis.spark.stream_task import Matched, StreamTask, TaskCounts
+from tamis.spark.stream_task import StreamTask, TableMatches, TaskCounts
 from tamis.store import Store
 from tamis.store.change_set import ChangeSet
 from tests.spark.composite_accounting import LATENESS, composite_condition
@@ -127,7 +127,7 @@ class DyingTask(StreamTask):
         if self.writes:
             self._die()
 
-    def matched(self, batches: Iterator[pa.RecordBatch], counts: TaskCounts) -> Iterator[Matched]:
+    def match_tables(self, batches: Iterator[pa.RecordBatch], counts: TaskCounts) -> Iterator[TableMatches]:
         if self.writes:
             finish = FolderPartWriter.finish
 
@@ -137,7 +137,7 @@ class DyingTask(StreamTask):
                 return made
 
             setattr(FolderPartWriter, "finish", dying)  # noqa: B010
-        found = [*StreamTask.matched(self, batches, counts)]
+        found = [*StreamTask.match_tables(self, batches, counts)]
         yield from found[:1]  # some rows may leave before the end
         if not self.writes:
             self._die()

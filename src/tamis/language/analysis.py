@@ -33,7 +33,7 @@ from tamis.functions.maps import TAKE_MAPS
 from tamis.functions.registry import Argument, ArgumentError, Function, Signature
 from tamis.functions.regular_expressions import PATTERN_FUNCTIONS
 from tamis.functions.structs import field_type
-from tamis.language.derived_calls import derived
+from tamis.language.derived_calls import derive_call
 from tamis.language.implicit_casts import may_cast
 from tamis.language.relations import spelled_out
 from tamis.language.spark_rewrites import beyond_bigint, drop_inner_calls
@@ -391,7 +391,7 @@ class _Analyser:
         if name in _HIGHER_ORDER:
             return self.higher_order(node, _HIGHER_ORDER[name])
         try:
-            meant = derived(node)
+            meant = derive_call(node)
         except ArgumentError as error:
             at = node if error.argument is None else node.arguments[error.argument]
             self.report(f"{name}: {error.message}", at, error.hint)
@@ -575,7 +575,7 @@ class _Analyser:
         if name == "aggregate":
             return self.aggregate(known, lambdas)
         types = [each.type.item for each in known] if name == "zip_with" else [known[0].type.item, INT]
-        of = self.bound(lambdas[0], types)
+        of = self.bind_variables(lambdas[0], types)
         body = self.with_variables(lambdas[0], of)
         if body is None:
             return None
@@ -592,7 +592,7 @@ class _Analyser:
     def aggregate(self, given: Sequence[Typed], lambdas: Sequence[syntax.Lambda]) -> Typed | None:
         """The body takes and gives the type of the value to begin with."""
         values, start = given
-        of = self.bound(lambdas[0], [start.type, values.type.item])
+        of = self.bind_variables(lambdas[0], [start.type, values.type.item])
         body = self.with_variables(lambdas[0], of)
         if body is not None and body.type != start.type:
             if not (body.type == NULL or (may_cast(body.type, start.type) and body.type != STRING)):
@@ -604,7 +604,7 @@ class _Analyser:
             return None
         if len(lambdas) == 1:
             return HigherOrder("aggregate", tuple(given), of, (body,), start.type)
-        last = self.bound(lambdas[1], [start.type])
+        last = self.bind_variables(lambdas[1], [start.type])
         end = self.with_variables(lambdas[1], last)
         return None if end is None else HigherOrder("aggregate", tuple(given), (*of, *last), (body, end), end.type)
 
@@ -616,7 +616,7 @@ class _Analyser:
             return None
         return values
 
-    def bound(self, of: syntax.Lambda, types: Sequence[Type]) -> tuple[Variable, ...]:
+    def bind_variables(self, of: syntax.Lambda, types: Sequence[Type]) -> tuple[Variable, ...]:
         """Fresh variables for those of a lambda."""
         found: list[Variable] = []
         for name, type_ in zip(of.variables, types, strict=False):

@@ -29,13 +29,13 @@ def failed_deliveries(request: PageRequest) -> PageData:
     since, until = (_time(filters[name]) for name in ("since", "until"))
     which = failed_filter(request.tenant, filters["subscription"] or None, since, until)
     found = request.service.webhooks.parked_deliveries(which, after=after, limit=_SHOWN + 1)
-    items = [_described(request, serialize_failure(each)) for each in found[:_SHOWN]]
+    items = [_describe(request, serialize_failure(each)) for each in found[:_SHOWN]]
     later = with_query("/failed-deliveries", **filters, after=items[-1]["seq"]) if len(found) > _SHOWN else None
     replay = {name: value for name, value in filters.items() if value and (name == "subscription" or _time(value))}
     return {"after": after, **filters, "replay": replay, "items": items, "next": later}
 
 
-def _described(request: PageRequest, item: dict[str, Any]) -> dict[str, Any]:
+def _describe(request: PageRequest, item: dict[str, Any]) -> dict[str, Any]:
     """A failed delivery with the label and the condition of its subscription, unless that has ended."""
     try:
         stored = request.service.subscriptions.get(request.tenant, item["subscription_id"])

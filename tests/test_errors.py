@@ -32,7 +32,7 @@ def test_a_subscription_error_says_what_its_parts_say(error: SubscriptionError, 
 
 def test_names_are_replaced_in_the_parts_and_nowhere_else() -> None:
     error = SubscriptionError("x/a is no name of ours", "unknown event type", "x/a", "x/t", ["x/u", "y/v"])
-    seen = error.renamed(lambda name: name.removeprefix("x/") if name.startswith("x/") else None)
+    seen = error.with_names(lambda name: name.removeprefix("x/") if name.startswith("x/") else None)
     assert (seen.kind, seen.id, seen.event_type, seen.known) == (error.kind, "a", "t", ("u",))
     assert seen.detail == error.detail
 

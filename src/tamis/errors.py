@@ -103,7 +103,7 @@ class SubscriptionError(TamisError):
                 return self.detail if self.id is None else f"subscription {self.id!r}: {self.detail}"
         return f"{said}; {self.detail}" if self.detail else said
 
-    def renamed(self, rename: Callable[[str], str | None]) -> SubscriptionError:
+    def with_names(self, rename: Callable[[str], str | None]) -> SubscriptionError:
         """The same error with other names; a declared event type that `rename` has no name for is left out."""
         known = [name for each in self.known if (name := rename(each)) is not None]
         id, event_type = (None if name is None else rename(name) for name in (self.id, self.event_type))

@@ -61,7 +61,7 @@ Sort: TypeAlias = Literal["event", "subscription"]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MatchedPart:
     """The pairs of some rows of a batch.
 
     Attributes:
@@ -90,7 +90,7 @@ class PartialResult:
     seconds: float
 
     @classmethod
-    def of(cls, part: Part, event_ids: pa.Array) -> PartialResult:
+    def of(cls, part: MatchedPart, event_ids: pa.Array) -> PartialResult:
         """Of a part of the batch whose events have these ids."""
         ids = event_ids.take(pa.array(part.rows))
         return cls(ids, part.pairs.table(ids, "event"), part.seconds)
@@ -438,7 +438,7 @@ class Matcher:
         """The pairs of a batch that was read before: rows, subscription ids and revisions."""
         return _join(list(self._match_plan(self._plan(batch))))
 
-    def match_rows(self, batch: EventBatch, schedule: Schedule | None = "arrival") -> Iterator[Part]:
+    def match_rows(self, batch: EventBatch, schedule: Schedule | None = "arrival") -> Iterator[MatchedPart]:
         """The pairs of a batch that was read before, part by part, as rows and slots.
 
         All parts are of the version of the subscriptions that is the newest when this is called.
@@ -480,7 +480,7 @@ class Matcher:
         )
         return _PlannedBatch(state, frame, plan, begun)
 
-    def _match_plan(self, planned: _PlannedBatch) -> Iterator[Part]:
+    def _match_plan(self, planned: _PlannedBatch) -> Iterator[MatchedPart]:
         """Match the parts of a batch, in the threads of the pool if there are enough events for them."""
         state, frame, plan, begun = planned
         pool = self._pool if frame.rows >= 2 * _PART_ROWS else None
@@ -495,7 +495,7 @@ class Matcher:
         for rows, (pairs, end) in zip(plan.parts, answers, strict=True):
             seconds.append(end - begun - away)
             given = perf_counter()
-            yield Part(rows, pairs, seconds[-1])
+            yield MatchedPart(rows, pairs, seconds[-1])
             if pool is None:  # the threads of a pool go on meanwhile
                 away += perf_counter() - given
         self._scheduler.record(plan, seconds)
@@ -809,7 +809,7 @@ def _match_in_threads(
     return pool.map(match, parts)
 
 
-def _join(parts: Sequence[Part]) -> Pairs:
+def _join(parts: Sequence[MatchedPart]) -> Pairs:
     """The pairs of all parts of a batch; a single part is the batch itself, in its own order."""
     return parts[0].pairs if len(parts) == 1 else Pairs.join([(part.rows, part.pairs) for part in parts])
 

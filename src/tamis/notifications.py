@@ -112,13 +112,13 @@ def notification_ids(event_ids: pa.Array, subscription_ids: pa.Array, revisions:
 
 def notification_keys(event_ids: pa.Array, subscription_ids: pa.Array, revisions: pa.Array) -> Keys:
     """The id of each notification as a number."""
-    revision = _fixed(_one_array(revisions).cast(pa.int64()).to_numpy(zero_copy_only=False).astype("<i8"))
-    return _keys([*_prefixed(event_ids), *_prefixed(subscription_ids), revision])
+    revision = _number_bytes(_one_array(revisions).cast(pa.int64()).to_numpy(zero_copy_only=False).astype("<i8"))
+    return _keys([*_with_length(event_ids), *_with_length(subscription_ids), revision])
 
 
 def dead_letter_ids(kinds: pa.Array, originals: pa.Array) -> pa.Array:
     """The id of each dead letter; the module says how it is computed."""
-    return ids_of(_keys([*_prefixed(kinds), *_prefixed(originals)]))
+    return ids_of(_keys([*_with_length(kinds), *_with_length(originals)]))
 
 
 def event_keys(event_ids: pa.Array) -> U64:
@@ -202,14 +202,14 @@ def _keys(parts: list[pa.Array]) -> Keys:
     return np.ascontiguousarray(np.concatenate(pieces).T, dtype=np.uint64)
 
 
-def _prefixed(values: pa.Array) -> tuple[pa.Array, pa.Array]:
+def _with_length(values: pa.Array) -> tuple[pa.Array, pa.Array]:
     """The length of each value, and its bytes."""
     content = _one_array(values).cast(pa.binary())
     lengths = pc.binary_length(content).fill_null(0).to_numpy(zero_copy_only=False)
-    return _fixed(lengths.astype("<u4")), content
+    return _number_bytes(lengths.astype("<u4")), content
 
 
-def _fixed(numbers: AnyArray) -> pa.Array:
+def _number_bytes(numbers: AnyArray) -> pa.Array:
     """Each number as its bytes."""
     width = pa.binary(numbers.dtype.itemsize)
     return pa.Array.from_buffers(width, len(numbers), [None, pa.py_buffer(numbers.tobytes())]).cast(pa.binary())

@@ -224,7 +224,7 @@ class QuotaState:
         """
         codes, names = _codes(subscriptions)
         before = pa.ipc.open_file(self.before).read_all()
-        keep = _rank(codes) < _left(self.quota, before, self.at_us, names)[codes]
+        keep = _rank(codes) < _remaining(self.quota, before, self.at_us, names)[codes]
         return keep, _counts(codes[keep], names), _counts(codes[~keep], names)
 
 
@@ -287,7 +287,6 @@ class QuotaCut:
         return np.flatnonzero(is_again[encoded.indices.to_numpy(zero_copy_only=False)])
 
     def _apply(self) -> None:
-        """Cut what waits."""
         pairs, keys = pa.concat_tables(self._waiting), np.concatenate(self._keys, axis=1)
         codes, names = _codes(pairs["subscription_id"])
         most = self._quota.most(names)
@@ -319,11 +318,11 @@ def _decide(
     codes = every[: len(subscriptions)]
     given = np.zeros(len(names), np.int64)
     given[every[len(subscriptions) :]] = np.fromiter(written.values(), np.int64, len(written))
-    counts, lasts, place, is_known = _used(quota, before, at_us, names)
+    counts, lasts, place, is_known = _usage(quota, before, at_us, names)
     count = np.zeros(len(names), dtype=np.int64)
     last = np.full(len(names), _never(quota, at_us), dtype=np.int64)
     count[is_known], last[is_known] = counts[place], lasts[place]
-    allowed = np.maximum(_left(quota, before, at_us, names) - given, 0)
+    allowed = np.maximum(_remaining(quota, before, at_us, names) - given, 0)
     keep = _rank(codes) < allowed[codes]
     sent = given + np.bincount(codes[keep], minlength=len(names))
 
@@ -345,7 +344,7 @@ def _decide(
     return keep, _counts(codes[~keep], names), state
 
 
-def _used(quota: Quota, before: pa.Table, at_us: int, names: pa.Array) -> tuple[I64, I64, I64, Bools]:
+def _usage(quota: Quota, before: pa.Table, at_us: int, names: pa.Array) -> tuple[I64, I64, I64, Bools]:
     """Counts and last times of the state, where subscriptions stand in it, and which of them do."""
     counts = before["count"].to_numpy()
     if int(before.schema.metadata[b"window_us"]) != _window(quota, at_us):
@@ -356,9 +355,9 @@ def _used(quota: Quota, before: pa.Table, at_us: int, names: pa.Array) -> tuple[
     return counts, before["last_us"].to_numpy(), place, is_known
 
 
-def _left(quota: Quota, before: pa.Table, at_us: int, names: pa.Array) -> I64:
+def _remaining(quota: Quota, before: pa.Table, at_us: int, names: pa.Array) -> I64:
     """How many notifications each of some subscriptions may still give, after the state; a huge number for any."""
-    counts, lasts, place, is_known = _used(quota, before, at_us, names)
+    counts, lasts, place, is_known = _usage(quota, before, at_us, names)
     left = quota.allowance(names)
     limited = left < _ANY_NUMBER
     used = np.zeros(len(names), np.int64)

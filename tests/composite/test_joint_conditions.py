@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tamis.composite.joint_conditions import JointConditions
-from tamis.composite.key_steps import Pairs
+from tamis.composite.key_steps import AskedPairs
 from tamis.composite.parts import compile_composite
 
 WITHIN = "WITHIN INTERVAL '10' SECOND"
@@ -46,7 +46,7 @@ def test_each_pair_has_the_verdict_of_its_condition() -> None:
     slot, earlier, later = (
         np.array(column) for column in zip((0, 0, 1), (1, 1, 0), (0, 3, 0), (0, 0, 2), strict=True)
     )
-    pairs = Pairs(np.arange(4), slot, np.ones(4, np.int64), earlier, later, np.zeros(1, np.int64))
+    pairs = AskedPairs(np.arange(4), slot, np.ones(4, np.int64), earlier, later, np.zeros(1, np.int64))
     assert sorted(found.hold(pairs, np.arange(4), get_many).tolist()) == [0, 1]
-    nothing = Pairs(*[np.empty(0, np.int64)] * 6)
+    nothing = AskedPairs(*[np.empty(0, np.int64)] * 6)
     assert found.hold(nothing, np.arange(4), get_many).tolist() == []

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from tamis.composite.parts import compile_composite
-from tamis.composite.reference import Outcome, TimedEvent, find_matches
+from tamis.composite.reference import SequenceMatches, TimedEvent, find_matches
 
 WITHIN = "WITHIN INTERVAL '10' SECOND"
 
 
-def outcome(text: str, events: str, lateness_us: int = 0, until: int | None = None) -> tuple[Outcome, list[str]]:
+def outcome(
+    text: str, events: str, lateness_us: int = 0, until: int | None = None
+) -> tuple[SequenceMatches, list[str]]:
     """Events are written as kind and time; one written with `*` has the id of the one before."""
     timed: list[TimedEvent] = []
     for number, word in enumerate(events.split()):
@@ -24,7 +26,7 @@ A_THEN_B = "kind = 'a' THEN kind = 'b'"
 
 
 def test_no_events_no_matches() -> None:
-    assert outcome(A_THEN_B, "") == (Outcome([], 0, 0), [])
+    assert outcome(A_THEN_B, "") == (SequenceMatches([], 0, 0), [])
 
 
 def test_an_event_is_in_one_match_and_the_oldest_is_preferred() -> None:

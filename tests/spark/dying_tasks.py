@@ -18,7 +18,7 @@ from tamis.sinks.staging import StagingPartWriter
 from tamis.snapshot.local import LocalStorage
 from tamis.snapshot.storage import Content
 from tamis.spark.composite_task import PartitionState, StateTask
-from tamis.spark.stream_task import Matched, StreamTask, TaskCounts
+from tamis.spark.stream_task import StreamTask, TableMatches, TaskCounts
 
 MATCHING = "while matching"
 HALF = "in the middle of a file"
@@ -100,7 +100,7 @@ class DyingTask(StreamTask):
         if self.moment == WRITING or (self.worker is not None and self.moment != MATCHING):
             self._die()
 
-    def matched(self, batches: Iterator[pa.RecordBatch], counts: TaskCounts) -> Iterator[Matched]:
+    def match_tables(self, batches: Iterator[pa.RecordBatch], counts: TaskCounts) -> Iterator[TableMatches]:
         if self.moment == HALF:
             halve_files(self._die)
         elif self.moment == COPYING:
@@ -110,7 +110,7 @@ class DyingTask(StreamTask):
         elif self.moment == WRITING:
             call_around(FolderPartWriter, "finish", self._die, before=False)
             call_around(StagingPartWriter, "finish", self._die, before=False)
-        found = [*StreamTask.matched(self, batches, counts)]
+        found = [*StreamTask.match_tables(self, batches, counts)]
         yield from found[:1]  # some rows may leave before the end
         if self.moment == MATCHING:
             self._die()

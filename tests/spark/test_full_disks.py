@@ -94,7 +94,7 @@ def to_quotas(folder: Path) -> Any:
 
 
 def to_match_time(folder: Path) -> Any:
-    return MatchTime(folder).recorded("q", 0, at(0))
+    return MatchTime(folder).record("q", 0, at(0))
 
 
 def to_lock(folder: Path) -> Any:

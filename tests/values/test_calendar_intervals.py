@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tamis.values.calendar_intervals import (
     fitting,
-    negated,
+    negate,
     read_calendar_interval,
-    scaled,
+    scale,
     write_calendar_interval,
 )
 
@@ -54,8 +54,8 @@ def test_parts_have_signs_of_their_own() -> None:
 
 def test_what_leaves_its_bits_is_null() -> None:
     assert fitting(2**31, 0, 0) is None
-    assert negated((0, -(2**31), 0)) is None
-    assert negated((1, -2, 3)) == (-1, 2, -3)
+    assert negate((0, -(2**31), 0)) is None
+    assert negate((1, -2, 3)) == (-1, 2, -3)
 
 
 @pytest.mark.parametrize(
@@ -77,4 +77,4 @@ def test_scaling(
     divide: bool,
     result: tuple[int, int, int] | None,
 ) -> None:
-    assert scaled(length, factor, divide=divide) == result
+    assert scale(length, factor, divide=divide) == result

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.values.intervals import read_interval, truncated, unit_of, write_interval
+from tamis.values.intervals import read_interval, truncate, unit_of, write_interval
 from tamis.values.types import interval, parse_type
 
 MONTHS = [interval(0, 0), interval(0, 1), interval(1, 1)]
@@ -16,7 +16,7 @@ DAYS = [interval(first, last) for first in range(2, 6) for last in range(first, 
 @given(st.sampled_from(MONTHS + DAYS), st.integers(-(2**31), 2**31 - 1))
 def test_what_is_written_is_read_again(type_, count) -> None:  # type: ignore[no-untyped-def]
     unit = {0: 12, 1: 1, 2: 86_400_000_000, 3: 3_600_000_000, 4: 60_000_000, 5: 1}[type_.scale]
-    value = truncated(count, unit) if type_.precision < 2 else count * unit
+    value = truncate(count, unit) if type_.precision < 2 else count * unit
     if abs(value) < 2**63:
         assert read_interval(write_interval(value, type_), type_) == value
 

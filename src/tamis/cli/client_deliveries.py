@@ -71,7 +71,7 @@ def resume_webhook(
     from tamis.cli.output import JsonLines, Screen
 
     with open_client(url, token, as_json=json) as service:
-        found = _answered(service, service.resume_webhook(id), wait)
+        found = _await_answer(service, service.resume_webhook(id), wait)
         if json:
             JsonLines().write(answer_record(found))
         else:
@@ -141,7 +141,7 @@ def replay(
             Screen().say(f"{done.replayed} failed deliveries are tried again{left}")
 
 
-def _answered(service: Client, found: WebhookStatus, wait: float) -> WebhookStatus:
+def _await_answer(service: Client, found: WebhookStatus, wait: float) -> WebhookStatus:
     """The webhook after its receiver has answered, or when the wait is over."""
     deadline = time.monotonic() + wait
     while found.state == "pending" and time.monotonic() < deadline:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tamis.arrays import I64, Mask
-from tamis.composite.key_steps import Pairs
+from tamis.composite.key_steps import AskedPairs
 from tamis.composite.parts import CompiledComposite
 from tamis.events.batch import EventBatch
 from tamis.formulas.expression import Path, walk
@@ -71,7 +71,7 @@ class JointConditions:
                 ids[made.first_part[slot] + place], refers[made.first_part[slot] + place] = id, names[name]
         return made
 
-    def hold(self, pairs: Pairs, number: I64, get_many: EventsOf) -> I64:
+    def hold(self, pairs: AskedPairs, number: I64, get_many: EventsOf) -> I64:
         """For which pairs the condition holds; `number` has the number of the event of each row."""
         if not len(pairs.place):
             return pairs.place

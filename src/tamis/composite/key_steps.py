@@ -76,7 +76,7 @@ class Table(NamedTuple):
         return cls(*columns)
 
 
-class Groups(NamedTuple):
+class CodeRows(NamedTuple):
     """The codes that get events, in order; int64[groups]. `held` rows are there, the others come.
 
     low, high: The rows that are held; start, end: those that come. verdicts: Where the verdicts of a code begin.
@@ -89,7 +89,7 @@ class Groups(NamedTuple):
     verdicts: I64
 
 
-class Limits(NamedTuple):
+class KeyBounds(NamedTuple):
     """Bounds of one key, and the watermark."""
 
     per_key: int
@@ -97,7 +97,7 @@ class Limits(NamedTuple):
     watermark_us: int
 
 
-class Pairs(NamedTuple):
+class AskedPairs(NamedTuple):
     """Pairs of events that a condition is asked about; int64[pairs], `sizes` int64[groups].
 
     place: Of the verdict; slot and part: Whose condition; earlier and later: The rows.
@@ -206,7 +206,7 @@ def find_codes(held: I64, codes: I64) -> tuple[I64, I64]:
 
 
 @kernel
-def list_pairs(table: Table, groups: Groups, rules: Rules, key_bits: int) -> Pairs:
+def list_pairs(table: Table, groups: CodeRows, rules: Rules, key_bits: int) -> AskedPairs:
     """The pairs that conditions on two events are asked about, where an event comes that may end a match."""
     size = 0
     out = np.empty((5, 64), np.int64)
@@ -248,7 +248,7 @@ def list_pairs(table: Table, groups: Groups, rules: Rules, key_bits: int) -> Pai
                     size += 1
         begin += sizes[group]
     out = out[:, :size].copy()
-    return Pairs(out[0], out[1], out[2], out[3], out[4], sizes)
+    return AskedPairs(out[0], out[1], out[2], out[3], out[4], sizes)
 
 
 class _Work(NamedTuple):
@@ -260,7 +260,7 @@ class _Work(NamedTuple):
 
     table: Table
     rules: Rules
-    groups: Groups
+    groups: CodeRows
     verdicts: Bools
     kept: I64
     chosen: I64
@@ -416,10 +416,10 @@ def _hold(table: Table, after: Table, out: int, row: int, waits: int) -> None:
 def step_keys(
     table: Table,
     held: int,
-    groups: Groups,
+    groups: CodeRows,
     rules: Rules,
     verdicts: Bools,
-    limits: Limits,
+    limits: KeyBounds,
     after: Table,
     room: Room,
     key_bits: int,

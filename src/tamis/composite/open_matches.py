@@ -37,8 +37,8 @@ from tamis.composite.key_steps import (
     MORE_ROWS,
     PARTS,
     WAITS,
-    Groups,
-    Limits,
+    CodeRows,
+    KeyBounds,
     Room,
     Rules,
     Table,
@@ -305,14 +305,14 @@ class OpenMatches:
                 low, high = find_codes(self.held.code, new.code[starts])
         held, table = self.held, self._join_held(new)
         starts = starts + len(held)
-        groups = Groups(low, high, starts, np.append(starts[1:], len(table.code)), np.zeros_like(starts))
+        groups = CodeRows(low, high, starts, np.append(starts[1:], len(table.code)), np.zeros_like(starts))
         verdicts = np.zeros(0, np.bool_)
         if joints.conditions:
             pairs = list_pairs(table, groups, rules, KEY_BITS)
             groups = groups._replace(verdicts=np.cumsum(pairs.sizes) - pairs.sizes)
             verdicts = np.zeros(int(pairs.sizes.sum()), np.bool_)
             verdicts[pairs.place[joints.hold(pairs, table.number, self._get_many)]] = True
-        limits = Limits(self.bounds.per_key, self.bounds.tries, watermark_us)
+        limits = KeyBounds(self.bounds.per_key, self.bounds.tries, watermark_us)
         parts, after = table.parts.copy(), self._tables[1]
         given = table, len(held), groups, rules, verdicts, limits
         while (outcome := step_keys(*given, after, self._room, KEY_BITS)) != DONE:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tamis.arrays import I64
-from tamis.composite.syntax import Composite, Part, parse_composite
+from tamis.composite.syntax import Composite, PartSyntax, parse_composite
 from tamis.errors import ConditionError, Problem
 from tamis.events.batch import EventBatch
 from tamis.events.event_type import Attribute, EventType
@@ -102,7 +102,7 @@ class _Compiler:
         parts = (*composite.parts, *([composite.absent] if composite.absent else ()))
         self.names = {part.name.lower() for part in parts if part.name}
 
-    def part(self, part: Part) -> CompiledPart | None:
+    def part(self, part: PartSyntax) -> CompiledPart | None:
         """None if it has problems."""
         before = len(self.problems)
         own = part.name.lower() if part.name else None
@@ -139,7 +139,7 @@ class _Compiler:
                 self.report("BY takes attributes of the event", name.span)
         return tuple(paths)
 
-    def check_name(self, part: Part) -> None:
+    def check_name(self, part: PartSyntax) -> None:
         if part.name is None:
             return
         if part.name.lower() in self.earlier:

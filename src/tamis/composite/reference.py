@@ -45,7 +45,7 @@ class ReferenceMatch(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SequenceMatches:
     """All matches, in the order of their completion, and how many events were set aside."""
 
     matches: list[ReferenceMatch]
@@ -55,7 +55,7 @@ class Outcome:
 
 def find_matches(
     composite: CompiledComposite, events: Sequence[TimedEvent], lateness_us: int = 0, until_us: int | None = None
-) -> Outcome:
+) -> SequenceMatches:
     """The matches among events, in the order of arrival; at the end the watermark moves on to `until_us`."""
     taken: list[TimedEvent] = []
     late = repeated = 0
@@ -71,7 +71,7 @@ def find_matches(
     if until_us is not None:
         watermark = until_us if watermark is None else max(watermark, until_us)
     if watermark is None:
-        return Outcome([], late, repeated)
+        return SequenceMatches([], late, repeated)
     due = sorted((each for each in taken if each.time_us <= watermark), key=lambda each: each[:2])
     batch = EventBatch.of([each.event for each in due], composite.parts[0].local.schema)
     keys = keys_of(batch, composite.keys)
@@ -82,7 +82,7 @@ def find_matches(
     # What timers complete comes after the events of the same time.
     timers = composite.absent is not None
     found.sort(key=lambda match: (match.time_us, 0 if timers else match.events[-1].number, match.events[0][:2]))
-    return Outcome(found, late, repeated)
+    return SequenceMatches(found, late, repeated)
 
 
 def _matches_of_key(

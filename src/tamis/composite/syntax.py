@@ -34,7 +34,7 @@ _EXAMPLE = "write a THEN b WITHIN INTERVAL '10' MINUTE; a condition alone is an 
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartSyntax:
     """One condition of a composite subscription.
 
     Attributes:
@@ -71,10 +71,10 @@ class Composite:
 
     text: str
     form: Form
-    parts: tuple[Part, ...]
+    parts: tuple[PartSyntax, ...]
     within_us: int
     by: tuple[Name, ...]
-    absent: Part | None
+    absent: PartSyntax | None
     count: int
     count_span: Span
     strict: bool
@@ -127,7 +127,7 @@ class _CompositeParser(ConditionParser):
             parts = self.listed_parts("ALL", follows=False)
         elif word == "at_least" and self._counts():
             form = "at_least"
-            number, count_span, part = self.counted()
+            number, count_span, part = self.count_and_part()
             parts = [part]
         else:
             parts, absent = self.chain()
@@ -148,7 +148,7 @@ class _CompositeParser(ConditionParser):
 
     # --- parts -------------------------------------------------------------------------------------------
 
-    def chain(self) -> tuple[list[Part], Part | None]:
+    def chain(self) -> tuple[list[PartSyntax], PartSyntax | None]:
         """`a THEN b THEN c`, the last perhaps with NOT."""
         parts = [self.part(follows=False)]
         while self.accept(Kind.THEN):
@@ -164,7 +164,7 @@ class _CompositeParser(ConditionParser):
             raise self.failure_here("THEN", _EXAMPLE)
         return parts, None
 
-    def listed_parts(self, form: str, *, follows: bool) -> list[Part]:
+    def listed_parts(self, form: str, *, follows: bool) -> list[PartSyntax]:
         self.expect(Kind.LEFT_PAREN, f"( after {form}")
         parts = [self.part(follows=False)]
         while self.accept(Kind.COMMA):
@@ -175,7 +175,7 @@ class _CompositeParser(ConditionParser):
         self.expect(Kind.RIGHT_PAREN, ", or )")
         return parts
 
-    def counted(self) -> tuple[int, Span, Part]:
+    def count_and_part(self) -> tuple[int, Span, PartSyntax]:
         self.at += 2
         place = self.at
         if self.kinds[place] != Kind.INTEGER or not 2 <= int(self.tokens.word(place)) < 1 << 31:
@@ -187,7 +187,7 @@ class _CompositeParser(ConditionParser):
         self.expect(Kind.RIGHT_PAREN, ")")
         return int(self.tokens.word(place)), span, part
 
-    def part(self, *, follows: bool) -> Part:
+    def part(self, *, follows: bool) -> PartSyntax:
         start = self.at
         tree = self.condition(0)
         span = self.span_from(start)
@@ -207,7 +207,7 @@ class _CompositeParser(ConditionParser):
                 )
             self.at += 1
             gap = self.interval("AFTER")
-        return Part(tree, span, name, name_span, gap)
+        return PartSyntax(tree, span, name, name_span, gap)
 
     def check_count(self, count: int) -> None:
         if count > MOST_PARTS:

@@ -90,7 +90,7 @@ class Choice:
 
 
 class Auto:
-    """The engine."""
+    """The engine `auto`: that of `bitslice`, until another has proved faster on the events that came."""
 
     name = "auto"
     dynamic = False

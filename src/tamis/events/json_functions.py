@@ -86,7 +86,7 @@ _ESCAPES = {code: f"\\u{code:04X}" for code in range(32)} | {
 }
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return f'"{text.translate(_ESCAPES)}"'
 
 
@@ -100,10 +100,10 @@ def _writer(type_: Type, zone: str) -> Callable[[Value], str]:
         key_text = caster(type_.item.fields[0][1], STRING, zone)
         value = _writer(type_.item.fields[1][1], zone)
         return lambda pairs: (
-            "{" + ",".join(f"{_quoted(key_text(k))}:{'null' if v is None else value(v)}" for k, v in pairs) + "}"
+            "{" + ",".join(f"{_quote(key_text(k))}:{'null' if v is None else value(v)}" for k, v in pairs) + "}"
         )
     if text is None:
-        fields = [(_quoted(name), _writer(inner, zone)) for name, inner in type_.fields]
+        fields = [(_quote(name), _writer(inner, zone)) for name, inner in type_.fields]
         return lambda values: (
             "{"
             + ",".join(
@@ -114,9 +114,9 @@ def _writer(type_: Type, zone: str) -> Callable[[Value], str]:
     if type_ == BINARY:
         return lambda value: f'"{b64encode(value).decode()}"'
     if is_fractional(type_):
-        return lambda value: text(value) if math.isfinite(value) else _quoted(text(value))
+        return lambda value: text(value) if math.isfinite(value) else _quote(text(value))
     if type_ == STRING or type_.name in ("date", "interval", "calendar interval"):
-        return lambda value: _quoted(text(value))
+        return lambda value: _quote(text(value))
     return text
 
 

@@ -94,10 +94,10 @@ def misfits_of(batch: EventBatch, attribute: Attribute) -> Iterator[Misfit]:
             name, values = ".".join(path), _values(batch, path)
             for row in np.flatnonzero(rows).tolist():
                 value = values[row]
-                yield Misfit(row, name, str(type_), None if value is None else _shown(value))
+                yield Misfit(row, name, str(type_), None if value is None else _short_text(value))
 
 
-def _shown(value: Any) -> str:
+def _short_text(value: Any) -> str:
     """A value as a short text; the bytes are those of a cell of CSV."""
     return show_value(value.decode("utf-8", "replace") if isinstance(value, bytes) else value)
 

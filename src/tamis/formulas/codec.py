@@ -296,7 +296,7 @@ class FormulaReader:
             _check(negated, bool, "true or false"),
         )
 
-    def _quantified(self, attribute: Json, variable: Json, formula: Json, every: Json) -> Quantified:
+    def _quantified_formula(self, attribute: Json, variable: Json, formula: Json, every: Json) -> Quantified:
         every_ = _check(every, bool, "true or false")
         return Quantified(self.expression(attribute), self._variable(variable), self.formula(formula), every_)
 
@@ -318,7 +318,7 @@ _READ: dict[str, tuple[int, Callable[..., Entry]]] = {
     "call": (5, FormulaReader._call),
     "within": (4, FormulaReader._within),
     "matches": (4, FormulaReader._matches),
-    "quantified": (4, FormulaReader._quantified),
+    "quantified": (4, FormulaReader._quantified_formula),
     "leaf": (1, FormulaReader._leaf),
     "at_least": (2, FormulaReader._at_least),
 }

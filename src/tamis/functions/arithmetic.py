@@ -28,7 +28,7 @@ from tamis.functions.registry import (
 )
 from tamis.functions.rows import Scalar, all_valid, apply_strict
 from tamis.functions.unify import type_mismatch
-from tamis.values.calendar_intervals import negated
+from tamis.values.calendar_intervals import negate
 from tamis.values.casts import round_half_up
 from tamis.values.coercion import arithmetic_type
 from tamis.values.column import SHORT_DECIMAL, Column, NumberValues
@@ -378,7 +378,7 @@ def _bind_bounded(compute: Callable[[Any], Any]) -> Callable[[Signature], Scalar
         if is_interval(type_):
             return lambda value: in_range(compute(value), type_)
         if type_ == CALENDAR_INTERVAL:
-            return negated
+            return negate
         greatest = _LONG[1] if type_ == NUMBER else integer_bounds(type_)[1]
 
         def scalar(value: float) -> float | None:

@@ -87,7 +87,7 @@ def _two_arrays(arguments: Sequence[Argument], zone: str) -> Signature:
     return Signature((array(found), array(found)), array(found), zone)
 
 
-def _bounded(items: list[Any]) -> list[Any] | None:
+def _within_limit(items: list[Any]) -> list[Any] | None:
     return items if len(items) <= LONGEST else None
 
 
@@ -143,11 +143,11 @@ def _insert(items: list[Any] | None, place: int | None, value: Any) -> list[Any]
 
 
 def _append(items: list[Any] | None, value: Any) -> list[Any] | None:
-    return None if items is None else _bounded([*items, value])
+    return None if items is None else _within_limit([*items, value])
 
 
 def _prepend(items: list[Any] | None, value: Any) -> list[Any] | None:
-    return None if items is None else _bounded([value, *items])
+    return None if items is None else _within_limit([value, *items])
 
 
 def _compact(items: list[Any]) -> list[Any]:
@@ -177,7 +177,7 @@ def _resolve_flatten(arguments: Sequence[Argument], zone: str) -> Signature:
 
 def _flatten(items: list[list[Any] | None]) -> list[Any] | None:
     known = [item for item in items if item is not None]
-    return _bounded([each for item in known for each in item]) if len(known) == len(items) else None
+    return _within_limit([each for item in known for each in item]) if len(known) == len(items) else None
 
 
 def _resolve_repeat(arguments: Sequence[Argument], zone: str) -> Signature:

@@ -14,7 +14,7 @@ from tamis.functions.maps import TAKE_MAPS
 from tamis.functions.registry import Signature
 from tamis.functions.rows import Scalar
 from tamis.values import calendar
-from tamis.values.calendar_intervals import CalendarInterval, fitting, negated, scaled
+from tamis.values.calendar_intervals import CalendarInterval, fitting, negate, scale
 from tamis.values.types import CALENDAR_INTERVAL, DATE, TIMESTAMP, Type
 from tamis.values.zones import zone_of
 
@@ -30,8 +30,8 @@ def bind_arithmetic(name: str, signature: Signature) -> Scalar:
     left, right = signature.parameters
     if name in ("*", "/"):
         if left == CALENDAR_INTERVAL:
-            return lambda length, number: scaled(length, number, divide=name == "/")
-        return lambda number, length: scaled(length, number)
+            return lambda length, number: scale(length, number, divide=name == "/")
+        return lambda number, length: scale(length, number)
     if left == right:
         return _sum if name == "+" else _difference
     moment = right if left == CALENDAR_INTERVAL else left
@@ -52,7 +52,7 @@ def _difference(one: CalendarInterval, other: CalendarInterval) -> CalendarInter
 def _moved_back(
     move: Callable[[int, CalendarInterval], int | None], start: int, length: CalendarInterval
 ) -> int | None:
-    back = negated(length)
+    back = negate(length)
     return None if back is None else move(start, back)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from tamis.values import calendar
 from tamis.values.calendar import MICROS_PER_DAY, MICROS_PER_SECOND
 from tamis.values.datetimes import in_timestamp_range
-from tamis.values.intervals import truncated
+from tamis.values.intervals import truncate
 from tamis.values.zones import Zone
 
 
@@ -19,7 +19,7 @@ def add_months(zone: Zone, micros: int, months: int) -> int | None:
 
 def add_days(zone: Zone, micros: int, more: int) -> int | None:
     """The same clock as many days later as fit, and then the rest of the time."""
-    days = truncated(more, MICROS_PER_DAY)
+    days = truncate(more, MICROS_PER_DAY)
     return in_timestamp_range(_plus_days(zone, micros, days) + more - days)
 
 

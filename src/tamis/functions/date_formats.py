@@ -14,7 +14,7 @@ from tamis.values import calendar
 from tamis.values.calendar import MICROS_PER_DAY, MICROS_PER_SECOND
 from tamis.values.date_patterns import DAYS, MONTHS, Element, parse_pattern, read_moment, write_moment
 from tamis.values.datetimes import in_timestamp_range
-from tamis.values.intervals import truncated
+from tamis.values.intervals import truncate
 from tamis.values.types import (
     BIGINT,
     DATE,
@@ -157,12 +157,12 @@ def _resolve_unix(arguments: Sequence[Argument], zone: str) -> Signature:
 
 def _bind_unix(signature: Signature) -> Scalar:
     if signature.parameters[0] != STRING:
-        return lambda micros, *_: truncated(micros, MICROS_PER_SECOND) // MICROS_PER_SECOND
+        return lambda micros, *_: truncate(micros, MICROS_PER_SECOND) // MICROS_PER_SECOND
     read = bind_reading(Signature((STRING, STRING), TIMESTAMP, signature.zone))
 
     def scalar(text: str, pattern: str = _STANDARD) -> int | None:
         micros: int | None = read(text, pattern)
-        return None if micros is None else truncated(micros, MICROS_PER_SECOND) // MICROS_PER_SECOND
+        return None if micros is None else truncate(micros, MICROS_PER_SECOND) // MICROS_PER_SECOND
 
     return scalar
 

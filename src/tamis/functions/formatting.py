@@ -100,21 +100,21 @@ def _bind_format(signature: Signature) -> Scalar:
             return None
         following = 0
 
-        def formatted(found: re.Match[str]) -> str:
+        def convert(found: re.Match[str]) -> str:
             nonlocal following
             if found[5] == "%":
                 return "%"
             following += found[1] is None
             place = int(found[1]) if found[1] else following
-            return _formatted(found, values[place - 1], signature.parameters[place], texts[place])
+            return _format_value(found, values[place - 1], signature.parameters[place], texts[place])
 
-        result = _CONVERSION.sub(formatted, text)
+        result = _CONVERSION.sub(convert, text)
         return result if len(result) <= _LONGEST else None
 
     return scalar
 
 
-def _formatted(conversion: re.Match[str], value: Any, type_: Type, to_text: Callable[[Any], Any]) -> str:
+def _format_value(conversion: re.Match[str], value: Any, type_: Type, to_text: Callable[[Any], Any]) -> str:
     _, flags, width, precision, kind = conversion.groups()
     if value is None or kind in "sb":
         missing = "false" if kind == "b" else "NULL" if kind == "X" else "null"

@@ -24,7 +24,7 @@ from tamis.values.calendar import MICROS_PER_DAY, MICROS_PER_SECOND
 from tamis.values.casts import round_half_up, to_text
 from tamis.values.column import Column
 from tamis.values.datetimes import in_timestamp_range
-from tamis.values.intervals import in_range, truncated
+from tamis.values.intervals import in_range, truncate
 from tamis.values.types import (
     ANY,
     BIGINT,
@@ -90,7 +90,7 @@ def _whole_quotient(dividend: int, divisor: int, bits: int) -> int | None:
     """How often an interval fits into another one; of months, -2^31 / -1 wraps, as in Spark."""
     if divisor == 0:
         return None
-    quotient = truncated(dividend, abs(divisor)) // divisor
+    quotient = truncate(dividend, abs(divisor)) // divisor
     return wrap_integer(quotient, bits) if bits == 32 else in_range(quotient, DAY_TIME)
 
 
@@ -140,7 +140,7 @@ def _mover(moment: Type, length: Type, zone: str) -> Callable[[int, int], int | 
     if moment == DATE:
         if is_year_month(length):
             return lambda days, months: _date(calendar.plus_months(days, months))
-        return lambda days, micros: _date(days + truncated(micros, MICROS_PER_DAY) // MICROS_PER_DAY)
+        return lambda days, micros: _date(days + truncate(micros, MICROS_PER_DAY) // MICROS_PER_DAY)
     rules = _zone(moment, zone)
     if is_year_month(length):
         return lambda micros, months: add_months(rules, micros, months)
@@ -278,7 +278,7 @@ def _bind_difference(signature: Signature) -> Scalar:
         length = _DIFFERENCE_UNITS[unit]
         start, end = zone.to_wall(start), zone.to_wall(end)
         found = _months_between(start, end) if unit in _MONTHS else end - start
-        return truncated(found, length) // length
+        return truncate(found, length) // length
 
     return scalar
 
@@ -292,7 +292,7 @@ def _months_between(start: int, end: int) -> int:
         last += 1
     one, two = calendar.civil_from_days(first), calendar.civil_from_days(last)
     days = ((two[0] * 12 + two[1]) * 32 + two[2]) - ((one[0] * 12 + one[1]) * 32 + one[2])
-    return truncated(days, 32) // 32
+    return truncate(days, 32) // 32
 
 
 def _resolve_made(
@@ -311,7 +311,7 @@ def _resolve_made(
     return resolve
 
 
-def _made(*units: int, type_: Type) -> Scalar:
+def _sum_units(*units: int, type_: Type) -> Scalar:
     def scalar(*counts: int) -> int | None:
         return in_range(sum(count * unit for count, unit in zip(counts, units, strict=False)), type_)
 
@@ -324,11 +324,13 @@ register(
     Function(
         "make_dt_interval",
         _resolve_made((INT, INT, INT, decimal(18, 6)), DAY_TIME),
-        always(_made(MICROS_PER_DAY, 3_600_000_000, 60_000_000, 1, type_=DAY_TIME)),
+        always(_sum_units(MICROS_PER_DAY, 3_600_000_000, 60_000_000, 1, type_=DAY_TIME)),
     )
 )
 register(
-    Function("make_ym_interval", _resolve_made((INT, INT), YEAR_MONTH), always(_made(12, 1, type_=YEAR_MONTH)))
+    Function(
+        "make_ym_interval", _resolve_made((INT, INT), YEAR_MONTH), always(_sum_units(12, 1, type_=YEAR_MONTH))
+    )
 )
 for _name, _least in (("make_interval", 0), ("try_make_interval", 1)):
     _parameters = (INT, INT, INT, INT, INT, INT, decimal(18, 6))

@@ -45,7 +45,7 @@ def js_number(value: Value) -> float | None:
         return float(text or 0) if not text or _WHOLE_TEXT.fullmatch(text) else None
     if isinstance(value, list | dict):
         return None
-    return _known(double_of(value or 0))
+    return _number_or_null(double_of(value or 0))
 
 
 def js_float(value: Value) -> float | None:
@@ -57,10 +57,10 @@ def js_float(value: Value) -> float | None:
     if isinstance(value, str):
         found = _WHOLE_TEXT.match(value.lstrip(_BLANKS))
         return None if found is None else float(found[0])
-    return None if value is None or isinstance(value, bool | list | dict) else _known(double_of(value))
+    return None if value is None or isinstance(value, bool | list | dict) else _number_or_null(double_of(value))
 
 
-def _known(number: float) -> float | None:
+def _number_or_null(number: float) -> float | None:
     return None if math.isnan(number) else number
 
 

@@ -110,7 +110,7 @@ def _same_entries(signature: Signature, columns: Sequence[Column]) -> Column:
 # Maps of pairs
 
 
-def _made(key: Type, value: Type) -> Type:
+def _map_type(key: Type, value: Type) -> Type:
     if holds_map(key):
         msg = "a map cannot be the key of a map"
         raise ArgumentError(msg)
@@ -139,7 +139,7 @@ def _resolve_map(arguments: Sequence[Argument], zone: str) -> Signature:
         msg = "expected pairs of a key and a value"
         raise ArgumentError(msg)
     key, value = (unify(arguments[place::2]) if arguments else NULL for place in (0, 1))
-    return Signature((key, value) * (len(arguments) // 2), _made(key, value), zone)
+    return Signature((key, value) * (len(arguments) // 2), _map_type(key, value), zone)
 
 
 def _bind_map(signature: Signature) -> Scalar:
@@ -152,7 +152,7 @@ def _resolve_from_arrays(arguments: Sequence[Argument], zone: str) -> Signature:
     keys, values = (each.type for each in arguments)
     if (keys.name, values.name) != ("array", "array"):
         raise type_mismatch(arguments, "made a map")
-    return Signature((keys, values), _made(keys.item, values.item), zone)
+    return Signature((keys, values), _map_type(keys.item, values.item), zone)
 
 
 def _bind_from_arrays(signature: Signature) -> Scalar:
@@ -167,7 +167,7 @@ def _resolve_from_entries(arguments: Sequence[Argument], zone: str) -> Signature
         msg = f"expected an array of structs of key and value, found {found}"
         raise ArgumentError(msg, 0)
     (_, key), (_, value) = found.item.fields
-    return Signature((found,), _made(key, value), zone)
+    return Signature((found,), _map_type(key, value), zone)
 
 
 def _bind_from_entries(signature: Signature) -> Scalar:

@@ -53,12 +53,12 @@ def _rotate64(value: int, bits: int) -> int:
     return (value << bits | value >> (64 - bits)) & _I64
 
 
-def _mixed(hashed: int, word: int) -> int:
+def _mix(hashed: int, word: int) -> int:
     word = _rotate32((word & _I32) * 0xCC9E2D51 & _I32, 15) * 0x1B873593 & _I32
     return (_rotate32(hashed ^ word, 13) * 5 + 0xE6546B64) & _I32
 
 
-def _finished(hashed: int, length: int) -> int:
+def _finish(hashed: int, length: int) -> int:
     hashed ^= length
     hashed = (hashed ^ hashed >> 16) * 0x85EBCA6B & _I32
     hashed = (hashed ^ hashed >> 13) * 0xC2B2AE35 & _I32
@@ -66,21 +66,21 @@ def _finished(hashed: int, length: int) -> int:
 
 
 def _murmur_int(value: int, seed: int) -> int:
-    return _finished(_mixed(seed, value), 4)
+    return _finish(_mix(seed, value), 4)
 
 
 def _murmur_long(value: int, seed: int) -> int:
-    return _finished(_mixed(_mixed(seed, value), value >> 32), 8)
+    return _finish(_mix(_mix(seed, value), value >> 32), 8)
 
 
 def _murmur_bytes(value: bytes, seed: int) -> int:
     """As Murmur3 but for the end: each of the last bytes is mixed in alone, with its sign."""
     whole = len(value) // 4 * 4
     for (word,) in struct.iter_unpack("<i", value[:whole]):
-        seed = _mixed(seed, word)
+        seed = _mix(seed, word)
     for (byte,) in struct.iter_unpack("b", value[whole:]):
-        seed = _mixed(seed, byte)
-    return _finished(seed, len(value))
+        seed = _mix(seed, byte)
+    return _finish(seed, len(value))
 
 
 def _avalanche(hashed: int) -> int:
@@ -148,10 +148,10 @@ def _hash_of(type_: Type, of_int: Hash, of_long: Hash, of_bytes: Hash) -> Hash:
         return lambda unscaled, seed: of_bytes(_big_endian(unscaled), seed)
     if type_.name == "array":
         inner = _hash_of(type_.item, of_int, of_long, of_bytes)
-        return lambda items, seed: _folded([inner] * len(items), items, seed)
+        return lambda items, seed: _fold([inner] * len(items), items, seed)
     if type_.name == "struct":
         parts = [_hash_of(field, of_int, of_long, of_bytes) for _, field in type_.fields]
-        return lambda fields, seed: _folded(parts, fields, seed)
+        return lambda fields, seed: _fold(parts, fields, seed)
     is_long = type_ in (BIGINT, TIMESTAMP, TIMESTAMP_NTZ) or is_decimal(type_)
     if is_interval(type_):
         is_long = not is_year_month(type_)
@@ -166,7 +166,7 @@ def _big_endian(unscaled: int) -> bytes:
     return unscaled.to_bytes((bits + 7) // 8, "big", signed=True)
 
 
-def _folded(parts: Sequence[Hash], values: Sequence[Any], seed: int) -> int:
+def _fold(parts: Sequence[Hash], values: Sequence[Any], seed: int) -> int:
     for part, value in zip(parts, values, strict=True):
         seed = seed if value is None else part(value, seed)
     return seed
@@ -185,7 +185,7 @@ def _define(name: str, returns: Type, of_int: Hash, of_long: Hash, of_bytes: Has
 
     def bind(signature: Signature) -> Scalar:
         parts = [_hash_of(type_, of_int, of_long, of_bytes) for type_ in signature.parameters]
-        return lambda *values: wrap_integer(_folded(parts, values, _SEED), INTEGER_BITS[returns])
+        return lambda *values: wrap_integer(_fold(parts, values, _SEED), INTEGER_BITS[returns])
 
     register(Function(name, resolve, bind, sees_null=True))
 

@@ -33,7 +33,7 @@ from tamis.functions.maps import TAKE_MAPS
 from tamis.functions.registry import Argument, ArgumentError, Function, Signature
 from tamis.functions.regular_expressions import PATTERN_FUNCTIONS
 from tamis.functions.structs import field_type
-from tamis.language.derived_calls import derived
+from tamis.language.derived_calls import derive_call
 from tamis.language.implicit_casts import may_cast
 from tamis.language.relations import spelled_out
 from tamis.language.spark_rewrites import beyond_bigint, drop_inner_calls
@@ -393,7 +393,7 @@ class _Analyser:
         if name in _HIGHER_ORDER:
             return self.higher_order(node, _HIGHER_ORDER[name])
         try:
-            meant = derived(node)
+            meant = derive_call(node)
         except ArgumentError as error:
             at = node if error.argument is None else node.arguments[error.argument]
             self.report(f"{name}: {error.message}", at, error.hint)
@@ -584,7 +584,7 @@ class _Analyser:
         texts = [each.type.item for each in known] if name == "zip_with" else [known[0].type.item, INT]
         known = [self.bare(each) for each in known]
         types = [each.type.item for each in known] if name == "zip_with" else [known[0].type.item, INT]
-        of = self.bound(lambdas[0], types)
+        of = self.bind_variables(lambdas[0], types)
         body = self.with_variables(lambdas[0], of, texts)
         if body is None:
             return None
@@ -611,7 +611,7 @@ class _Analyser:
         if any(map(is_text_of_bytes, given)):  # what is gathered may then be a text of bytes, too
             values, start = self.bare(values), as_bytes(start, zone)
         is_bare = start.type != gathered
-        of = self.bound(lambdas[0], [start.type, values.type.item])
+        of = self.bind_variables(lambdas[0], [start.type, values.type.item])
         body = self.with_variables(lambdas[0], of, texts)
         if body is not None and body.type != gathered:
             if not (body.type == NULL or (may_cast(body.type, gathered) and body.type != STRING)):
@@ -625,7 +625,7 @@ class _Analyser:
         if len(lambdas) == 1:
             found = HigherOrder("aggregate", (values, start), of, (body,), start.type)
             return as_text(found, gathered, zone)
-        last = self.bound(lambdas[1], [start.type])
+        last = self.bind_variables(lambdas[1], [start.type])
         end = self.with_variables(lambdas[1], last, [gathered])
         if end is None:
             return None
@@ -646,7 +646,7 @@ class _Analyser:
             return None
         return values
 
-    def bound(self, of: syntax.Lambda, types: Sequence[Type]) -> tuple[Variable, ...]:
+    def bind_variables(self, of: syntax.Lambda, types: Sequence[Type]) -> tuple[Variable, ...]:
         """Fresh variables for those of a lambda."""
         found: list[Variable] = []
         for name, type_ in zip(of.variables, types, strict=False):

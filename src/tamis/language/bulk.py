@@ -126,7 +126,7 @@ class FormulaColumn(Sequence[Formula | ConditionError]):
         found: list[int] = []
         start = 0
         for chunk in self.chunks:
-            found.extend(start + place for place in chunk.refused())
+            found.extend(start + place for place in chunk.refused_places())
             start += len(chunk)
         return found
 
@@ -148,7 +148,7 @@ class Chunk:
     def __len__(self) -> int:
         return len(self.skeletons.firsts) - 1
 
-    def refused(self) -> list[int]:
+    def refused_places(self) -> list[int]:
         """Which texts were refused."""
         return sorted(text for text, found in self.apart.items() if isinstance(found, ConditionError))
 

@@ -16,14 +16,14 @@ _COLLATIONS = {"UTF8_BINARY": ("", False), "UTF8_LCASE": ("lcase_key", False)}
 _COLLATIONS |= {f"{name}_RTRIM": (key, True) for name, (key, _) in _COLLATIONS.items()}
 
 
-def derived(node: FunctionCall) -> Expression:
+def derive_call(node: FunctionCall) -> Expression:
     """The call that this one means; itself if it is none of those.
 
     Raises:
         ArgumentError: The arguments are not those that it takes.
     """
     if any(_is_collated(each) for each in node.arguments):
-        return _collated(node)
+        return _collate(node)
     make = DERIVED.get(node.function)
     return node if make is None else make(node)
 
@@ -172,7 +172,7 @@ def _is_collated(node: Expression) -> bool:
     return isinstance(node, FunctionCall) and node.function == "collate"
 
 
-def _collated(node: FunctionCall) -> Expression:
+def _collate(node: FunctionCall) -> Expression:
     """A comparison under a collation is one of what the collation compares."""
     if node.function == "collation":
         return _name_of_collation(node)

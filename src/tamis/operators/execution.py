@@ -23,7 +23,7 @@ from tamis.operators.registry import OPERATORS, Operator
 from tamis.values.column import Column
 from tamis.values.types import Type
 
-Arrays: TypeAlias = Sequence[pa.Array]
+ArgumentArrays: TypeAlias = Sequence[pa.Array]
 
 _SHOWN = 120
 
@@ -51,7 +51,7 @@ def run_operator(name: str, columns: Sequence[Column], rows: int, returns: Type,
     return arrow_column(results, returns, zone)
 
 
-def _cached_results(operator: Operator, arguments: Arrays, rows: int) -> pa.Array:
+def _cached_results(operator: Operator, arguments: ArgumentArrays, rows: int) -> pa.Array:
     """One result for each row; from the cache if the operator has one."""
     counts = meter(operator.name)
     if not operator.cache:
@@ -73,7 +73,7 @@ def _cached_results(operator: Operator, arguments: Arrays, rows: int) -> pa.Arra
     return pa.array([known[text] for text in texts], arrow_type(operator.returns))
 
 
-def _run_batch(operator: Operator, arguments: Arrays, rows: int, counts: Meter) -> pa.Array:
+def _run_batch(operator: Operator, arguments: ArgumentArrays, rows: int, counts: Meter) -> pa.Array:
     type_ = arrow_type(operator.returns)
     parts: list[pa.Array] = []
     waiting = [(0, rows)] if rows else []
@@ -103,7 +103,7 @@ def _run_batch(operator: Operator, arguments: Arrays, rows: int, counts: Meter) 
     return pa.concat_arrays(parts) if parts else pa.nulls(0, type_)
 
 
-def _run_once(operator: Operator, arguments: Arrays, rows: int, type_: pa.DataType) -> pa.Array:
+def _run_once(operator: Operator, arguments: ArgumentArrays, rows: int, type_: pa.DataType) -> pa.Array:
     """One run of the operator's function; raises what the function raises, or WrongResultError."""
     if operator.batch:
         found = _run_in_time(operator, partial(operator.function, *arguments))

@@ -74,7 +74,7 @@ class PatternIndex:
         """The index from what `arrays` returned; the arrays are not copied."""
 
         def part(kind: type[_Arrays], prefix: str) -> _Arrays:
-            return _frozen(kind, (arrays[f"{prefix}.{field}"] for field in kind._fields))
+            return _freeze(kind, (arrays[f"{prefix}.{field}"] for field in kind._fields))
 
         plain, lowered = (
             _Side(part(Automaton, side), read_only(arrays[f"{side}.always"])) for side in ("plain", "lowered")
@@ -165,7 +165,7 @@ class PatternIndex:
 _Arrays = TypeVar("_Arrays", Automaton, Checks, Programs)
 
 
-def _frozen(kind: type[_Arrays], arrays: Iterable[np.ndarray]) -> _Arrays:
+def _freeze(kind: type[_Arrays], arrays: Iterable[np.ndarray]) -> _Arrays:
     return kind(*map(read_only, arrays))
 
 
@@ -208,7 +208,7 @@ class _LikePatterns:
         return self._data[self._offsets[pattern] : self._offsets[pattern + 1]].tobytes()
 
 
-def _joined(texts: Sequence[tuple[U8, I64]]) -> tuple[U8, I64]:
+def _join(texts: Sequence[tuple[U8, I64]]) -> tuple[U8, I64]:
     """Several sets of texts as one."""
     lengths = np.concatenate([np.diff(offsets) for _, offsets in texts])
     return np.concatenate([data for data, _ in texts]), np.concatenate([[0], np.cumsum(lengths)])
@@ -231,7 +231,7 @@ class _IndexBuilder:
         patterns = {kind: [tests[number][1] for number in members] for kind, members in numbers.items()}
         likes = {kind: _LikePatterns(patterns[kind], folded=kind == "ilike") for kind in ("like", "ilike")}
         runs = pack_texts([run for pattern in patterns["rlike"] for run in plain_runs(pattern)])
-        self._rarity = Rarity(*_joined([runs, *((each.pieces, each.bounds) for each in likes.values())]))
+        self._rarity = Rarity(*_join([runs, *((each.pieces, each.bounds) for each in likes.values())]))
         for kind, literals in (("like", self._plain), ("ilike", self._lowered)):
             self._add_likes(np.array(numbers[kind], np.int64), likes[kind], literals)
         self._add_regexes(numbers["rlike"], patterns["rlike"])
@@ -241,8 +241,8 @@ class _IndexBuilder:
         engines, engine_offsets = pack_texts(self._engines)
         tests, operands = np.array(self._tests, np.int32), np.array(self._operands, np.int32)
         kinds = np.array(self._kinds, np.uint8)
-        checks = _frozen(Checks, (tests, kinds, operands, like_offsets, likes, engine_offsets, engines))
-        programs = _frozen(Programs, self._programs.programs())
+        checks = _freeze(Checks, (tests, kinds, operands, like_offsets, likes, engine_offsets, engines))
+        programs = _freeze(Programs, self._programs.programs())
         return PatternIndex(self._plain.side(), self._lowered.side(), checks, programs)
 
     def _check(self, test: int, kind: int, operand: int) -> int:

@@ -67,7 +67,6 @@ class SegmentState(NamedTuple):
     added: int
 
     def subscriptions(self) -> Iterator[Subscription]:
-        """All subscriptions."""
         for segment in self.segments:
             for slot in segment.living(self.version).tolist():
                 yield segment.records[slot]
@@ -248,11 +247,11 @@ class SegmentCollection:
         segment = LiveSegment(forest, records, self._build(forest), None if rest is None else CallVerifier(*rest))
         known, taken = list(searched), [np.empty(0, np.int64)]
         for attempt in range(_LOOK_UPS):
-            taken += self._taken(records, known)
+            taken += self._taken_slots(records, known)
             with self.lock:
                 if attempt + 1 < _LOOK_UPS and not self._are_known(known):
                     continue
-                return places[self._put(segment, [*taken, *self._taken(records, known)])]
+                return places[self._put(segment, [*taken, *self._taken_slots(records, known)])]
         msg = "the last attempt always returns"
         raise AssertionError(msg)
 
@@ -272,7 +271,7 @@ class SegmentCollection:
     def _are_known(self, known: Sequence[LiveSegment]) -> bool:
         return {id(each) for each in self.state.segments} <= {id(each) for each in known}
 
-    def _taken(self, records: Records, known: list[LiveSegment]) -> list[I64]:
+    def _taken_slots(self, records: Records, known: list[LiveSegment]) -> list[I64]:
         """The slots of records whose ids are alive in segments that are not known yet; now they are known."""
         found = []
         for segment in self.state.segments:

@@ -25,7 +25,7 @@ from tamis.formulas.expression import OperatorCall, Typed
 from tamis.formulas.formula import Formula
 from tamis.formulas.predicates.base import Frame
 from tamis.segments.columns import Columns
-from tamis.segments.memtable import Entry, MemtableEntry, match_entries, verifier_of
+from tamis.segments.memtable import HasSubscription, MemtableEntry, match_entries, verifier_of
 from tamis.segments.pairs import Pairs
 from tamis.segments.records import Subscription
 from tamis.segments.segment import LiveSegment
@@ -68,7 +68,7 @@ class LiveState:
             entries = [here.entries[slot] for slot in used.tolist()]
             # As from segments, an event's pairs come by slot; or by priority, if the index has put them so.
             order = np.argsort(places, kind="stable") if here.ranked is None else np.arange(len(places))
-            groups: list[tuple[Sequence[Entry], Matches]] = [
+            groups: list[tuple[Sequence[HasSubscription], Matches]] = [
                 (entries, Matches(matches.rows[order], places[order].astype(np.int32)))
             ]
             gone = [entry for added, entry in here.removed if added <= self.version]

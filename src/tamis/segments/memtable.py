@@ -22,7 +22,7 @@ from tamis.verification.residuals import split_formula
 from tamis.verification.verifier import CallPolicy, CallVerifier
 
 
-class Entry(Protocol):
+class HasSubscription(Protocol):
     """Anything that knows its subscription: slots of pairs are resolved through it."""
 
     @property

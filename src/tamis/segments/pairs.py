@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 from tamis.arrays import I32, I64
 from tamis.engines.base import Matches
 from tamis.kernels import kernel
-from tamis.segments.memtable import Entry
+from tamis.segments.memtable import HasSubscription
 from tamis.segments.records import Records
 
-Owner: TypeAlias = "Records | Sequence[Entry]"
+Owner: TypeAlias = "Records | Sequence[HasSubscription]"
 """Whose slots pairs speak of."""
 _LEAST_FOR_KERNEL = 1 << 16
 """Fewer pairs are sorted without a kernel, which would have to be compiled or loaded first."""

@@ -133,7 +133,6 @@ class Records:
         return cls(ids, conditions, owners, given, revisions, None, labels, dialects)
 
     def __len__(self) -> int:
-        """Number of slots."""
         return len(self.ids)
 
     def __getitem__(self, slot: int) -> Subscription:
@@ -163,12 +162,12 @@ class Records:
         some = pa.array(slots)
         priorities = self.priorities[slots] if self.has_priorities else np.zeros(len(slots), np.int64)
         texts = (self.ids.take(some), self.conditions.take(some), self.owners.take(some))
-        optional = (_taken(column, slots) for column in (self.labels, self.dialects))
+        optional = (_take(column, slots) for column in (self.labels, self.dialects))
         return (*texts, priorities, self.revisions[slots], *optional)
 
     def labels_of(self, slots: I32 | I64) -> pa.LargeStringArray:
         """The labels of some slots."""
-        return _taken(self.labels, slots)
+        return _take(self.labels, slots)
 
     def arrays(self) -> dict[str, AnyArray]:
         """Everything, to be saved."""
@@ -209,7 +208,7 @@ def _unless_empty(column: pa.LargeStringArray | None) -> pa.LargeStringArray | N
     return None if column is None or column.null_count == len(column) else column
 
 
-def _taken(column: pa.LargeStringArray | None, slots: I32 | I64) -> pa.LargeStringArray:
+def _take(column: pa.LargeStringArray | None, slots: I32 | I64) -> pa.LargeStringArray:
     return pa.nulls(len(slots), pa.large_string()) if column is None else column.take(pa.array(slots))
 
 

@@ -154,7 +154,7 @@ class Backup:
     def _restore_token(self, value: Mapping[str, Any]) -> None:
         created = datetime.fromisoformat(value["created"])
         token = StoredToken(value["id"], value["tenant"], tuple(value["roles"]), value["label"], created)
-        self._accounts.put_token(token, _sealed(value))
+        self._accounts.put_token(token, _read_sealed(value))
 
     def _restore_event_type(self, value: Mapping[str, Any]) -> None:
         self._store.acting_as(_ACTOR).set_event_type(EventType.from_dict(value))
@@ -185,7 +185,7 @@ class Backup:
             try:
                 rows.append(_subscription_row(value))
                 if "ticket" in value:
-                    tickets[id] = _sealed(value["ticket"])
+                    tickets[id] = _read_sealed(value["ticket"])
                 if "webhook" in value:
                     hooks[id] = _webhook_fields(value["webhook"])
             except BackupError as error:
@@ -242,7 +242,7 @@ def _texts(sealed: Sealed) -> dict[str, str]:
     return {name: b64encode(value).decode() for name, value in sealed._asdict().items()}
 
 
-def _sealed(value: Mapping[str, Any]) -> Sealed:
+def _read_sealed(value: Mapping[str, Any]) -> Sealed:
     return Sealed(b64decode(value["salt"]), b64decode(value["hash"]))
 
 

@@ -189,7 +189,6 @@ class Service:
             await self.inbox_commits.close()
 
     def close(self) -> None:
-        """Close all databases."""
         self._open.close()
 
     async def backlog(self) -> int:

@@ -642,14 +642,14 @@ def _webhook_errors() -> Iterator[None]:
     try:
         yield
     except WebhookError as error:
-        raise error.renamed(local_name) from error
+        raise error.with_names(local_name) from error
 
 
 def _error_for(tenant: str, error: TamisError) -> TamisError:
     """An error of the store as the tenant is to see it: with its own names, and none of another tenant."""
     if not isinstance(error, SubscriptionError):
         return error
-    named = error.renamed(lambda name: own_name(tenant, name))
+    named = error.with_names(lambda name: own_name(tenant, name))
     match error.kind:
         case "unknown" | "unknown event type":
             return NotFound(str(named))

@@ -129,7 +129,7 @@ def count_matches(
         ConditionError: The condition is refused.
     """
     if has_state(dialect):
-        trial = try_composite(text, _timed(events, accepted), event_type, time=_TIME, limits=limits)
+        trial = try_composite(text, _with_times(events, accepted), event_type, time=_TIME, limits=limits)
         names = [str(match.events[-1][_ID]) for match in trial.matches]
         return MatchCount(len(events), len(names), names[:_SHOWN])
     condition = compile_condition(text, event_type, limits, dialect)
@@ -163,12 +163,12 @@ def try_events(
     Raises:
         ConditionError: The subscription is refused.
     """
-    timed = _timed(events, accepted)
+    timed = _with_times(events, accepted)
     [own] = [each for each in timed if each[_ID] == key][:1] or [{}]
     return try_composite(text, timed, event_type, time=_TIME, limits=limits, key=own)
 
 
-def _timed(events: Sequence[tuple[str, bytes]], accepted: Mapping[str, datetime]) -> list[dict[str, Any]]:
+def _with_times(events: Sequence[tuple[str, bytes]], accepted: Mapping[str, datetime]) -> list[dict[str, Any]]:
     """Events with their ids and times."""
     epoch = datetime.fromtimestamp(0, UTC)
     read = [(id, json.loads(value)) for id, value in events]

@@ -100,7 +100,7 @@ class KafkaSecurity:
         if self.ca:
             found |= {"kafka.ssl.truststore.type": "PEM", "kafka.ssl.truststore.certificates": self.ca}
         if self.mechanism:
-            login = f"username={_quoted(self.user)} password={_quoted(self.password)}"
+            login = f"username={_quote(self.user)} password={_quote(self.password)}"
             found["kafka.sasl.mechanism"] = self.mechanism
             found["kafka.sasl.jaas.config"] = f"{MECHANISMS[self.mechanism]} required {login};"
         return found
@@ -127,7 +127,7 @@ def _read(path: str, name: str) -> str:
         raise KafkaSecurityError(msg) from error
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """A text as Java's login configuration quotes it."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -248,7 +248,7 @@ class BatchDelivery:
             self.composite.commit(key.query, key.batch, task.composite, found.of(STATE))
 
     def _recorded_time(self, key: BatchKey) -> datetime:
-        return self.match_time.recorded(key.query, key.batch, max(key.at, datetime.now(UTC)))
+        return self.match_time.record(key.query, key.batch, max(key.at, datetime.now(UTC)))
 
 
 def _with_state(rows: DataFrame, task: StateTask) -> DataFrame:

@@ -298,7 +298,7 @@ class PartitionState:
         rows, own, parts = np.array([*kept.values()], np.int64).T
         distinct = np.unique(own)
         # Of an event that several subscriptions need, each row has its own attributes: all are kept as one.
-        self._events.add(distinct, _joined(taken, rows, own, distinct), np.arange(len(distinct)))
+        self._events.add(distinct, _join(taken, rows, own, distinct), np.arange(len(distinct)))
         return Rows(code[rows], taken["time_us"].to_numpy()[rows], own, parts.astype(np.int32))
 
     def _table(self) -> pa.Table:
@@ -382,7 +382,7 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     return pa.int64() if pa.types.is_timestamp(kind) else kind
 
 
-def _joined(taken: pa.Table, rows: I64, number: I64, distinct: I64) -> pa.Table:
+def _join(taken: pa.Table, rows: I64, number: I64, distinct: I64) -> pa.Table:
     """One row for each distinct number, with the attributes of all its rows."""
     ids, texts = taken["event_id"].to_pylist(), taken["attributes"].to_pylist()
     found: dict[int, list[Any]] = {}

@@ -24,7 +24,7 @@ class MatchTime:
         """Nothing is touched yet."""
         self._storage = open_storage(folder)
 
-    def recorded(self, query: str, batch: int, now: datetime) -> datetime:
+    def record(self, query: str, batch: int, now: datetime) -> datetime:
         """The time that was recorded for the batch; if none was, `now`, which is on disk when this returns.
 
         Raises:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from tamis.arrays import I32, RowIndices
 from tamis.events.batch import EventBatch
-from tamis.matcher import Matcher, Part
+from tamis.matcher import MatchedPart, Matcher
 from tamis.schedule.scheduler import Schedule
 from tamis.spark.event_tables import event_rows, regroup, tables_by_shard
 from tamis.spark.snapshot_ref import SnapshotRef
@@ -63,7 +63,7 @@ class PairsTask:
             table = pa.Table.from_arrays(values, ["event_id", *columns, *self.keep])
             yield from table.combine_chunks().to_batches()
 
-    def _columns(self, part: Part) -> tuple[RowIndices, dict[str, pa.Array]]:
+    def _columns(self, part: MatchedPart) -> tuple[RowIndices, dict[str, pa.Array]]:
         """The rows of a part that have pairs, one for each row of the result, and what is found in them."""
         if self.by_owner:
             rows, owners, lists = part.pairs.by_owner(self.apart)

@@ -94,7 +94,7 @@ FOUND_SQL = (
 )
 
 
-class Matched(NamedTuple):
+class TableMatches(NamedTuple):
     """What the events of a table found.
 
     Attributes:
@@ -178,7 +178,7 @@ class StreamTask:
         counts = TaskCounts()
         cut = None if self.quota is None else QuotaCut(self.quota)
         try:
-            for found in self.matched(batches, counts):
+            for found in self.match_tables(batches, counts):
                 yield from result_rows(DEAD, dead_columns(found.dead))
                 yield from result_rows(TAKEN, found.taken)
                 for pairs in [found.pairs] if cut is None else cut.add(found.pairs):
@@ -199,7 +199,7 @@ class StreamTask:
             times = pa.array([reached_us] * numbers, pa.int64())
             yield from result_rows(REACHED, pa.table({"priority": pa.array(range(numbers)), "count": times}))
 
-    def matched(self, batches: Iterator[pa.RecordBatch], counts: TaskCounts) -> Iterator[Matched]:
+    def match_tables(self, batches: Iterator[pa.RecordBatch], counts: TaskCounts) -> Iterator[TableMatches]:
         """What the events of a partition find, table by table and shard by shard."""
         for several in regroup(batches):
             for ref, given in tables_by_shard(self.shards, several):
@@ -233,7 +233,7 @@ class StreamTask:
                 before[id(statistics)] = name, statistics, statistics.learned
         return matchers
 
-    def _match(self, matchers: Matchers, table: pa.Table, counts: TaskCounts, is_counted: bool) -> Matched:
+    def _match(self, matchers: Matchers, table: pa.Table, counts: TaskCounts, is_counted: bool) -> TableMatches:
         dead: list[DeadLetter] = []
         original = self.reading.originals(table)
         accepted = self.reading.acceptance(table) if self.expired or self.composite is not None else None
@@ -250,7 +250,7 @@ class StreamTask:
         pairs = pa.concat_tables([_NO_PAIRS, *(pairs for pairs, *_ in found)])
         events = pa.concat_arrays([pa.array([], pa.string()), *(events for _, events, _ in found)])
         joined = pa.concat_tables(taken) if taken else pa.table({})
-        return Matched(pairs, events, dead, sum(misfits for *_, misfits in found), taken=joined)
+        return TableMatches(pairs, events, dead, sum(misfits for *_, misfits in found), taken=joined)
 
     def _pairs(
         self,

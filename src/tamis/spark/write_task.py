@@ -89,7 +89,7 @@ class WriteTask:
         cut = None if self.quota is None else QuotaCut(self.quota.quota)
         busy: Counter[str] = Counter()
         dead: Counter[str] = Counter()
-        for found in self.matching.matched(batches, counts):
+        for found in self.matching.match_tables(batches, counts):
             pairs, events = found.pairs, found.events
             yield from result_rows(TAKEN, found.taken)
             if self.quota is not None and cut is not None:

@@ -31,7 +31,7 @@ _KEPT = ("owner", "label", "priority", "valid_from", "expires")
 """Fields that an import need not have."""
 
 
-class Outcome(NamedTuple):
+class RowChange(NamedTuple):
     """A change, and the subscription after it."""
 
     kind: Kind
@@ -143,7 +143,7 @@ def after_import(
     *,
     replace: bool,
     floor: int = 0,
-) -> Outcome | None:
+) -> RowChange | None:
     """The outcome of importing a subscription; None for no change. An id without a row begins above the floor.
 
     Raises:
@@ -153,7 +153,7 @@ def after_import(
         revision = 1 + (floor if before is None else before.revision)
         state = _state_after(subscription.state, subscription.valid_from, now)
         given = *subscription[1:8], now, now, state, None, subscription.dialect
-        return Outcome("add", Row(subscription.id, revision, *given))
+        return RowChange("add", Row(subscription.id, revision, *given))
     if not replace:
         msg = "use replace to change it"
         raise SubscriptionError(msg, "exists", before.id)
@@ -166,7 +166,7 @@ def after_import(
 
 def after_replacement(
     before: Row, fields: Mapping[str, Any], declared: Mapping[str, EventType], limits: Limits, now: int
-) -> Outcome | None:
+) -> RowChange | None:
     """The outcome of replacing fields of a subscription; None for no change.
 
     Raises:
@@ -190,16 +190,16 @@ def after_replacement(
     return outcome
 
 
-def _change(before: Row, wanted: SubscriptionFields, now: int) -> Outcome | None:
+def _change(before: Row, wanted: SubscriptionFields, now: int) -> RowChange | None:
     state = _state_after(wanted.state or before.state, wanted.valid_from, now)
     after = before._replace(**{**wanted._asdict(), "state": state})
     decides = ("condition", "dialect", "event_type")
     if any(getattr(after, name) != getattr(before, name) for name in decides):
-        return Outcome("replace", after._replace(revision=before.revision + 1, refusal=None))
+        return RowChange("replace", after._replace(revision=before.revision + 1, refusal=None))
     if after._replace(state=before.state) != before:
-        return Outcome("edit", after)
+        return RowChange("edit", after)
     if (before.state == PAUSED) != (state == PAUSED):
-        return Outcome("pause" if state == PAUSED else "resume", after)
+        return RowChange("pause" if state == PAUSED else "resume", after)
     return None
 
 

@@ -46,7 +46,7 @@ def interval_literal(parser: ConditionParser) -> Literal:
         parser.at = quantity + 1
         word = parser.tokens.word(quantity)
         quoted = parser.kinds[quantity] == Kind.STRING
-        text = _signed(sign, word[1:-1]) if quoted else sign + word
+        text = _with_sign(sign, word[1:-1]) if quoted else sign + word
         if unit_of(unit) is None:
             if sign:
                 msg = "a list of quantities has its signs inside of the quotes"
@@ -61,7 +61,7 @@ def interval_literal(parser: ConditionParser) -> Literal:
     return _whole(parser, start, [("", text, unit) for text, unit in pairs])
 
 
-def _signed(sign: str, text: str) -> str:
+def _with_sign(sign: str, text: str) -> str:
     """The text in quotes after a sign: -'-1' is 1."""
     bare = text.strip()
     if sign == "-" and bare.startswith("-"):

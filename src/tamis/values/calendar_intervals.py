@@ -34,40 +34,40 @@ def fitting(months: int, days: int, micros: int) -> CalendarInterval | None:
     return (months, days, micros) if fits else None
 
 
-def negated(length: CalendarInterval) -> CalendarInterval | None:
+def negate(length: CalendarInterval) -> CalendarInterval | None:
     """Every part with the other sign."""
     return fitting(*(-part for part in length))
 
 
-def scaled(length: CalendarInterval, factor: float, *, divide: bool = False) -> CalendarInterval | None:
+def scale(length: CalendarInterval, factor: float, *, divide: bool = False) -> CalendarInterval | None:
     """The interval times a number, or divided by it: fractions of months are dropped, those of days are hours."""
     if divide and factor == 0:
         return None
     months, days, micros = (part / factor if divide else part * factor for part in length)
-    whole_months, whole_days = _truncated(months), _truncated(days)
-    return fitting(whole_months, whole_days, _rounded(micros + MICROS_PER_DAY * (days - whole_days)))
+    whole_months, whole_days = _truncate(months), _truncate(days)
+    return fitting(whole_months, whole_days, _round_half_up(micros + MICROS_PER_DAY * (days - whole_days)))
 
 
-def _truncated(value: float) -> int:
+def _truncate(value: float) -> int:
     """As Java casts a double to a long: NaN is 0, and what is beyond 64 bits the nearest that is not."""
     if math.isnan(value):
         return 0
     return max(-_LONG, min(_LONG - 1, int(value))) if math.isfinite(value) else _LONG - 1 if value > 0 else -_LONG
 
 
-def _rounded(value: float) -> int:
+def _round_half_up(value: float) -> int:
     """As Java's Math.round, ties upwards."""
     if not math.isfinite(value):
-        return _truncated(value)
+        return _truncate(value)
     whole = math.floor(value)
-    return _truncated(whole + (value - whole >= 0.5))
+    return _truncate(whole + (value - whole >= 0.5))
 
 
 def write_calendar_interval(length: CalendarInterval) -> str:
     """The text of an interval: the parts that are not zero, each with its own sign."""
     months, days, micros = length
-    (years, months), (hours, rest) = _parted(months, 12), _parted(micros, _HOUR)
-    minutes, rest = _parted(rest, _MINUTE)
+    (years, months), (hours, rest) = _divide(months, 12), _divide(micros, _HOUR)
+    minutes, rest = _divide(rest, _MINUTE)
     counts = {"years": years, "months": months, "days": days, "hours": hours, "minutes": minutes}
     parts = [f"{count} {unit}" for unit, count in counts.items() if count]
     if rest:
@@ -76,7 +76,7 @@ def write_calendar_interval(length: CalendarInterval) -> str:
     return " ".join(parts) or "0 seconds"
 
 
-def _parted(value: int, unit: int) -> tuple[int, int]:
+def _divide(value: int, unit: int) -> tuple[int, int]:
     """Quotient and remainder, both with the sign of the value."""
     whole, rest = divmod(abs(value), unit)
     return (whole, rest) if value >= 0 else (-whole, -rest)

@@ -6,7 +6,7 @@ string; an int beyond 64 bits is cast as the nearest double.
 
 Spark rounds a decimal of more than 18 digits to a double on its way to int, smallint and tinyint, so that
 2147483646.9999999999999 becomes 2147483647; the casts here do the same. Spark also does it to narrower decimals
-that it holds in wide form (literals, and columns of some sources); those are truncated here.
+that it holds in wide form (literals, and columns of some sources); those are truncate here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tamis.values.datetimes import (
     write_date,
     write_wall,
 )
-from tamis.values.intervals import interval_unit, read_interval, truncated, write_interval
+from tamis.values.intervals import interval_unit, read_interval, truncate, write_interval
 from tamis.values.text import (
     as_float,
     decimal_of_double,
@@ -204,7 +204,7 @@ def caster(source: Type, target: Type, zone: str) -> Caster:
         return _to_interval(source, target)
     if is_interval(source) and is_integral(target):
         unit, (least, greatest) = interval_unit(source.scale), integer_bounds(target)
-        return lambda value: _within(truncated(value, unit) // unit, least, greatest)
+        return lambda value: _within(truncate(value, unit) // unit, least, greatest)
     if is_interval(source) and is_decimal(target):
         unit, scaling, most = interval_unit(source.scale), 10**target.scale, 10**target.precision - 1
         return lambda value: _within(round_half_up(value * scaling, unit), -most, most)
@@ -321,7 +321,7 @@ def _to_interval(source: Type, target: Type) -> Caster:
     if source == STRING:
         return lambda text: read_interval(text, target)
     if is_interval(source):
-        return lambda value: truncated(value, unit)
+        return lambda value: truncate(value, unit)
     least, greatest = integer_bounds(INT if is_year_month(target) else BIGINT)
     scaling = 10**source.scale  # 1 for whole numbers
     return lambda value: _within(round_half_up(value * unit, scaling), least, greatest)
@@ -361,7 +361,7 @@ def _to_datetime(source: Type, target: Type, zone: str) -> Caster:
 
 
 def _decimal_seconds(unscaled: int, unit: int) -> int:
-    """A decimal as timestamp: microseconds truncated, and wrapped into 64 bits."""
+    """A decimal as timestamp: microseconds truncate, and wrapped into 64 bits."""
     micros = unscaled * MICROS_PER_SECOND
     whole = micros // unit if micros >= 0 else -(-micros // unit)
     return wrap_integer(whole, 64)

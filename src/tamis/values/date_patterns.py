@@ -120,10 +120,10 @@ def _letter(letter: str, count: int, at: int, *, reading: bool) -> Element:
 
 def write_moment(elements: tuple[Element, ...], wall: int, offset: int, zone: str) -> str:
     """A wall clock in microseconds, by a pattern; `offset` and `zone` are for the letters that show them."""
-    return "".join(_written(each, wall, offset, zone) for each in elements)
+    return "".join(_write(each, wall, offset, zone) for each in elements)
 
 
-def _written(element: Element, wall: int, offset: int, zone: str) -> str:
+def _write(element: Element, wall: int, offset: int, zone: str) -> str:
     letter, count = element.letter, element.count
     if letter == "":
         return element.text

@@ -38,7 +38,7 @@ def unit_of(word: str) -> tuple[int, int] | None:
     return UNITS.get(word) or UNITS.get(word.removesuffix("s"))
 
 
-def truncated(value: int, unit: int) -> int:
+def truncate(value: int, unit: int) -> int:
     """The value without what is less than a unit."""
     return value // unit * unit if value >= 0 else -(-value // unit * unit)
 

@@ -36,7 +36,7 @@ allowance = Allowance(to_load=20_000, to_compile=1_000_000)
 """Of leaves of formulas that plans and searches consider without kernels."""
 
 
-class FormulaArrays(NamedTuple):
+class UnitFormulas(NamedTuple):
     """Formulas as small graphs of their own, and the units that they read.
 
     Node n of a formula needs `least[n]` of `children[firsts[n]:firsts[n + 1]]`: another node, counted from the
@@ -165,7 +165,7 @@ def _units(forest: Forest) -> tuple[list[Unit], I32, I32, int]:
     return units, cells.astype(np.int32), np.array(unit_of_cell, np.int32), len(forest.axes) + len(tests)
 
 
-def _formula_arrays(forest: Forest, cells: I32, unit_of_cell: I32, units: int) -> FormulaArrays:
+def _formula_arrays(forest: Forest, cells: I32, unit_of_cell: I32, units: int) -> UnitFormulas:
     leaves, nodes = forest.leaves, forest.nodes
     work = len(forest) + len(nodes.children)
     node_firsts, node_count, child_count = allowance.choose(_count_nodes, work)(nodes, forest.roots)
@@ -191,7 +191,7 @@ def _formula_arrays(forest: Forest, cells: I32, unit_of_cell: I32, units: int) -
     owners = np.repeat(np.arange(len(forest), dtype=np.int32), np.diff(unit_firsts))
     order = np.argsort(unit_list, kind="stable")
     user_firsts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(unit_list, minlength=units))])
-    return FormulaArrays(
+    return UnitFormulas(
         node_firsts,
         least,
         firsts,
@@ -313,7 +313,7 @@ def _write_formulas(
 
 
 @kernel
-def _decision_probabilities(formulas: FormulaArrays, selectivities: F64) -> F64:
+def _decision_probabilities(formulas: UnitFormulas, selectivities: F64) -> F64:
     """Per unit of a formula the probability that it decides it.
 
     A leaf that fails decides an AND, one that holds decides an OR. A verdict passes from a node to its parent if

@@ -30,7 +30,7 @@ from tamis.arrays import F64, I32, I64, U8
 from tamis.engines import LABORATORY
 from tamis.engines.forest import INTERVAL, PIECES
 from tamis.kernels import kernel
-from tamis.verification.plan import BITS, CallPlan, FormulaArrays, allowance
+from tamis.verification.plan import BITS, CallPlan, UnitFormulas, allowance
 
 GREEDY = "greedy"
 
@@ -121,7 +121,7 @@ def row_bytes(plan: CallPlan) -> int:
 
 
 @kernel
-def _leaf_verdict(formulas: FormulaArrays, leaf: int, status: U8, coordinates: I64) -> int:
+def _leaf_verdict(formulas: UnitFormulas, leaf: int, status: U8, coordinates: I64) -> int:
     """UNDECIDED, HOLDS or FAILS."""
     cell = formulas.cells[leaf]
     if status[cell] == UNKNOWN:
@@ -147,7 +147,7 @@ def _leaf_verdict(formulas: FormulaArrays, leaf: int, status: U8, coordinates: I
 # next. One function for both would take the third value, and the mask, into the inner loop of every match.
 @kernel
 def decide(
-    formulas: FormulaArrays, number: int, status: U8, coordinates: I64, upto: int, verdicts: U8, needed: U8
+    formulas: UnitFormulas, number: int, status: U8, coordinates: I64, upto: int, verdicts: U8, needed: U8
 ) -> tuple[int, int]:
     """The verdict on a formula, and a mask of the units that may still decide it.
 
@@ -197,7 +197,7 @@ def decide(
 
 @kernel
 def _change_relevant(
-    formulas: FormulaArrays,
+    formulas: UnitFormulas,
     probabilities: F64,
     costs: F64,
     state: CallSearchState,
@@ -279,7 +279,7 @@ def _sink(heap: I32, keys: F64, size: int, unit: int, key: float) -> None:
 
 @kernel
 def start_search(
-    formulas: FormulaArrays,
+    formulas: UnitFormulas,
     probabilities: F64,
     costs: F64,
     largest: int,
@@ -303,7 +303,7 @@ def start_search(
 
 @kernel
 def update_search(
-    formulas: FormulaArrays,
+    formulas: UnitFormulas,
     probabilities: F64,
     costs: F64,
     largest: int,

@@ -9,7 +9,7 @@ from tamis.language.dialects.kinds import (
     TRUTH,
     Operand,
     by_kinds,
-    connected,
+    connect,
     is_plain,
     otherwise,
 )
@@ -46,4 +46,4 @@ def test_another_kind_is_not_equal_but_what_is_missing_is_unknown() -> None:
 
 def test_runs_are_flat() -> None:
     inner = FunctionCall("and", (A.tree, B.tree), SPAN)
-    assert to_text(connected("and", [inner, A.tree], SPAN)) == "a AND b AND a"
+    assert to_text(connect("and", [inner, A.tree], SPAN)) == "a AND b AND a"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tamis.errors import PatternError
 from tamis.functions.like import parse_like
 from tamis.language.dialects.lucene_patterns import (
-    anchored,
+    anchor,
     like_literal,
     regex_literal,
     regexp_to_java,
@@ -40,7 +40,7 @@ def test_wildcards(pattern: str, like: str, regex: str) -> None:
 def test_a_literal_is_found_as_a_whole(text: str) -> None:
     assert "".join(part for part in parse_like(like_literal(text)) if isinstance(part, str)) == text
     if len(text) < 50:
-        assert translate(anchored(regex_literal(text)))
+        assert translate(anchor(regex_literal(text)))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_literal_is_found_as_a_whole(text: str) -> None:
     ],
 )
 def test_regular_expressions(pattern: str, matching: list[str], others: list[str]) -> None:
-    java = anchored(regexp_to_java(pattern))
+    java = anchor(regexp_to_java(pattern))
     assert translate(java), "our own RLIKE takes it"
     python = re.compile(java.replace(r"\z", r"\Z"))
     assert all(python.search(text) for text in matching)

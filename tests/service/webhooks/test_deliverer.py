@@ -17,7 +17,7 @@ from tamis.service.webhooks import tables, verify
 from tamis.service.webhooks.deliverer import Deliverer
 from tamis.service.webhooks.failed_filter import FailedFilter
 from tamis.service.webhooks.queue import Webhooks
-from tamis.service.webhooks.records import Action, DeliveryAttempt, Digest, Outcome, Transition, Webhook
+from tamis.service.webhooks.records import Action, AttemptOutcome, DeliveryAttempt, Digest, Transition, Webhook
 from tamis.sql.database import Database
 from tamis.store.records import now_us
 from tests.service.webhooks.feeds import QUICK, Feed, delivering, webhooks_of
@@ -639,7 +639,7 @@ def test_digests_have_every_notification_once_whatever_fails(webhooks: Webhooks,
         if action is None:  # killed during the call
             continue
         last = turn.digest.last
-        outcome: Outcome = "delivered" if action == "go on" else "failed"
+        outcome: AttemptOutcome = "delivered" if action == "go on" else "failed"
         attempt = DeliveryAttempt(last.id, A, number, 0.0, 1, None, None, outcome)
         webhooks.record(
             [Transition(attempt, turn.webhook.created, last.seq, action, digest_after=turn.digest.after)]

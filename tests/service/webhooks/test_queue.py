@@ -10,9 +10,9 @@ from tamis.service.webhooks.failed_filter import FailedFilter
 from tamis.service.webhooks.queue import Webhooks
 from tamis.service.webhooks.records import (
     Action,
+    AttemptOutcome,
     DeliveryAttempt,
     FeedRow,
-    Outcome,
     Transition,
     Webhook,
     WebhookError,
@@ -35,7 +35,7 @@ def step(
     is_replay: bool = False,
     at: int = 100,
 ) -> Transition:
-    outcome: Outcome = "delivered" if action in ("confirm", "go on") else "failed"
+    outcome: AttemptOutcome = "delivered" if action in ("confirm", "go on") else "failed"
     error = None if outcome == "delivered" else f"error {attempt}"
     id = "handshake-1" if notification is None else notification.id
     tried = DeliveryAttempt(id, webhook.subscription_id, at, 0.25, attempt, 500 if error else 200, error, outcome)

@@ -56,7 +56,7 @@ _PATTERN_INDEX = "probes."
 
 
 class Bitslice:
-    """The engine."""
+    """The engine `bitslice`, whose index snapshots keep."""
 
     name = "bitslice"
     dynamic = False

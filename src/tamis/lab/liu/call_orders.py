@@ -18,7 +18,7 @@ import numpy as np
 
 from tamis.arrays import F64, I32, I64, U8
 from tamis.kernels import kernel
-from tamis.verification.plan import BITS, CallPlan, FormulaArrays
+from tamis.verification.plan import BITS, CallPlan, UnitFormulas
 from tamis.verification.search import ABSENT, UNDECIDED, CallSearchState, NextUnits, Spare, decide
 
 _SUB_ORDER, _SEQUENTIAL, _NAIVE = range(3)
@@ -65,7 +65,7 @@ def ranks_of(plan: CallPlan) -> Ranks:
 
 
 @kernel
-def _ranked_units(formulas: FormulaArrays, probabilities: F64, costs: F64) -> I32:
+def _ranked_units(formulas: UnitFormulas, probabilities: F64, costs: F64) -> I32:
     """Per formula the places of its units, those that decide it soonest for their cost first."""
     ranked = np.zeros(len(formulas.units), np.int32)
     for number in range(len(formulas.node_firsts) - 1):
@@ -81,14 +81,14 @@ def _ranked_units(formulas: FormulaArrays, probabilities: F64, costs: F64) -> I3
     return ranked
 
 
-def _order(formulas: FormulaArrays, ranked: I32, selectivities: F64, costs: F64) -> I32:
+def _order(formulas: UnitFormulas, ranked: I32, selectivities: F64, costs: F64) -> I32:
     """The formulas by their score, best first: the cost that others save if it is decided before them."""
     scores = _scores(formulas, ranked, _unit_selectivities(formulas, selectivities), costs)
     return np.argsort(-scores, kind="stable").astype(np.int32)
 
 
 @kernel
-def _unit_selectivities(formulas: FormulaArrays, selectivities: F64) -> F64:
+def _unit_selectivities(formulas: UnitFormulas, selectivities: F64) -> F64:
     """Per unit of a formula, the selectivity of the conjunction of all leaves of the formula on that unit."""
     found = np.ones(len(formulas.units), np.float64)
     for number in range(len(formulas.node_firsts) - 1):
@@ -102,7 +102,7 @@ def _unit_selectivities(formulas: FormulaArrays, selectivities: F64) -> F64:
 
 
 @kernel
-def _scores(formulas: FormulaArrays, ranked: I32, selectivities: F64, costs: F64) -> F64:
+def _scores(formulas: UnitFormulas, ranked: I32, selectivities: F64, costs: F64) -> F64:
     """Liu's pairwise gains summed over all other chains: (1 - p)(P * sum of C - C * sum of P), a term a unit.
 
     P is the probability that everything before a unit in its chain holds, C the expected cost up to there.
@@ -134,7 +134,7 @@ def _scores(formulas: FormulaArrays, ranked: I32, selectivities: F64, costs: F64
 
 @kernel
 def _next_units(
-    formulas: FormulaArrays,
+    formulas: UnitFormulas,
     ranked: I32,
     order: I32,
     largest: int,
@@ -158,7 +158,7 @@ def _next_units(
 
 @kernel
 def _next_in_order(
-    formulas: FormulaArrays,
+    formulas: UnitFormulas,
     ranked: I32,
     order: I32,
     strategy: int,

@@ -20,7 +20,7 @@ from tamis.language.dialects.kinds import (
     TRUTH,
     Operand,
     by_kinds,
-    connected,
+    connect,
     is_plain,
     otherwise,
 )
@@ -119,11 +119,11 @@ class _Parser(TokenCursor):
             fail("both values of a choice must be of one kind", self.span(start))
         negated = FunctionCall("not", (test,), test.span)
 
-        def chosen(kind: str) -> Expression:
+        def choose(kind: str) -> Expression:
             parts = (test, first.as_kind(kind), negated, second.as_kind(kind))
             return FunctionCall("case", parts, self.span(start))
 
-        readings = {kind: chosen(kind) for kind in shared}
+        readings = {kind: choose(kind) for kind in shared}
         return Operand(readings[shared[0]], shared[0] if len(shared) == 1 else ANY_KIND, readings)
 
     def chain(self, sign: str, name: str, operand: Callable[[], Operand]) -> Operand:
@@ -134,7 +134,7 @@ class _Parser(TokenCursor):
         operands = [self.condition(first)]
         while self.accept(sign):
             operands.append(self.condition(operand()))
-        return Operand(connected(name, operands, self.span(start)), TRUTH)
+        return Operand(connect(name, operands, self.span(start)), TRUTH)
 
     def relation(self) -> Operand:
         start = self.next.start
@@ -145,14 +145,14 @@ class _Parser(TokenCursor):
             if sign.kind == "in":
                 tree = self.membership(left, right, span)
             elif sign.kind in _ORDER:
-                tree = by_kinds(sign.kind, left, right, self.shared(left, right, span), span)
+                tree = by_kinds(sign.kind, left, right, self.shared_kinds(left, right, span), span)
             else:
                 tree = self.equality(left, right, span)
                 tree = FunctionCall("not", (tree,), span) if sign.kind == "!=" else tree
             left = Operand(tree, TRUTH)
         return left
 
-    def shared(self, left: Operand, right: Operand, span: Span) -> tuple[str, ...]:
+    def shared_kinds(self, left: Operand, right: Operand, span: Span) -> tuple[str, ...]:
         found = tuple(kind for kind in left.kinds() if kind in right.kinds() and kind in (NUMBER, TEXT, TRUTH))
         return found or fail(f"a {left.kind} is not compared with a {right.kind}", span)
 
@@ -165,7 +165,7 @@ class _Parser(TokenCursor):
         is_literal = isinstance(left.tree, Literal) or isinstance(right.tree, Literal)
         if is_single and not is_literal and (ANY_KIND in kinds or kinds == {LIST}):
             return FunctionCall("same_value", (left.tree, right.tree), span)
-        test = by_kinds("=", left, right, self.shared(left, right, span), span)
+        test = by_kinds("=", left, right, self.shared_kinds(left, right, span), span)
         # A value of another kind is not equal; of what is computed we know the kind.
         return otherwise(test, (left, right), False, span) if is_plain(left) and is_plain(right) else test
 
@@ -202,7 +202,7 @@ class _Parser(TokenCursor):
         while sign := self.accept("+", "-"):
             right = self.product()
             span = self.span(start)
-            kinds = self.shared(left, right, span) if sign.kind == "+" else (NUMBER,)
+            kinds = self.shared_kinds(left, right, span) if sign.kind == "+" else (NUMBER,)
             readings: dict[str, Expression] = {}
             if NUMBER in kinds:
                 readings[NUMBER] = FunctionCall(sign.kind, (self.number(left), self.number(right)), span)
@@ -309,7 +309,7 @@ class _Parser(TokenCursor):
         token = self.expect("a value", "word", "string", "number", "true", "false", "null", "(", "[")
         match token.kind:
             case "string":
-                return Operand(Literal(STRING, _unquoted(token), token.span), TEXT)
+                return Operand(Literal(STRING, _unquote(token), token.span), TEXT)
             case "number":
                 return self.numeral(token)
             case "true" | "false":
@@ -358,7 +358,7 @@ class _Parser(TokenCursor):
         return Operand(Literal(BIGINT, whole, span), NUMBER)
 
 
-def _unquoted(token: Token) -> str:
+def _unquote(token: Token) -> str:
     raw = token.text[0] in "rR"
     text = token.text[raw:]
     text = text[3:-3] if text[:3] in ("'''", '"""') and len(text) >= 6 else text[1:-1]

@@ -141,11 +141,11 @@ class _Parser(TokenCursor):
 
     def multiplicative(self) -> _Part:
         start = self.next.start
-        left = self.tested()
+        left = self.test()
         while self.next.kind in ("*", "/", "%"):
             function = self.next.kind
             self.at += 1
-            operands = [self.integer(left), self.integer(self.tested())]
+            operands = [self.integer(left), self.integer(self.test())]
             if function == "/":
                 quotient = self.call("div", operands, INT, start).tree
                 left = _Part(Cast(quotient, INT, quotient.span), INT)
@@ -153,7 +153,7 @@ class _Parser(TokenCursor):
                 left = self.call(function, operands, INT, start)
         return left
 
-    def tested(self) -> _Part:
+    def test(self) -> _Part:
         """A value, perhaps with LIKE or IN behind it."""
         start = self.next.start
         left = self.unary()

@@ -476,14 +476,14 @@ def _together(tests: Sequence[Expression]) -> list[Expression]:
 
 
 def _any_of(parts: Sequence[Expression], span: Span) -> Expression:
-    return _joined("or", parts, span)
+    return _join("or", parts, span)
 
 
 def _all_of(parts: Sequence[Expression], span: Span) -> Expression:
-    return _joined("and", parts, span)
+    return _join("and", parts, span)
 
 
-def _joined(function: str, parts: Sequence[Expression], span: Span) -> Expression:
+def _join(function: str, parts: Sequence[Expression], span: Span) -> Expression:
     """The parts under one connective, which has none of its own kind below it."""
     flat = [
         each

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 
 from tamis.errors import Problem
-from tamis.language.dialects.kinds import ANY_KIND, NUMBER, TEXT, TRUTH, Operand, by_kinds, connected, otherwise
+from tamis.language.dialects.kinds import ANY_KIND, NUMBER, TEXT, TRUTH, Operand, by_kinds, connect, otherwise
 from tamis.language.dialects.tokens import Token, TokenCursor, fail, read_tokens
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.syntax.cursor import SyntaxFailure
@@ -78,7 +78,7 @@ class _SelectorParser(TokenCursor):
         operands = [self.condition(first)]
         while self.accept(word):
             operands.append(self.condition(operand()))
-        return Operand(connected(word.lower(), operands, self.span(start)), TRUTH)
+        return Operand(connect(word.lower(), operands, self.span(start)), TRUTH)
 
     def negation(self) -> Operand:
         start = self.next.start
@@ -94,7 +94,7 @@ class _SelectorParser(TokenCursor):
         left = self.sum()
         if self.next.kind in _COMPARISONS:
             sign = self.expect("a comparison", *_COMPARISONS).kind
-            return self.compared(sign, left, self.sum(), start)
+            return self.compare(sign, left, self.sum(), start)
         if self.accept("IS"):
             negated = self.accept("NOT") is not None
             self.expect("NULL", "NULL")
@@ -105,7 +105,7 @@ class _SelectorParser(TokenCursor):
         if self.accept("BETWEEN"):
             low = self.sum()
             self.expect("AND between the two bounds", "AND")
-            bounds = self.compared(">=", left, low, start), self.compared("<=", left, self.sum(), start)
+            bounds = self.compare(">=", left, low, start), self.compare("<=", left, self.sum(), start)
             found: Expression = FunctionCall("and", tuple(each.tree for each in bounds), self.span(start))
         elif self.accept("IN"):
             self.identifier(left)
@@ -155,7 +155,7 @@ class _SelectorParser(TokenCursor):
                 found.append("\\\\" if character == "\\" else character)
         return Literal(STRING, "".join(found), pattern.span)
 
-    def compared(self, sign: str, left: Operand, right: Operand, start: int) -> Operand:
+    def compare(self, sign: str, left: Operand, right: Operand, start: int) -> Operand:
         """A comparison by the kinds of its operands; of two identifiers, by any kind that both are of."""
         kinds = [kind for kind in (left.kind, right.kind) if kind != ANY_KIND]
         if len(set(kinds)) > 1:
@@ -186,9 +186,9 @@ class _SelectorParser(TokenCursor):
 
     def product(self) -> Operand:
         start = self.next.start
-        found = self.signed()
+        found = self.sign()
         while sign := self.accept("*", "/"):
-            operands = self.number(found), self.number(self.signed())
+            operands = self.number(found), self.number(self.sign())
             function = "quotient" if sign.kind == "/" else "*"
             found = Operand(FunctionCall(function, operands, self.span(start)), NUMBER)
         return found
@@ -198,7 +198,7 @@ class _SelectorParser(TokenCursor):
             fail(f"expected a number, found a {operand.kind}", operand.tree.span)
         return operand.as_kind(NUMBER)
 
-    def signed(self) -> Operand:
+    def sign(self) -> Operand:
         start = self.next.start
         sign = self.accept("+", "-")
         if sign is None:
@@ -208,7 +208,7 @@ class _SelectorParser(TokenCursor):
         if literal is not None:
             found = self.numeral(literal, negated=sign.kind == "-")
         else:
-            inner = self.number(self.signed())
+            inner = self.number(self.sign())
             function = "negative" if sign.kind == "-" else "positive"
             found = Operand(FunctionCall(function, (inner,), self.span(start)), NUMBER)
         self.depth -= 1

@@ -12,7 +12,7 @@ from itertools import pairwise
 from tamis.errors import Problem
 from tamis.functions.jsonlogic import js_number
 from tamis.language.dialects.json_spans import Json, parse_json
-from tamis.language.dialects.kinds import ANY_KIND, NUMBER, TEXT, TRUTH, Operand, connected
+from tamis.language.dialects.kinds import ANY_KIND, NUMBER, TEXT, TRUTH, Operand, connect
 from tamis.language.dialects.tokens import fail
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.syntax.cursor import SyntaxFailure
@@ -82,9 +82,9 @@ class _Reader:
             wanted = f"{least}" if most is None else f"{least} to {most}"
             fail(f"expected {wanted} arguments, found {len(arguments)}", node.span)
 
-    def joined(self, name: str, arguments: list[Json], node: Json) -> Expression:
+    def join(self, name: str, arguments: list[Json], node: Json) -> Expression:
         tests = [self.condition(each) for each in arguments] or [Literal(BOOLEAN, False, node.span)]
-        return tests[0] if len(tests) == 1 else connected(name, tests, node.span)
+        return tests[0] if len(tests) == 1 else connect(name, tests, node.span)
 
     def negation(self, name: str, arguments: list[Json], node: Json) -> Expression:
         self.exactly(arguments, node, 1)
@@ -117,16 +117,14 @@ class _Reader:
             return self.same(left, right, span)
         tests = self.by_text_or_number("=", left, right, span)
         known = [_call("is_not_null", span, each.tree) for each in (left, right) if each.kind == ANY_KIND]
-        return self.equal(left, right, [connected("and", [*known, _false(*tests)], span)] if tests else [], span)
+        return self.equal(left, right, [connect("and", [*known, _false(*tests)], span)] if tests else [], span)
 
     def equal(self, left: Operand, right: Operand, tests: list[Expression], span: Span) -> Expression:
         """Both are null, or the first test that is known holds."""
         if all(each.kind in (ANY_KIND, NOTHING) for each in (left, right)):
             nulls = [_call("is_null", span, each.tree) for each in (left, right) if each.kind == ANY_KIND]
-            both = (
-                connected("and", nulls, span) if len(nulls) > 1 else (nulls or [Literal(BOOLEAN, True, span)])[0]
-            )
-            return connected("or", [both, _false(*tests)], span) if tests else both
+            both = connect("and", nulls, span) if len(nulls) > 1 else (nulls or [Literal(BOOLEAN, True, span)])[0]
+            return connect("or", [both, _false(*tests)], span) if tests else both
         return _false(*tests) if tests else Literal(BOOLEAN, False, span)
 
     def by_text_or_number(self, sign: str, left: Operand, right: Operand, span: Span) -> list[Expression]:
@@ -149,10 +147,10 @@ class _Reader:
     def comparison(self, name: str, arguments: list[Json], node: Json) -> Expression:
         self.exactly(arguments, node, 2, 3 if name in ("<", "<=") else 2)
         values = list(map(self.value, arguments))
-        tests = [self.compared(name, one, other, node.span) for one, other in pairwise(values)]
-        return tests[0] if len(tests) == 1 else connected("and", tests, node.span)
+        tests = [self.compare(name, one, other, node.span) for one, other in pairwise(values)]
+        return tests[0] if len(tests) == 1 else connect("and", tests, node.span)
 
-    def compared(self, sign: str, left: Operand, right: Operand, span: Span) -> Expression:
+    def compare(self, sign: str, left: Operand, right: Operand, span: Span) -> Expression:
         tests = self.by_text_or_number(sign, left, right, span)
         return _false(*tests) if tests else Literal(BOOLEAN, False, span)
 
@@ -162,9 +160,7 @@ class _Reader:
         items = arguments[1].value
         if isinstance(items, list):
             tests = [self.same(needle, self.value(item), span) for item in items]
-            return (
-                connected("or", tests, span) if len(tests) > 1 else (tests or [Literal(BOOLEAN, False, span)])[0]
-            )
+            return connect("or", tests, span) if len(tests) > 1 else (tests or [Literal(BOOLEAN, False, span)])[0]
         within = self.value(arguments[1])
         there = within.as_kind(TEXT), self.text_of(needle, "null")
         full = _call("<>", span, there[0], Literal(STRING, "", span))  # nothing is in an empty text, not even that
@@ -178,7 +174,7 @@ class _Reader:
         # `field_values` takes any type, but makes a list of a scalar, too.
         is_list = [_call("is_null", span, within.as_kind(kind)) for kind in within.kinds()]
         found = _call("exists", span, _call("field_values", span, within.tree), test)
-        return _call("or", span, text, connected("and", [*is_list, found], span))
+        return _call("or", span, text, connect("and", [*is_list, found], span))
 
     def fresh(self, span: Span) -> tuple[str, Operand]:
         name = f"element{self.depth or ''}"
@@ -212,7 +208,7 @@ class _Reader:
         tests = [self.is_absent(self.variable([key], key)) for key in keys]
         if least is None or not tests:
             return (
-                connected("or", tests, node.span)
+                connect("or", tests, node.span)
                 if len(tests) > 1
                 else (tests or [Literal(BOOLEAN, False, node.span)])[0]
             )
@@ -329,7 +325,7 @@ _Condition = Callable[[_Reader, str, list[Json], Json], Expression]
 _CONDITIONS: dict[str, _Condition] = {
     **dict.fromkeys(("==", "===", "!=", "!=="), _Reader.equality),
     **dict.fromkeys(_ORDER, _Reader.comparison),
-    **dict.fromkeys(("and", "or"), _Reader.joined),
+    **dict.fromkeys(("and", "or"), _Reader.join),
     **dict.fromkeys(("!", "!!"), _Reader.negation),
     **dict.fromkeys(("if", "?:"), _Reader.choice),
     **dict.fromkeys(("all", "some", "none"), _Reader.over_elements),

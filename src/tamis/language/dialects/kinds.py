@@ -60,7 +60,7 @@ def is_plain(operand: Operand) -> bool:
     return isinstance(operand.tree, Literal) or (operand.kind == ANY_KIND and not operand.readings)
 
 
-def connected(name: str, operands: Sequence[Expression], span: Span) -> Expression:
+def connect(name: str, operands: Sequence[Expression], span: Span) -> Expression:
     """Conditions joined by `and` or `or`; runs of them are flat in every tree, whatever the parentheses."""
     flat: list[Expression] = []
     for each in operands:

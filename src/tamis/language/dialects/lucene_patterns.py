@@ -72,7 +72,7 @@ def wildcard_to_regex(pattern: str) -> str:
     )
 
 
-def anchored(pattern: str, *, ignore_case: bool = False) -> str:
+def anchor(pattern: str, *, ignore_case: bool = False) -> str:
     """The regular expression that finds in a text what is all of it; case concerns ASCII only, as in Lucene."""
     return rf"\A(?{'si' if ignore_case else 's'}:{pattern})\z"
 
@@ -103,7 +103,7 @@ def regexp_to_java(pattern: str) -> str:
         elif sign == "[":
             at = _character_class(pattern, at, out)
         elif sign == "\\":
-            out.append(_escaped(pattern, at))
+            out.append(_quote_text(pattern, at))
             at += 2
         elif sign in "]}":
             message = f"expected a {'[' if sign == ']' else '{'} before {sign}"
@@ -146,7 +146,7 @@ def _character_class(pattern: str, start: int, out: list[str]) -> int:
     at += negated
     while at < len(pattern) and pattern[at] != "]":
         if pattern[at] == "\\":
-            inner.append(_escaped(pattern, at))
+            inner.append(_quote_text(pattern, at))
             at += 2
         else:
             is_range = pattern[at] == "-" and inner and pattern[at + 1 : at + 2] not in ("]", "")
@@ -159,7 +159,7 @@ def _character_class(pattern: str, start: int, out: list[str]) -> int:
     return at + 1
 
 
-def _escaped(pattern: str, at: int) -> str:
+def _quote_text(pattern: str, at: int) -> str:
     character = pattern[at + 1 : at + 2]
     if character == "":
         message = "a backslash stands before the character that it escapes"

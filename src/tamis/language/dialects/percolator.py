@@ -19,7 +19,7 @@ from tamis.errors import PatternError, Problem
 from tamis.functions.documents import KEYWORD, point_of, words
 from tamis.language.dialects.json_spans import Json, parse_json
 from tamis.language.dialects.lucene_patterns import (
-    anchored,
+    anchor,
     like_literal,
     regex_literal,
     regexp_to_java,
@@ -103,12 +103,12 @@ class _Reader:
             self.problems.append(Problem(message, *span, hint))
         return Missing(span)
 
-    def expected(self, what: str, found: Json) -> Missing:
+    def report_kind(self, what: str, found: Json) -> Missing:
         return self.report(f"expected {what}, found {found.kind}", found.span)
 
     def query(self, node: Json) -> Expression:
         if not isinstance(node.value, dict):
-            return self.expected('a query, such as {"term": {"brand": "Nikon"}}', node)
+            return self.report_kind('a query, such as {"term": {"brand": "Nikon"}}', node)
         if len(node.value) != 1:
             return self.report(
                 f"a query has one name, this one {len(node.value)}", node.span, 'join queries by "bool"'
@@ -119,7 +119,7 @@ class _Reader:
             known = ", ".join(_QUERIES)
             return self.report(f"the query {name!r} is not supported", node.keys[name], f"supported are {known}")
         if not isinstance(body.value, dict):
-            return self.expected(f"an object behind {name!r}", body)
+            return self.report_kind(f"an object behind {name!r}", body)
         if name in _NAMED_BY_KEY:
             body = replace(body, span=(node.keys[name][0], body.span[1]))
         return make(self, body)
@@ -159,12 +159,12 @@ class _Reader:
     def flag(self, options: dict[str, Json], name: str) -> bool:
         found = options.get(name)
         if found is not None and not isinstance(found.value, bool):
-            self.expected("true or false", found)
+            self.report_kind("true or false", found)
         return found is not None and found.value is True
 
     def text(self, node: Json | None) -> str | None:
         if node is not None and not isinstance(node.value, str):
-            self.expected("a string", node)
+            self.report_kind("a string", node)
         return node.value if node is not None and isinstance(node.value, str) else None
 
     def literal(self, node: Json) -> Literal | None:
@@ -179,7 +179,7 @@ class _Reader:
                 return Literal(*read, node.span)
             self.report(read, node.span)
         else:
-            self.expected("a string, a number or a boolean", node)
+            self.report_kind("a string, a number or a boolean", node)
         return None
 
     def number_of(self, node: Json, clauses: int) -> int:
@@ -266,9 +266,9 @@ class _Reader:
 
     def equal(self, element: Expression, literal: Literal, options: dict[str, Json]) -> Expression:
         if self.flag(options, "case_insensitive") and isinstance(literal.value, str):
-            pattern = anchored(regex_literal(literal.value), ignore_case=True)
+            pattern = anchor(regex_literal(literal.value), ignore_case=True)
             return FunctionCall("rlike", (element, Literal(STRING, pattern, literal.span)), literal.span)
-        return _compared("=", element, literal)
+        return _comparison("=", element, literal)
 
     def terms(self, node: Json) -> Expression:
         found = self.one_field(node)
@@ -317,7 +317,7 @@ class _Reader:
             return Missing(node.span)
         name, body, place = found
         if not isinstance(body.value, dict):
-            return self.expected("an object with gt, gte, lt or lte", body)
+            return self.report_kind("an object with gt, gte, lt or lte", body)
         bounds = self.options(body, (*_BOUNDS, "format"))
         given = {sign: bounds[sign] for sign in _BOUNDS if sign in bounds and bounds[sign].value is not None}
         if "format" in bounds and bounds["format"].value not in _FORMATS:
@@ -326,7 +326,7 @@ class _Reader:
             )
 
         def test(element: Expression) -> Expression:
-            tests = [self.bound(element, sign, bound) for sign, bound in given.items()]
+            tests = [self.range_test(element, sign, bound) for sign, bound in given.items()]
             return _junction("and", [each for each in tests if each is not None], body.span)
 
         if not given:  # any value is within no bounds
@@ -334,7 +334,7 @@ class _Reader:
             return FunctionCall(">", (count, Literal(INT, 0, body.span)), body.span)
         return self.some_value(name, place, test)
 
-    def bound(self, element: Expression, sign: str, node: Json) -> Expression | None:
+    def range_test(self, element: Expression, sign: str, node: Json) -> Expression | None:
         comparison = _BOUNDS[sign]
         if not isinstance(node.value, str):
             literal = self.literal(node)
@@ -346,7 +346,7 @@ class _Reader:
             return None
         when = _DATE.fullmatch(node.value)
         if when is None:
-            return _compared(comparison, element, Literal(STRING, node.value, node.span))
+            return _comparison(comparison, element, Literal(STRING, node.value, node.span))
         day, time, zone = when.groups()
         if time is None:
             # A day is all of it: `lte` ends, and `gt` begins, with the next one.
@@ -384,7 +384,7 @@ class _Reader:
     def prefix(self, node: Json) -> Expression:
         def make(text: str, ignore_case: bool) -> tuple[str, str]:
             if ignore_case:
-                return "rlike", anchored(regex_literal(text) + ".*", ignore_case=True)
+                return "rlike", anchor(regex_literal(text) + ".*", ignore_case=True)
             return "like", like_literal(text) + "%"
 
         return self.pattern_query(node, "prefix", _PATTERN_OPTIONS, make)
@@ -392,14 +392,14 @@ class _Reader:
     def wildcard(self, node: Json) -> Expression:
         def make(text: str, ignore_case: bool) -> tuple[str, str]:
             if ignore_case:
-                return "rlike", anchored(wildcard_to_regex(text), ignore_case=True)
+                return "rlike", anchor(wildcard_to_regex(text), ignore_case=True)
             return "like", wildcard_to_like(text)
 
         return self.pattern_query(node, "wildcard", _PATTERN_OPTIONS, make)
 
     def regexp(self, node: Json) -> Expression:
         def make(text: str, ignore_case: bool) -> tuple[str, str]:
-            return "rlike", anchored(regexp_to_java(text), ignore_case=ignore_case)
+            return "rlike", anchor(regexp_to_java(text), ignore_case=ignore_case)
 
         return self.pattern_query(node, "regexp", (*_PATTERN_OPTIONS, "flags", "max_determinized_states"), make)
 
@@ -413,7 +413,7 @@ class _Reader:
             whole = None if query is None else self.literal(query)
             if whole is None:
                 return Missing(body.span)
-            return self.some_value(name, place, lambda element: _compared("=", element, whole))
+            return self.some_value(name, place, lambda element: _comparison("=", element, whole))
         field = self.field("field_words", name, place)
         if query is None or not isinstance(query.value, str):
             literal = None if query is None else self.literal(query)
@@ -557,7 +557,7 @@ def _as_other_kind(literal: Literal) -> tuple[str, Literal] | None:
     return None if isinstance(read, str) else ("number_of", Literal(*read, literal.span))
 
 
-def _compared(sign: str, element: Expression, literal: Literal) -> Expression:
+def _comparison(sign: str, element: Expression, literal: Literal) -> Expression:
     test = FunctionCall(sign, (element, literal), literal.span)
     other = _as_other_kind(literal)
     if other is None:

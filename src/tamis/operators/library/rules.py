@@ -84,7 +84,7 @@ def operators(
     kinds = _Relation(names, subclasses | members | {(each, each) for each in classes})
     parts = _Relation(names, frozenset() if whole is None else _pairs(concluded, whole))
     given = check_table("relations", relations or {})
-    fields_of = _checked({**_OF_THE_FILE, **given} if attribute else given)
+    fields_of = _check_relations({**_OF_THE_FILE, **given} if attribute else given)
     bound: list[Operator] = []
     if fields_of or rules is not None:
         reasoner = _Reasoner(names, _static_facts(rdflib, concluded), kinds, parts, rules)
@@ -160,7 +160,7 @@ class _Reasoner:
                 shown[address] = name
         self._shown = shown
         own = [] if rules is None else _read_rules(rules)
-        self._rules = [_renamed(rule, self._name) for rule in (*parse_rules(_TRANSITIVE), *own)]
+        self._rules = [_rename_terms(rule, self._name) for rule in (*parse_rules(_TRANSITIVE), *own)]
         every = [(relation, (self._label(one), self._label(other))) for relation, one, other in static]
         for relation, pairs in (("is_a", kinds.pairs), ("part_of", parts.pairs)):
             every += [(relation, (self._label(one), self._label(other))) for one, other in pairs]
@@ -192,7 +192,7 @@ _OF_THE_FILE = {"is_a": "thing string, class string", "part_of": "thing string, 
 _FIELD = re.compile(r"\s*([a-z_][a-z0-9_]*)\s+(string|bigint|double)\s*")
 
 
-def _checked(relations: Mapping[str, str]) -> dict[str, list[tuple[str, str]]]:
+def _check_relations(relations: Mapping[str, str]) -> dict[str, list[tuple[str, str]]]:
     """The fields of each relation: their names and types."""
     found: dict[str, list[tuple[str, str]]] = {}
     for name, text in relations.items():
@@ -241,7 +241,7 @@ def _read_rules(file: str | Path) -> list[Rule]:
         raise OperatorError(msg) from error
 
 
-def _renamed(rule: Rule, name: Callable[[Term], Any]) -> Rule:
+def _rename_terms(rule: Rule, name: Callable[[Term], Any]) -> Rule:
     def atom(each: Atom) -> Atom:
         return Atom(each.relation, tuple(map(name, each.terms)))
 

@@ -64,7 +64,6 @@ def notifications(of: Sequence[TenantNotification]) -> list[dict[str, Any]]:
 
 
 def event(of: InboxEvent) -> dict[str, Any]:
-    """A published event."""
     names = {"id": local_name(of.id), "event_type": local_name(of.event_type)}
     return {"number": of.number, **names, "at": of.at, "event": of.event()}
 

@@ -31,7 +31,7 @@ def failed_deliveries(request: PageRequest) -> PageData:
         request.tenant, filters["subscription"] or None, since, until, filters["endpoint"] or None
     )
     found = request.service.webhooks.parked_deliveries(which, after=after, limit=_SHOWN + 1)
-    items = [_described(request, serialize_failure(each)) for each in found[:_SHOWN]]
+    items = [_describe(request, serialize_failure(each)) for each in found[:_SHOWN]]
     later = with_query("/failed-deliveries", **filters, after=items[-1]["seq"]) if len(found) > _SHOWN else None
     replay = {
         name: value
@@ -41,7 +41,7 @@ def failed_deliveries(request: PageRequest) -> PageData:
     return {"after": after, **filters, "replay": replay, "items": items, "next": later}
 
 
-def _described(request: PageRequest, item: dict[str, Any]) -> dict[str, Any]:
+def _describe(request: PageRequest, item: dict[str, Any]) -> dict[str, Any]:
     """A failed delivery with the label and the condition of its subscription, unless that has ended."""
     try:
         stored = request.service.subscriptions.get(request.tenant, item["subscription_id"])

@@ -29,11 +29,11 @@ from tamis.service.webhooks.messages import (
 from tamis.service.webhooks.queue import Webhooks
 from tamis.service.webhooks.records import (
     Action,
+    AttemptOutcome,
     DeliveryAttempt,
     Digest,
     DueJob,
     FeedRow,
-    Outcome,
     Transition,
     Webhook,
 )
@@ -302,7 +302,7 @@ class Deliverer:
 def _attempt(
     webhook: Webhook, id: str, at: int, number: int, answer: CallResult, problem: str | None
 ) -> DeliveryAttempt:
-    outcome: Outcome = "delivered" if problem is None else "failed"
+    outcome: AttemptOutcome = "delivered" if problem is None else "failed"
     if answer.refused or answer.status == GONE:
         outcome = "refused"
     return DeliveryAttempt(

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from tamis.errors import TamisError
 
 WebhookState: TypeAlias = Literal["pending", "confirmed", "paused", "refused"]
-Outcome: TypeAlias = Literal["delivered", "failed", "refused"]
+AttemptOutcome: TypeAlias = Literal["delivered", "failed", "refused"]
 DeliveryState: TypeAlias = Literal[
     "pull",
     "waiting",
@@ -50,7 +50,7 @@ class WebhookError(TamisError):
             return self.detail
         return f"webhook of subscription {self.subscription_id!r}: {self.detail}"
 
-    def renamed(self, rename: Callable[[str], str]) -> WebhookError:
+    def with_names(self, rename: Callable[[str], str]) -> WebhookError:
         """The same error with another name of the subscription."""
         name = None if self.subscription_id is None else rename(self.subscription_id)
         return WebhookError(self.detail, self.kind, name)
@@ -137,7 +137,7 @@ class DeliveryAttempt:
     attempt: int
     status: int | None
     error: str | None
-    outcome: Outcome
+    outcome: AttemptOutcome
 
 
 @dataclass(frozen=True, slots=True)

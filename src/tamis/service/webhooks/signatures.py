@@ -29,7 +29,6 @@ class SignatureError(TamisError):
 
 
 def new_secret() -> str:
-    """A random secret."""
     return SECRET_PREFIX + b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()
 
 

@@ -258,8 +258,9 @@ def _survivors_of(words: int) -> Callable[..., tuple[int, int, int]]:
     """The function `survivors_W` for masks of so many words."""
     stride = np.uint64(words)
 
-    # This is the white-hot centre: every entry of every group that many events visit passes here. A range of an
-    # entry costs one load of its number and one AND with a mask from the table, which stays in the first cache.
+    # This is the innermost loop of a search: every entry of every group that many events visit passes here. A
+    # range of an entry costs one load of its number and one AND with a mask from the table, which stays in the
+    # first cache.
     @kernel
     def survivors(firsts, ranges, run_entries, run_ranges, at, rows, table, out, masks):  # type: ignore[no-untyped-def]
         no_inline()

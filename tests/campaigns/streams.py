@@ -296,7 +296,7 @@ def run(
         executors: Are they processes of their own, which are killed as well?
     """
     kinds = [*POINTS, *OUTSIDE]
-    if kills > len(kinds):  # else the last life has them
+    if kills > 2 * len(kinds):  # else the last life has them
         kinds += [WORKER, DAEMON]
     if executors:
         kinds.append(EXECUTOR)

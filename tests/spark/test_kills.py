@@ -43,7 +43,7 @@ def _notices_mistakes(checkpoint: Path, recorded: Recorded, accountant: Accounta
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes under /proc")
 def test_killed_streams_lose_nothing_and_repeat_nothing(spark_environment: None, tmp_path: Path) -> None:
     outcome = Outcome("streams", seed=0)
-    streams.run(outcome, tmp_path, kills=0, batches=40, haste=4)
+    streams.run(outcome, tmp_path, kills=20, batches=40, haste=4)
     figures = outcome.figures
     kinds = {*POINTS, *streams.OUTSIDE, streams.WORKER, streams.DAEMON}
     assert kinds == figures["kills by kind"].keys()

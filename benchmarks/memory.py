@@ -95,7 +95,7 @@ def measure_peak(label: str, data: Data, figures: Figures, bars: dict[str, Bar])
     """
     from benchmarks.report import Bar, number
 
-    if not _can_reset_peak():
+    if not can_reset_peak():
         figures[f"{label}: memory while adding"] = "not measured: the system does not tell"
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -111,7 +111,8 @@ def measure_peak(label: str, data: Data, figures: Figures, bars: dict[str, Bar])
     print(f"{title}: {number(found['peak'] / 1e6)} of {number(found['kept'] / 1e6)} MB")
 
 
-def _can_reset_peak() -> bool:
+def can_reset_peak() -> bool:
+    """Does the system tell how much memory a process had at most, from a moment on?"""
     try:
         _reset_peak()
     except OSError:

@@ -23,7 +23,7 @@ from benchmarks.families import CASES, cases_of
 from benchmarks.federation import forwards_with
 from benchmarks.growth import Point, exponent
 from benchmarks.limits import HEADS, Limit, Memory, Touched, limit_of, measure_memory
-from benchmarks.memory import array_bytes
+from benchmarks.memory import array_bytes, can_reset_peak
 from benchmarks.plain_spark import largest
 from benchmarks.process_tree import end, family
 from benchmarks.report import Bar, Report, html
@@ -84,6 +84,8 @@ BARS = {
 def test_runs_at_its_smallest(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     bars = _runs([name, "--smallest"], capsys, tmp_path)["bars"]
     for title, bar in BARS.get(name, {}).items():
+        if "peak while adding" in title and not can_reset_peak():
+            continue
         found = [each["bar"] for known, each in bars.items() if known.startswith(title)]
         assert found and set(found) == {bar}, title
 

@@ -550,3 +550,32 @@ def test_a_condition_beyond_the_limits_of_a_reader_is_not_sampled(tmp_path: Path
     writer.publish(tmp_path)
     reader = Matcher.open(tmp_path, limits=Limits(text_characters=10))
     assert reader.sample_errors(EventBatch.of([{}], reader.event_type), 0) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("array_contains(array_append(tags, 'x'), 'x')", True),
+        ("size(array_distinct(tags)) = 3", True),
+        ("size(array_union(tags, more)) = 4", True),
+        ("size(array_intersect(tags, more)) = 1", True),
+        ("size(array_except(tags, more)) = 2", True),
+        ("size(array_remove(tags, 'a')) = 2", True),
+        ("size(array_compact(tags)) = 4", True),
+        ("slice(tags, 1, 1)[0] = 'a'", True),
+        ("array_join(names, '-') = 'a-b'", True),
+        ("size(flatten(nested)) = 3", True),
+        ("size(array_prepend(tags, 5)) = 4", False),
+    ],
+)
+def test_array_functions_of_schemaless_events(condition: str, holds: bool) -> None:
+    matcher = Matcher()
+    matcher.add("s", condition)
+    event = {"tags": ["a", 1, "a", True], "more": [1, None], "names": ["a", "b"], "nested": [[1], [2, "x"]]}
+    assert matcher.match(event) == (["s"] if holds else [])
+
+
+@pytest.mark.parametrize("condition", ["size(sort_array(tags)) = 1", "size(array_sort(tags)) = 1"])
+def test_values_of_several_kinds_have_no_order(condition: str) -> None:
+    with pytest.raises(ConditionError, match="expected an array"):
+        Matcher().add("s", condition)

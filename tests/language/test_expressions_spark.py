@@ -778,6 +778,44 @@ struct(n, s, 1).col3
 """
 
 
+SEQUENCES = """
+sequence(day, DATE'2024-05-31', INTERVAL 1 MONTH)
+sequence(DATE'2024-01-31', DATE'2024-05-30', INTERVAL 1 MONTH)
+sequence(DATE'2024-01-31', DATE'2023-10-31', INTERVAL -1 MONTH)
+sequence(DATE'2024-01-31', DATE'2024-01-25')
+sequence(DATE'2024-01-01', DATE'2024-01-10', INTERVAL 36 HOUR)
+sequence(DATE'2024-01-01', DATE'2024-04-10', make_interval(0, 1, 0, 1))
+sequence(DATE'2024-12-31', DATE'2024-02-29', INTERVAL -1 MONTH)
+sequence(at, at + INTERVAL 3 DAYS, INTERVAL 12 HOUR)
+sequence(at, at + INTERVAL 3 DAYS, INTERVAL 1 DAY)
+sequence(at, at + INTERVAL 3 DAYS, INTERVAL '1 12' DAY TO HOUR)
+sequence(at + INTERVAL 3 DAYS, at)
+sequence(at, at + INTERVAL 3 MONTHS, INTERVAL 1 MONTH)
+sequence(at, at + INTERVAL 90 DAYS, make_interval(0, 1, 0, 1, 3))
+sequence(at, at, INTERVAL 0 DAY)
+sequence(DATE'2024-01-01', TIMESTAMP'2024-01-03 12:00:00', INTERVAL 1 DAY)
+sequence(wall, wall + INTERVAL 3 DAYS, INTERVAL 1 DAY)
+sequence(wall, wall + INTERVAL 3 MONTHS, INTERVAL 1 MONTH)
+sequence(wall, wall - INTERVAL 30 HOURS, INTERVAL -7 HOURS)
+"""
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+def test_sequences_of_moments(spark: SparkSession, zone: str) -> None:
+    types = {"day": "date", "at": "timestamp", "wall": "timestamp_ntz"}
+    at = ["2024-03-09 12:00", "2024-03-10 07:30", "2024-11-02 05:30", "2024-01-31 23:00", None]
+    rows = pa.table(
+        {
+            "day": pa.array(
+                [datetime.date(2024, 1, 31), datetime.date(2024, 2, 29), None, None, None], pa.date32()
+            ),
+            "at": pc.assume_timezone(pa.array(at).cast(pa.timestamp("us")), "UTC"),
+            "wall": pa.array(at).cast(pa.timestamp("us")),
+        }
+    )
+    check(spark, types, rows, lines(SEQUENCES), zone=zone)
+
+
 def test_higher_order_functions(spark: SparkSession) -> None:
     check(spark, ARRAYS, ARRAY_ROWS, lines(HIGHER_ORDER))
 
@@ -918,6 +956,11 @@ map_from_arrays(a, array(1, 2)) => CASE WHEN size(a) = 2 AND a[0] <> a[1] THEN m
 map_from_entries(array(struct(1, 'x'), struct(2, 'z')))
 map_from_entries(array(named_struct('x', 'a', 'y', n), NULL))
 map_concat(m, map('zz', 1))
+str_to_map('a:1,b:2:3,c')
+str_to_map('')
+str_to_map('a=1;b=2', ';', '=')
+str_to_map('x', ',', CAST(NULL AS STRING))
+str_to_map('a:1,a:2') => CAST(NULL AS MAP<STRING, STRING>)
 map_concat(m, map('zz', 1L), map('y', n))
 named_struct('a', m).a.b
 array(m, map('t', 1))[1]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import cmp_to_key
 from typing import Any
 
+from tamis.functions.clock_moves import add_calendar_interval
 from tamis.functions.registry import (
     Argument,
     ArgumentError,
@@ -21,16 +22,38 @@ from tamis.functions.registry import (
 )
 from tamis.functions.rows import Scalar
 from tamis.functions.unify import type_mismatch
+from tamis.values.calendar import MICROS_PER_DAY
+from tamis.values.calendar_intervals import CalendarInterval
 from tamis.values.coercion import contained_type, tightest_type
+from tamis.values.intervals import truncated
 from tamis.values.order import compare
-from tamis.values.types import ANY, BOOLEAN, DATE, INT, STRING, Type, array, is_integral, struct
+from tamis.values.types import (
+    ANY,
+    BOOLEAN,
+    CALENDAR_INTERVAL,
+    DATE,
+    INT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    Type,
+    array,
+    is_integral,
+    is_interval,
+    is_year_month,
+    struct,
+)
+from tamis.values.zones import Zone, zone_of
 
 LONGEST = 1_000_000
 """The greatest number of elements of an array that a function makes out of shorter ones."""
 
 
-def _items(arguments: Sequence[Argument], place: int = 0) -> Type:
+def _items(arguments: Sequence[Argument], place: int = 0, *, ordered: bool = False) -> Type:
+    """The array type of an argument; a path of a schemaless event is one of any values, which have no order."""
     found = arguments[place].type
+    if found == ANY and not ordered:
+        return array(ANY)
     if found.name != "array":
         msg = f"expected an array, found {found}"
         hint = "read it by a typed event type" if found == ANY else None
@@ -38,29 +61,83 @@ def _items(arguments: Sequence[Argument], place: int = 0) -> Type:
     return found
 
 
-def _same_array(*others: Type, optional: int = 0) -> Resolve:
+def _same_array(*others: Type, optional: int = 0, ordered: bool = False) -> Resolve:
     """An array and other arguments; the result is an array of the same type."""
 
     def resolve(arguments: Sequence[Argument], zone: str) -> Signature:
         check_count(arguments, 1 + len(others) - optional, 1 + len(others))
-        found = _items(arguments)
+        found = _items(arguments, ordered=ordered)
         return Signature((found, *others)[: len(arguments)], found, zone)
 
     return resolve
 
 
 def _resolve_sequence(arguments: Sequence[Argument], zone: str) -> Signature:
-    """Whole numbers, or dates a number of days apart."""
+    """Whole numbers; dates a number of days apart; dates or timestamps an interval apart."""
     check_count(arguments, 2, 3)
     found = tightest_type(arguments[0].type, arguments[1].type)
     step = arguments[2].type if len(arguments) == 3 else None
-    if found == DATE and step is None:
-        return Signature((DATE, DATE), array(DATE), zone)
+    if found in (DATE, TIMESTAMP, TIMESTAMP_NTZ) and step is None:
+        return Signature((found, found), array(found), zone)
+    if found in (DATE, TIMESTAMP, TIMESTAMP_NTZ) and step is not None:
+        if not (is_interval(step) or step == CALENDAR_INTERVAL):
+            msg = f"expected an interval, found {step}"
+            raise ArgumentError(msg, 2)
+        return Signature((found, found, step), array(found), zone)
     if found is not None and step is not None:
         found = tightest_type(found, step)
     if found is None or not is_integral(found):
         raise type_mismatch(arguments, "made a sequence")
     return Signature((found,) * len(arguments), array(found), zone)
+
+
+def _bind_sequence(signature: Signature) -> Scalar:
+    moment = signature.returns.item
+    if is_integral(moment) or (moment == DATE and len(signature.parameters) == 2):
+        return _sequence
+    zone = zone_of("UTC" if moment == TIMESTAMP_NTZ else signature.zone)
+    unit = _steps_of(signature.parameters[2]) if len(signature.parameters) == 3 else None
+
+    def scalar(first: int, last: int, *step: Any) -> list[int] | None:
+        by = (0, 1 if first <= last else -1, 0) if unit is None else unit(step[0])
+        if moment != DATE:
+            return _moments(zone, first, last, by)
+        found = None if not any(by) else _moments(zone, zone.start_of_day(first), zone.start_of_day(last), by)
+        return None if found is None else [zone.to_wall(each) // MICROS_PER_DAY for each in found]
+
+    return scalar
+
+
+def _steps_of(type_: Type) -> Callable[[Any], CalendarInterval]:
+    """Months, days and microseconds of an interval: days move the clock, the rest the instant."""
+    if type_ == CALENDAR_INTERVAL:
+        return lambda step: step
+    if is_year_month(type_):
+        return lambda months: (months, 0, 0)
+
+    def split(micros: int) -> CalendarInterval:
+        whole = truncated(micros, MICROS_PER_DAY)
+        return 0, whole // MICROS_PER_DAY, micros - whole
+
+    return split
+
+
+def _moments(zone: Zone, first: int, last: int, by: CalendarInterval) -> list[int] | None:
+    """Each is so many steps after the first, not one after the one before: months may be shorter than its day."""
+    months, days, micros = by
+    # The sign and the length are those of months of 28 days, as in Spark.
+    about = (28 * months + days) * MICROS_PER_DAY + micros
+    if about == 0 or (last - first) * about < 0:
+        return [first] if first == last else None
+    if (last - first) // about >= LONGEST:
+        return None
+    found: list[int] = []
+    moment: int | None = first
+    while moment is not None and (moment <= last if about > 0 else moment >= last):
+        found.append(moment)
+        steps = len(found)
+        moment = add_calendar_interval(zone, first, steps * months, steps * days, steps * micros)
+    return None if moment is None else found
 
 
 def _sequence(start: int, stop: int, *step: int) -> list[int] | None:
@@ -168,7 +245,7 @@ def _slice(items: list[Any], start: int, length: int) -> list[Any] | None:
 
 def _resolve_flatten(arguments: Sequence[Argument], zone: str) -> Signature:
     check_count(arguments, 1, 1)
-    found = _items(arguments)
+    found = array(array(ANY)) if arguments[0].type == ANY else _items(arguments)
     if found.item.name != "array":
         msg = f"expected an array of arrays, found {found}"
         raise ArgumentError(msg, 0)
@@ -230,8 +307,8 @@ def _resolve_named_struct(arguments: Sequence[Argument], zone: str) -> Signature
 
 
 def _register() -> None:
-    register(Function("sort_array", _same_array(BOOLEAN, optional=1), _bind_sort(nulls_last=False)))
-    register(Function("array_sort", _same_array(), _bind_sort(nulls_last=True)))
+    register(Function("sort_array", _same_array(BOOLEAN, optional=1, ordered=True), _bind_sort(nulls_last=False)))
+    register(Function("array_sort", _same_array(ordered=True), _bind_sort(nulls_last=True)))
     register(Function("array_join", _resolve_join, always(_join)))
     register(Function("array_insert", _resolve_insert, always(_insert), sees_null=True))
     register(Function("array_append", _with_element, always(_append), sees_null=True))
@@ -249,4 +326,4 @@ def _register() -> None:
 
 
 _register()
-register(Function("sequence", _resolve_sequence, always(_sequence)))
+register(Function("sequence", _resolve_sequence, _bind_sequence))

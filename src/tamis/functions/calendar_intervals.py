@@ -20,7 +20,7 @@ from tamis.values.zones import zone_of
 
 TAKE_CALENDAR_INTERVALS = TAKE_MAPS | frozenset(
     "+ - * / negative positive date_part hash xxhash64 array_append array_prepend array_insert array_repeat "
-    "array_compact reverse concat flatten slice get try_element_at elt".split()
+    "array_compact reverse concat flatten slice get try_element_at elt sequence".split()
 )
 """The functions that take calendar intervals, or what holds them; the others compare."""
 

@@ -21,6 +21,8 @@ from tamis.values.order import compare, order_key
 from tamis.values.types import ANY, BOOLEAN, NULL, STRING, Type, array, holds_map, is_ordered, map_of
 
 Entries = list[tuple[Value, Value]]
+_META = frozenset("\\.[]{}()*+?^$|")
+"""What makes a regular expression of a text."""
 
 TAKE_MAPS = frozenset(
     "[] element_at size map map_keys map_values map_entries map_contains_key map_from_arrays map_from_entries "
@@ -175,6 +177,28 @@ def _bind_from_entries(signature: Signature) -> Scalar:
     return lambda entries: None if None in entries else build(entries)
 
 
+def _resolve_from_text(arguments: Sequence[Argument], zone: str) -> Signature:
+    """Spark takes regular expressions as delimiters; here they are constants that are none."""
+    check_count(arguments, 1, 3)
+    for place, each in enumerate(arguments[1:], 1):
+        if each.type == NULL or (each.is_constant and each.value is None):
+            continue
+        if not each.is_constant or not each.value or not _META.isdisjoint(str(each.value)):
+            msg = f"expected a constant delimiter without any of {' '.join(sorted(_META))}, found {each.value!r}"
+            raise ArgumentError(msg, place)
+    return Signature((STRING,) * len(arguments), map_of(STRING, STRING), zone)
+
+
+def _bind_from_text(signature: Signature) -> Scalar:
+    build = _builder(signature.returns)
+
+    def scalar(text: str, between: str = ",", inside: str = ":") -> Entries | None:
+        pairs = (each.partition(inside) for each in text.split(between))
+        return build([(key, value if sign else None) for key, sign, value in pairs])
+
+    return scalar
+
+
 def _resolve_concat(arguments: Sequence[Argument], zone: str) -> Signature:
     check_count(arguments, 1)
     for place in range(len(arguments)):
@@ -195,5 +219,6 @@ register(Function("map_entries", _entries, always(lambda pairs: pairs), _same_en
 register(Function("map_contains_key", _resolve_contains, _bind_contains))
 register(Function("map", _resolve_map, _bind_map, sees_null=True))
 register(Function("map_from_arrays", _resolve_from_arrays, _bind_from_arrays))
+register(Function("str_to_map", _resolve_from_text, _bind_from_text))
 register(Function("map_from_entries", _resolve_from_entries, _bind_from_entries))
 register(Function("map_concat", _resolve_concat, _bind_concat))

@@ -14,7 +14,7 @@ from random import Random
 from typing import Any
 
 NAMES = ("a", "b", "c")
-TEXTS = ("x", "y", "xy", "X", "", "yx", "10.0.0.7", "10.1.0.7")
+TEXTS = ("x", "y", "xy", "X", "", "yx", "10.0.0.7", "10.1.0.7", "2001:db8::7", "2001:db9::7")
 NUMBERS = (0, 1, 2, 1.5, -1)
 SCALARS: tuple[Any, ...] = (*TEXTS, *NUMBERS, True, False, None)
 OPERATORS = {">": float.__gt__, ">=": float.__ge__, "<": float.__lt__, "<=": float.__le__, "=": float.__eq__}
@@ -23,7 +23,10 @@ OPERATORS = {">": float.__gt__, ">=": float.__ge__, "<": float.__lt__, "<=": flo
 # --- the plain interpreter -------------------------------------------------------------------------------------
 
 
-def matches(pattern: dict[str, Any], event: dict[str, Any]) -> bool:
+def matches(pattern: dict[str, Any] | list[dict[str, Any]], event: dict[str, Any]) -> bool:
+    """One of the patterns of a rule is enough."""
+    if isinstance(pattern, list):
+        return any(matches(each, event) for each in pattern)
     fields = list(_fields(event, "", {}))
     return any(_search(sorted(rule.items()), fields, {}) for rule in _rules(pattern, ""))
 
@@ -126,6 +129,13 @@ def _random_value(random: Random, depth: int) -> Any:
     return random.choice(SCALARS)
 
 
+def random_rule(random: Random, depth: int) -> dict[str, Any] | list[dict[str, Any]]:
+    """A pattern, or several."""
+    if random.random() < 0.8:
+        return random_pattern(random, depth)
+    return [random_pattern(random, depth) for _ in range(random.randint(1, 3))]
+
+
 def random_pattern(random: Random, depth: int = 3) -> dict[str, Any]:
     pattern: dict[str, Any] = {}
     for name in random.sample(NAMES, random.randint(1, 3)):
@@ -153,11 +163,13 @@ def random_test(random: Random) -> Any:
             *({"exists": True}, {"exists": False}, {"exists": False}),
             *({"prefix": text}, {"suffix": text}, {"equals-ignore-case": text}),
             *({"prefix": {"equals-ignore-case": text}}, {"suffix": {"equals-ignore-case": text}}),
-            *({"wildcard": "x*"}, {"wildcard": "*y*"}, {"cidr": "10.0.0.0/16"}),
+            *({"wildcard": "x*"}, {"wildcard": "*y*"}, {"wildcard": "*x*y*"}, {"wildcard": "1*.*7"}),
+            *({"cidr": "10.0.0.0/16"}, {"cidr": "2001:db8::/32"}, {"cidr": "2001:db9::7/127"}),
             *({"numeric": [">", low, "<=", high]}, {"numeric": [">=", low, "<", high]}),
             *({"numeric": [sign, low]} for sign in OPERATORS),
             *({"anything-but": text}, {"anything-but": [text, other]}, {"anything-but": [low, high]}),
             *({"anything-but": {name: filled}} for name in ("prefix", "suffix", "wildcard", "equals-ignore-case")),
             *({"anything-but": {name: [filled, "y"]}} for name in ("prefix", "suffix", "equals-ignore-case")),
+            *({"anything-but": {"wildcard": ["x*", "*:*7"]}}, {"anything-but": {"wildcard": "*0*7"}}),
         )
     )

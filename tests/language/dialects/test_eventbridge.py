@@ -20,7 +20,7 @@ from tamis.matcher import Matcher
 from tamis.reference import evaluate
 from tamis.syntax.parser import parse
 from tamis.syntax.printing import to_text
-from tests.language.dialects.eventbridge_cases import matches, random_event, random_pattern
+from tests.language.dialects.eventbridge_cases import matches, random_event, random_rule
 
 CORPUS = [
     json.loads(line)
@@ -74,14 +74,14 @@ def test_the_engine_agrees_with_the_corpus_when_it_holds_all_patterns() -> None:
 @given(st.integers(0, 2**32))
 def test_patterns_hold_as_the_documented_rules_say(seed: int) -> None:
     random = Random(seed)
-    pattern = random_pattern(random, random.randint(0, 2))
+    pattern = random_rule(random, random.randint(0, 2))
     events = [random_event(random) for _ in range(4)]
     assert verdicts(pattern, events) == [matches(pattern, event) for event in events]
 
 
 @given(st.integers(0, 2**32))
 def test_the_sql_of_a_pattern_means_the_same(seed: int) -> None:
-    tree, found = parse_leniently(text_of(random_pattern(Random(seed), 2)))
+    tree, found = parse_leniently(text_of(random_rule(Random(seed), 2)))
     assert found == []
     assert parse(to_text(tree)) == tree
 

@@ -154,8 +154,9 @@ def test_deep_nesting_is_refused_not_fatal() -> None:
 
 # --- random selectors against the rules, plainly -----------------------------------------------------------------
 
-NAMES = ("a", "b", "c")
-VALUES: tuple[Any, ...] = ("x", "y", "", 0, 1, 2.5, True, False, None)
+NAMES = ("a", "b", "c", "d$e")
+LIKES = ("x", "x_", "x%", "_", "%", "!%", "x!_%", "%y")
+VALUES: tuple[Any, ...] = ("x", "y", "", "%", "x_y", 0, 1, 2.5, True, False, None)
 
 
 def kind(value: Any) -> str:
@@ -177,10 +178,56 @@ def text_test(value: Any, holds: Any) -> bool | None:
     return None if value is None else isinstance(value, str) and bool(holds(value))
 
 
+def operand_of(random: Random, event: dict[str, Any], depth: int) -> tuple[str, Any]:
+    """An attribute, a number or arithmetic, and its value; arithmetic with what is no number is NULL."""
+    if not depth or random.random() < 0.3:
+        name, number = random.choice(NAMES), random.choice((0, 1, 2, 3, 0.5))
+        return random.choice(((name, event.get(name)), (str(number), number)))
+    (left, one), (right, other) = (operand_of(random, event, depth - 1) for _ in range(2))
+    sign = random.choice(("+", "-", "*", "/"))
+    text = f"({left} {sign} {right})"
+    if any(each is None or kind(each) != "number" for each in (one, other)) or (sign == "/" and other == 0):
+        return text, None
+    whole = isinstance(one, int) and isinstance(other, int)
+    quotient = one / (other or 1)
+    return text, {"+": one + other, "-": one - other, "*": one * other, "/": int(quotient) if whole else quotient}[
+        sign
+    ]
+
+
+def like(text: str, pattern: str) -> bool:
+    """With ! as the escape character."""
+    shape = re.sub(
+        "!(.)|(.)", lambda each: re.escape(each[1]) if each[1] else _LIKE.get(each[2]) or each[2], pattern
+    )
+    return re.fullmatch(shape, text, re.DOTALL) is not None
+
+
+_LIKE = {"%": ".*", "_": "."}
+
+
+def between(value: Any, low: float | None, high: float | None) -> bool | None:
+    above, below = compared(">=", value, low), compared("<=", value, high)
+    return False if False in (above, below) else None if None in (above, below) else True
+
+
 def selector_of(random: Random, event: dict[str, Any], depth: int) -> tuple[str, bool | None]:
     """A selector, and what it says of the event."""
     name = random.choice(NAMES)
-    value, shape = event.get(name), random.randrange(8 if depth else 5)
+    value, shape = event.get(name), random.randrange(11 if depth else 8)
+    negation = random.choice(("", "NOT "))
+    if shape == 5:
+        (left_text, one_value), (right_text, other_value) = (operand_of(random, event, 2) for _ in range(2))
+        sign = random.choice(("=", "<>", "<", "<=", ">", ">="))
+        return f"{left_text} {sign} {right_text}", compared(sign, one_value, other_value)
+    if shape == 6:
+        low, high = (random.randint(0, 2) for _ in range(2))
+        return negated(negation, name, f"BETWEEN {low} AND {high}", between(value, low, high))
+    if shape == 7:
+        pattern = random.choice(LIKES)
+        return negated(
+            negation, name, f"LIKE '{pattern}' ESCAPE '!'", text_test(value, lambda text: like(text, pattern))
+        )
     if shape == 0:
         sign = random.choice(("=", "<>", "<", "<=", ">", ">="))
         return f"{name} {sign} {(number := random.randint(0, 2))}", compared(sign, value, number)
@@ -200,13 +247,17 @@ def selector_of(random: Random, event: dict[str, Any], depth: int) -> tuple[str,
         )
         return random.choice(choices)
     left, one = selector_of(random, event, depth - 1)
-    if shape == 5:
+    if shape == 8:
         return f"NOT ({left})", None if one is None else not one
     right, other_verdict = selector_of(random, event, depth - 1)
-    decisive = shape == 6
+    decisive = shape == 9
     both = (one, other_verdict)
     joint = decisive if decisive in both else None if None in both else not decisive
     return f"({left}) {'OR' if decisive else 'AND'} ({right})", joint
+
+
+def negated(negation: str, name: str, test: str, holds: bool | None) -> tuple[str, bool | None]:
+    return f"{name} {negation}{test}", not holds if negation and holds is not None else holds
 
 
 @given(st.integers(0, 2**32))

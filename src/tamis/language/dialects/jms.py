@@ -168,9 +168,11 @@ class _SelectorParser(TokenCursor):
         return Operand(self.false_if_unlike(first, (left, right), start), TRUTH)
 
     def false_if_unlike(self, test: Expression, operands: tuple[Operand, ...], start: int) -> Expression:
-        """The test; FALSE instead of unknown where no operand is missing."""
-        names = any(isinstance(each.tree, Name) for each in operands)
-        if not names or any(not isinstance(each.tree, Name | Literal) for each in operands):
+        """The test; FALSE instead of unknown where no operand is missing.
+
+        Only an attribute may be of another kind: arithmetic is a number or unknown.
+        """
+        if not any(isinstance(each.tree, Name) for each in operands):
             return test
         return otherwise(test, operands, False, self.span(start))
 

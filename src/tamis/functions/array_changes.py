@@ -25,7 +25,7 @@ from tamis.functions.unify import type_mismatch
 from tamis.values.calendar import MICROS_PER_DAY
 from tamis.values.calendar_intervals import CalendarInterval
 from tamis.values.coercion import contained_type, tightest_type
-from tamis.values.intervals import truncated
+from tamis.values.intervals import truncate
 from tamis.values.order import compare
 from tamis.values.types import (
     ANY,
@@ -116,7 +116,7 @@ def _steps_of(type_: Type) -> Callable[[Any], CalendarInterval]:
         return lambda months: (months, 0, 0)
 
     def split(micros: int) -> CalendarInterval:
-        whole = truncated(micros, MICROS_PER_DAY)
+        whole = truncate(micros, MICROS_PER_DAY)
         return 0, whole // MICROS_PER_DAY, micros - whole
 
     return split

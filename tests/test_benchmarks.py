@@ -144,7 +144,7 @@ def test_sizing_runs_at_its_smallest_and_keeps_coefficients(
 @pytest.mark.usefixtures("spark")
 def test_stream_runs_at_its_smallest(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     outcome = _runs(["stream", "--smallest"], capsys, tmp_path)
-    expected = {"batches of 100: driver: events/s", "batches of 100: workers: events/s", "commit, s"}
+    expected = {f"batches of 100: {each}" for each in ("driver: events/s", "workers: events/s", "commit, s")}
     expected |= {f"routed, {way}: us an event" for way in ("texts", "columns", "messages")}
     assert expected <= outcome["figures"].keys()
 

@@ -17,7 +17,7 @@ def test_everything_that_is_named_is_there_and_every_record_is_named() -> None:
 
 def test_without_its_http_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"pip install 'tamis\[client\]'"):
+    with pytest.raises(ImportError, match=r"pip install '\.\[client\]'"):
         importlib.reload(tamis.client)
     monkeypatch.undo()
     importlib.reload(tamis.client)

@@ -318,4 +318,4 @@ def test_a_snapshot_always_has_the_mapped_index(engine: str, tmp_path: Any) -> N
 
 def test_a_reason_has_no_exponents() -> None:
     told = auto._reason("bitslice", {"bitslice": 1_500.0, "scan": 123_456.7})
-    assert told == "bitslice takes 1,500 us an event, scan 123,457; another must be 2 times as fast"
+    assert told == "bitslice takes 1,500 us per event, scan 123,457; another must be 2 times as fast"

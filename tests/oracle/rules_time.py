@@ -75,6 +75,7 @@ rule("date", "{date} + make_interval(0, {tinyint}, 0, {tinyint})")
 rule("date", "{date} - make_interval({tinyint}, 1, {tinyint})")
 rule("int", "EXTRACT(HOUR FROM make_interval(1, 2, 3, {tinyint}, {smallint}))")
 rule("string", "CAST(make_interval({tinyint}, {tinyint}, 1, {smallint}, {int}) AS STRING)")
+rule("string", "CAST(try_make_interval({tinyint}, {smallint}) AS STRING)")
 rule("timestamp_ntz", "{timestamp_ntz} + make_interval(0, {tinyint}, 0, {tinyint}, {smallint})")
 
 rule("timestamp", "date_trunc({time_unit}, {timestamp})")

@@ -32,7 +32,7 @@ def test_what_names_no_topic_is_refused(url: str) -> None:
 
 def test_without_its_client_kafka_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
-    with pytest.raises(KafkaError, match=r"pip install 'tamis\[kafka\]'"):
+    with pytest.raises(KafkaError, match=r"pip install '\.\[kafka\]'"):
         open_inbox(ServiceSettings(data=str(tmp_path), kafka="kafka://127.0.0.1:1/events"))
 
 

@@ -461,7 +461,7 @@ def test_without_deltalake_the_sink_says_how_to_install_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "deltalake", None)
-    with pytest.raises(SinkError, match=r"sink delta: needs deltalake; .*: pip install 'tamis\[delta\]'"):
+    with pytest.raises(SinkError, match=r"sink delta: needs deltalake; .*: pip install '\.\[delta\]'"):
         delta_sink(tmp_path)
 
 

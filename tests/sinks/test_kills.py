@@ -107,7 +107,7 @@ def _check_feed(killed: Killed, whole: Delivery) -> None:
     messages = {message_id(event, owner) for event, owner in told if owner is not None}
     found = [id for (id,) in _select(killed, "tamis_feed", "id")]
     assert sorted(found) == sorted([*ids, *messages])
-    dead = {id for (id,) in _select(killed, "tamis_bad_events", "id")}
+    dead = {id for (id,) in _select(killed, "tamis_feed_dead_letters", "id")}
     assert dead == set(with_tenant_ids(whole.dead)["id"].to_pylist())
 
 

@@ -12,7 +12,6 @@ import pytest
 from tamis import Matcher
 from tamis.composite.parts import compile_composite
 from tamis.events.batch import EventBatch
-from tamis.segments.records import Subscription
 from tamis.spark.composite_events import needed_attributes, taken_table
 
 WITHIN = "WITHIN INTERVAL '1' HOUR BY user"
@@ -33,7 +32,8 @@ def test_attributes_that_conditions_on_several_events_need(text: str, names: tup
 def test_an_event_is_sent_once_for_each_subscription_with_all_its_parts() -> None:
     matcher = Matcher()
     text = f"price > 1 AS a THEN price > a.price {WITHIN}"
-    matcher.add_many([Subscription("s", text, dialect="composite")])  # as the publisher of a store does
+    record = pa.table({"id": ["s"], "condition": [text], "dialect": ["composite"]})
+    matcher.add_records(record)  # as the publisher of a store does
     for place, part in enumerate(compile_composite(text).parts):
         matcher.add(f"s\0{place}", part.local)
     events = [{"price": 5, "user": "ann", "paid": datetime(2026, 1, 1, tzinfo=UTC)}, {"price": 7, "user": None}]

@@ -29,6 +29,7 @@ class SignatureError(TamisError):
 
 
 def new_secret() -> str:
+    """A random secret for the signatures of one webhook."""
     return SECRET_PREFIX + b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()
 
 

@@ -71,7 +71,7 @@ def test_what_may_be_done_twice_is_sent_again(served: Served, client: Client) ->
         lambda: client.pause("one", ticket),
         lambda: client.advertise("all", "x = 1"),
         lambda: client.declare({"name": "sale", "attributes": {}}),
-        lambda: client.test("x = 1"),
+        lambda: client.test("x = 1", event_type="event"),
     ):
         served.faults.append(Fault("/v1/"))
         served.asked.clear()

@@ -82,6 +82,8 @@ ROUTES = {
 """What each route needs; what is neither here nor under /v1 is a page, which needs `subscribe`."""
 PAGES = {"/tokens": "admin", "/tenants": "operator", "/peers": "operator"}
 """Pages that need more."""
+MOVED = {f"GET /bad-events{twin}": f"/dead-letters{twin}" for twin in ("", ".json")}
+"""Earlier addresses of pages, and where they lead whoever asks."""
 
 
 def all_routes(served: Running) -> list[str]:
@@ -139,7 +141,7 @@ def test_a_route_of_links_is_for_no_token_of_the_service(everybody: dict[str, ht
 
 
 def test_a_page_is_for_those_who_may_subscribe(served: Running, everybody: dict[str, httpx2.Client]) -> None:
-    pages = [route for route in all_routes(served) if route not in ROUTES]
+    pages = [route for route in all_routes(served) if route not in ROUTES and route not in MOVED]
     assert pages
     for route in pages:
         nobody = ask(everybody["nobody"], route)
@@ -153,6 +155,15 @@ def test_a_page_is_for_those_who_may_subscribe(served: Running, everybody: dict[
             status = ask(everybody[name], route).status_code
             assert (status == 403) == (number < roles.index(role)), (route, name, status)
             assert status not in (401, 500), (route, name, status)
+
+
+def test_an_earlier_address_only_leads_to_its_page(served: Running, everybody: dict[str, httpx2.Client]) -> None:
+    routes = all_routes(served)
+    for route, now in MOVED.items():
+        assert {route, f"GET {now}"} <= {*routes}
+        for name, client in everybody.items():
+            answer = ask(client, route)
+            assert (answer.status_code, answer.headers["location"], answer.text) == (308, now, ""), (route, name)
 
 
 @pytest.fixture(scope="module")

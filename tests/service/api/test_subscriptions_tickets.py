@@ -159,6 +159,7 @@ def test_a_change_changes_what_it_names(tenant: Tenant) -> None:
         "condition": "price < 5",
         "revision": 2,
         "changed": changed["changed"],
+        "warnings": [],
     }
     changed = tenant.subscribe.patch(path, json={"label": None, "priority": -1}, headers=headers).json()
     assert (changed["label"], changed["priority"], changed["revision"]) == (None, -1, 2)

@@ -377,14 +377,15 @@ def tenant(served: Served) -> str:
             literal = text.replace("\\", "\\\\").replace("'", "\\'")
             attributes = {"n": "int", name: {"type": "string", "values": [text]}}
             client.declare({"name": name, "attributes": attributes})
-            client.subscribe(f"name = '{literal}'", id=name, label=text)
+            client.subscribe(f"name = '{literal}'", id=name, label=text, event_type="event")
             client.subscribe(f"`{name.replace('`', '``')}` = '{literal}'", id=f"typed {number}", event_type=name)
-            client.subscribe(f"n = {number}", id=f"hook {number}", webhook=f"http://127.0.0.1:9/{quote(text)}")
-            client.publish({"id": text, "name": text, text: [text], "n": number})
+            hook = f"http://127.0.0.1:9/{quote(text)}"
+            client.subscribe(f"n = {number}", id=f"hook {number}", webhook=hook, event_type="event")
+            client.publish({"id": text, "name": text, text: [text], "n": number}, type="event")
             client.publish({"id": f"good {text}", name: text}, type=name)
             client.publish({"id": f"bad {text}", "n": text}, type=name)
             client.create_token("publish", label=text)
-            client.advertise(name, f"name = '{literal}'")
+            client.advertise(name, f"name = '{literal}'", event_type="event")
     served.match()
     world = World(served.service, "", "", "")
     for number in range(len(HOSTILE)):

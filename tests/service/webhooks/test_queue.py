@@ -288,11 +288,14 @@ def test_a_parked_notification_is_replayed_until_it_is_taken(webhooks: Webhooks,
     assert webhooks.replay_of(notification.id) is None
     (still,) = webhooks.parked_deliveries()
     assert (still.attempts, still.error, still.next_attempt) == (6, "error 6", None)
+    failing = got(webhooks, "acme/a")
+    assert (failing.failures, failing.failed_calls, failing.failing_since) == (2, 3, 100)
     webhooks.replay(notification.id)
     webhooks.record([step(webhook, "go on", notification, attempt=7, is_replay=True)])
     assert webhooks.parked_deliveries() == []
-    assert webhook.failures == 1
-    assert got(webhooks, "acme/a") == replace(webhook, failures=0), "a success ends the row of failures"
+    assert got(webhooks, "acme/a") == replace(webhook, failures=0, failed_calls=0, failing_since=None), (
+        "a success ends the row of failures"
+    )
 
 
 def test_what_cannot_be_replayed(feed_database: Database, webhooks: Webhooks, feed: Feed) -> None:

@@ -102,3 +102,22 @@ def test_replays_that_fail_count_as_calls(webhooks: Webhooks, feed: Feed) -> Non
     for at in (50, 61):
         webhooks.record([step(webhook, "again", notification, at=at * _SECOND, is_replay=True)], _RULE)
     assert got(webhooks, "acme/a").state == "paused"
+
+
+@pytest.mark.parametrize("is_replay", [False, True])
+def test_calls_whose_notification_was_taken_meanwhile_do_not_count(
+    webhooks: Webhooks, feed: Feed, is_replay: bool
+) -> None:
+    webhook = confirmed(webhooks, "acme/a")
+    feed.write("acme/a")
+    [notification] = waiting(webhooks, "acme/a")
+    if is_replay:
+        webhooks.record([step(webhook, "park", notification, at=_SECOND)], _RULE)
+        webhooks.replay(notification.id)
+    webhooks.record([step(webhook, "go on", notification, at=2 * _SECOND, is_replay=is_replay)], _RULE)
+    before = got(webhooks, "acme/a")
+    for at in (1, 2, 90):
+        webhooks.record([step(webhook, "again", notification, at=at * _SECOND, is_replay=is_replay)], _RULE)
+    webhooks.record([step(webhook, "park", notification, at=91 * _SECOND, is_replay=is_replay)], _RULE)
+    assert got(webhooks, "acme/a") == before
+    assert (before.state, before.failures, before.failed_calls) == ("confirmed", 0, 0)

@@ -24,20 +24,18 @@ _NO_FAILURES: dict[str, Any] = {"failures": 0, "failed_calls": 0, "failing_since
 def record_transitions(connection: Connection, steps: Sequence[Transition], pause: PauseRule = NEVER) -> None:
     """Note attempts and what follows from them; a webhook whose calls fail as the rule says is paused.
 
-    The steps are taken in the order of their subscriptions, so that two who record never wait for each other in a
-    circle.
+    A step whose notification was passed meanwhile is on record only, and counts as no failed call. The steps are
+    taken in the order of their subscriptions, so that two who record never wait for each other in a circle.
     """
     if not steps:
         return
     connection.execute(insert(attempts), [asdict(step.attempt) for step in steps])
     for step in sorted(steps, key=lambda step: step.attempt.subscription_id):
-        if step.is_replay:
-            _after_replay(connection, step)
-        elif step.seq is None:
+        if step.seq is None:
             _after_handshake(connection, step)
-        else:
-            _after_notification(connection, step, step.seq)
-        if step.seq is not None and step.action in ("again", "park"):
+            continue
+        follow = _after_replay if step.is_replay else _after_notification
+        if follow(connection, step) and step.action in ("again", "park"):
             _count_failed_call(connection, step)
             _pause_failing(connection, step, pause)
 
@@ -49,13 +47,13 @@ def _after_handshake(connection: Connection, step: Transition) -> None:
     connection.execute(update(webhooks).where(_is_this(step), webhooks.c.state == PENDING).values(**values))
 
 
-def _after_notification(connection: Connection, step: Transition, seq: int) -> None:
-    attempt = step.attempt
+def _after_notification(connection: Connection, step: Transition) -> bool:
+    """Move the webhook; is its cursor still before the notification?"""
+    attempt, seq = step.attempt, step.seq
     here = and_(_is_this(step), webhooks.c.cursor < seq)
     if step.action == "again":
         later = {"attempts": attempt.attempt, "next_attempt": step.next_attempt}
-        connection.execute(update(webhooks).where(here).values(**later))
-        return
+        return connection.execute(update(webhooks).where(here).values(**later)).rowcount > 0
     values: dict[str, Any] = {"cursor": seq, "attempts": 0, "next_attempt": step.next_attempt, "digest_upto": None}
     if step.action == "refuse":
         values |= {"state": REFUSED, "reason": attempt.error, "since": attempt.at, "failures": 0}
@@ -76,9 +74,11 @@ def _after_notification(connection: Connection, step: Transition, seq: int) -> N
             "digest_after": step.digest_after,
         }
         connection.execute(insert(failed).values(**row))
+    return moved > 0
 
 
-def _after_replay(connection: Connection, step: Transition) -> None:
+def _after_replay(connection: Connection, step: Transition) -> bool:
+    """Change what is parked, and the webhook; is it still parked?"""
     attempt = step.attempt
     # A replay that ends after its webhook was replaced finds nothing to change.
     webhook = exists(select(webhooks.c.subscription_id).where(_is_this(step)))
@@ -87,19 +87,20 @@ def _after_replay(connection: Connection, step: Transition) -> None:
         connection.execute(delete(failed).where(this))
         failing = or_(webhooks.c.failures > 0, webhooks.c.failed_calls > 0)
         connection.execute(update(webhooks).where(_is_this(step), failing).values(**_NO_FAILURES))
-        return
+        return True
     values: dict[str, Any] = {"attempts": attempt.attempt, "error": attempt.error or "", "at": attempt.at}
     if step.action == "again":
         values |= {"tries": failed.c.tries + 1, "next_attempt": step.next_attempt}
     else:
         values |= {"tries": 0, "next_attempt": None}
-    connection.execute(update(failed).where(this).values(**values))
+    still_parked = connection.execute(update(failed).where(this).values(**values)).rowcount > 0
     if step.action == "refuse":
         gone = {"state": REFUSED, "reason": attempt.error, "since": attempt.at}
         connection.execute(update(webhooks).where(_is_this(step)).values(**gone))
-    elif step.action == "park":
+    elif step.action == "park" and still_parked:
         one_more = {"failures": webhooks.c.failures + 1}
         connection.execute(update(webhooks).where(_is_this(step)).values(**one_more))
+    return still_parked
 
 
 def _count_failed_call(connection: Connection, step: Transition) -> None:

@@ -9,7 +9,8 @@ from tamis.service.api.models.webhooks import ReplayWanted, SubscriberWebhook
 
 
 def test_a_replay_is_of_everything_by_default() -> None:
-    assert ReplayWanted().model_dump() == {"subscription": None, "since": None, "until": None}
+    everything = {"subscription": None, "endpoint": None, "since": None, "until": None}
+    assert ReplayWanted().model_dump() == everything
 
 
 @pytest.mark.parametrize("given", [{}, {"url": ""}, {"url": "http://a", "digest_seconds": 0}])

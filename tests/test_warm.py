@@ -142,11 +142,7 @@ while left:  # a kernel that only kernels call is in the code of those that call
 missed = [each.py_func for each in product if each not in reached]
 print(json.dumps([f"{each.__module__}.{each.__name__}" for each in missed]))
 """
-BITSET = "only auto uses it, after a minute of matching where it is not compiled"
 NOT_WARMED = {
-    "tamis.engines.bitset.": BITSET,
-    "tamis.engines.array_kernels.count_up_to": BITSET,
-    "tamis.engines.formula_program._verify": BITSET,
     "tamis.engines.selectivity.node_selectivities": "only the laboratory calls it",
 }
 """Kernels that no step of the warm-up calls, and why; by the beginnings of their names."""

@@ -322,8 +322,6 @@ class Books:
             "pairs compared": compared,
             "composite subscriptions": sum(has_state(each.dialect) for each in load.subscribed),
             "composite matches compared": owed.total(),
-            "pairs lost": 0,
-            "pairs twice": 0,
         }
 
     def _taken(self) -> Counter[int]:

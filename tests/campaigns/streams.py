@@ -312,7 +312,7 @@ def run(
         figures: Counter[str] = Counter()
         for book in books(folder, store):
             figures += _settle(folder, *book)
-        outcome.figures |= {**campaign.figures(), **figures, "pairs lost": 0, "pairs twice": 0}
+        outcome.figures |= {**campaign.figures(), **figures}
 
 
 def _settle(folder: Path, checkpoint: Path, recorded: Recorded, accountant: Accountant) -> Counter[str]:
@@ -358,7 +358,7 @@ def run_on_postgresql(
         recorded = recorded_in_database(url, query_id(checkpoint))
         figures = _settle(folder, checkpoint, recorded, accountant)
         assert staged_rows(url) == 0, "a batch is committed, and what was staged is still there"
-        outcome.figures |= {**campaign.figures(), **figures, "pairs lost": 0, "pairs twice": 0}
+        outcome.figures |= {**campaign.figures(), **figures}
 
 
 def staged_rows(url: str) -> int:
@@ -404,4 +404,4 @@ def run_on_one_table(
         campaign = Campaign(folder, store, outcome.seed, haste=haste, drivers=ONE_TABLE)
         _kill(campaign, outcome, kinds, kills)
         assert not campaign.live(None, worker_kills=0), "the last life is not killed"
-        outcome.figures |= {**campaign.figures(), **settle_table(folder, store), "pairs lost": 0, "pairs twice": 0}
+        outcome.figures |= {**campaign.figures(), **settle_table(folder, store)}

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from benchmarks.report import Bar, Figures, Report, Size, print_bars
 from benchmarks.routing_accuracy import accuracy
 from benchmarks.routing_cover import cover, deregistration
+from benchmarks.routing_cover_kernels import cover_kernels
 from benchmarks.routing_cutoff import cutoff
 from benchmarks.routing_kernels import kernels
 from benchmarks.routing_network import Found
@@ -25,6 +26,7 @@ SIZED = (
     "conjunctive",
     "kernels",
     "cover",
+    "cover-kernels",
     "deregistration",
     "overlap",
     "advertisements",
@@ -45,6 +47,7 @@ def parts() -> dict[str, Callable[..., Found]]:
         "conjunctive": conjunctive,
         "scale": scale,
         "cover": cover,
+        "cover-kernels": cover_kernels,
         "cutoff": cutoff,
         "deregistration": deregistration,
         **routing_overlap.parts(),

@@ -27,7 +27,7 @@ from tamis.routing.pruning import MEASURES, EntryPruner
 LEAST_RANKINGS = 50_000
 MOST_IN_VAIN = 0.1
 _JUDGED = ("accuracy", "occurrence")
-_BROKERS = 5
+BROKERS = 5
 _SHARES = (1.0, 0.5, 0.25, 0.1)
 """Of the stored bytes of all entries, to which they are pruned."""
 
@@ -55,8 +55,8 @@ def kernels(size: Size, sizes: Sequence[int] = ()) -> Found:
     forest = forest_of(data.formulas)
     events = BatchFrame(EventBatch.of(data.events, data.event_type))
     past = BatchFrame(EventBatch.of(data.past, data.event_type))
-    links = [np.flatnonzero(np.arange(count) % _BROKERS > broker) for broker in range(_BROKERS - 1)]
-    wanted = [_matched(select_formulas(forest, behind), events) for behind in links]
+    links = [np.flatnonzero(np.arange(count) % BROKERS > broker) for broker in range(BROKERS - 1)]
+    wanted = [matched(select_formulas(forest, behind), events) for behind in links]
     figures: Figures = {"size": f"line of 5 brokers, {count} subscriptions, {scale.events} events at one end"}
     bars: dict[str, Bar] = {}
     rows = []
@@ -104,7 +104,7 @@ def _pruned(
             select_formulas(forest, behind),
             name,
             sample=[past],
-            hops=(behind % _BROKERS - broker).astype(np.int32),
+            hops=(behind % BROKERS - broker).astype(np.int32),
         )
         for broker, behind in enumerate(links)
     ]
@@ -121,7 +121,7 @@ def _pruned(
         reached = np.ones(events.rows, np.bool_)
         for pruner, useful in zip(pruners, wanted, strict=True):
             formulas, _ = pruner.formulas()
-            reached = reached & _matched(forest_of(formulas), events)
+            reached = reached & matched(forest_of(formulas), events)
             assert not (useful & ~reached).any(), f"{name}: an event is lost at {share} of the bytes"
             sent, vain = sent + int(reached.sum()), vain + int((reached & ~useful).sum())
         load = sent / (events.rows * len(links))
@@ -130,7 +130,7 @@ def _pruned(
     return Pruned(rankings, steps)
 
 
-def _matched(forest: Forest, events: BatchFrame) -> np.ndarray:
+def matched(forest: Forest, events: BatchFrame) -> np.ndarray:
     """Which events satisfy one of the formulas."""
     found = np.zeros(events.rows, np.bool_)
     found[ENGINES[MAPPED_ENGINE].build(forest).match(events).rows] = True

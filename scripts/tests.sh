@@ -5,6 +5,7 @@
 set -u
 python=$1; shift
 log=$(mktemp); trap 'rm -f "$log"' EXIT
+rm -f .pytest_cache/v/cache/lastfailed  # it keeps what failed earlier and is not there any more
 "$python" -m pytest "$@" 2>&1 | tee "$log"
 status=${PIPESTATUS[0]}
 [ "$status" = 1 ] || exit "$status"  # 1: tests failed; anything else is not about tests

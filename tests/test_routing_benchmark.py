@@ -55,7 +55,7 @@ def test_sizes_given_replace_those_of_the_network_pruned_by_accuracy() -> None:
     assert [bar.at_most for bar in bars.values()] == [False, True] * 2
 
 
-@pytest.mark.parametrize("name", ["plain", "conjunctive", "kernels", "cover", "deregistration"])
+@pytest.mark.parametrize("name", ["plain", "conjunctive", "kernels", "cover", "cover-kernels", "deregistration"])
 def test_a_part_takes_the_size_that_it_is_given(name: str) -> None:
     assert name in routing.SIZED
     figures, _, _ = routing.parts()[name]("smallest", (15,))

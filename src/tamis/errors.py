@@ -219,7 +219,7 @@ class WriteError(TamisError):
 
 
 @contextmanager
-def reported_writes(path: str | os.PathLike[str]) -> Iterator[None]:
+def naming_write_errors(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn an error of the operating system within, which seldom names a file, into one that names the path.
 
     Raises:

@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Literal, Protocol, TypeAlias
 
-from tamis.errors import TamisError, reported_writes
+from tamis.errors import TamisError, naming_write_errors
 from tamis.operators.reports import OperatorReport, sum_reports
 
 TOP = 20
@@ -219,7 +219,7 @@ class History:
         Raises:
             WriteError: The file cannot be written.
         """
-        with reported_writes(self.file):
+        with naming_write_errors(self.file):
             if not self._whole:
                 self._prepare()
             self._whole = False  # until the line is: a full disk may take half of it

@@ -21,7 +21,7 @@ from tamis.cli.output import (
     open_output,
     os_error_text,
     print_table,
-    reported_errors,
+    printing_errors,
     steps,
     visible,
 )
@@ -78,7 +78,7 @@ def test_counts(number: int, text: str) -> None:
 def test_errors_that_a_user_can_cause_are_messages(
     error: Exception, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(typer.Exit) as caught, reported_errors():
+    with pytest.raises(typer.Exit) as caught, printing_errors():
         raise error
     assert (caught.value.exit_code, capsys.readouterr().err) == (2, message)
     with pytest.raises(typer.Exit):
@@ -100,7 +100,7 @@ def test_a_file_that_the_library_misses_comes_with_what_to_do_next(
     read: Callable[[Path], object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "cameras.toml").touch()
-    with pytest.raises(typer.Exit), reported_errors():
+    with pytest.raises(typer.Exit), printing_errors():
         read(tmp_path / "camera.toml")
     said = capsys.readouterr().err
     assert said.endswith(f"camera.toml: No such file or directory; did you mean {tmp_path}/cameras.toml?\n")

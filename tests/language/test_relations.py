@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tamis.language.relations import spelled_out
+from tamis.language.relations import spell_out
 from tamis.operators import Operator, install
 from tamis.syntax.parser import parse
 from tamis.syntax.printing import to_text
@@ -51,21 +51,21 @@ UNCHANGED = [
 @pytest.mark.parametrize("text", CASES)
 def test_a_short_call_is_written_in_full(text: str) -> None:
     tree = parse(text)
-    meant = spelled_out(tree)
+    meant = spell_out(tree)
     assert to_text(meant) == CASES[text]
     places = {each.span for each in walk(tree)}
     assert {each.span for each in walk(meant)} <= places  # what is put in has the place of a part that was there
-    assert spelled_out(meant) is meant
+    assert spell_out(meant) is meant
 
 
 @pytest.mark.usefixtures("_relations")
 @pytest.mark.parametrize("text", UNCHANGED)
 def test_what_is_no_short_call_stays_the_object_that_it_is(text: str) -> None:
     tree = parse(text)
-    assert spelled_out(tree) is tree
+    assert spell_out(tree) is tree
 
 
 def test_without_relations_nothing_is_replaced() -> None:
     tree = parse("weight(?X) > 20")
-    assert spelled_out(tree) is tree
+    assert spell_out(tree) is tree
     assert [each.name for each in walk(tree) if isinstance(each, Free)] == ["X"]

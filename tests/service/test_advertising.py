@@ -39,9 +39,9 @@ def events(*prices: int) -> list[PublishedEvent]:
     return [PublishedEvent(str(price), None, json.dumps({"price": price}).encode()) for price in prices]
 
 
-def unadvertised(service: Service, token: str | None, given: list[PublishedEvent]) -> list[tuple[int, str]]:
+def unadvertised_events(service: Service, token: str | None, given: list[PublishedEvent]) -> list[tuple[int, str]]:
     types = service.subscriptions.event_types("default")
-    return service.advertising.unadvertised("default", token, given, types, "camera")
+    return service.advertising.unadvertised_events("default", token, given, types, "camera")
 
 
 def test_an_event_is_as_advertised_by_its_own_publisher(service: Service) -> None:
@@ -49,21 +49,21 @@ def test_an_event_is_as_advertised_by_its_own_publisher(service: Service) -> Non
     say(service, "low", "price < 10", "ann")
     say(service, "exact", "price = 30", "bob")
     given = events(3, 30, 60)
-    assert unadvertised(service, "ann", given) == [(2, "not as advertised: satisfies none of high, low")]
-    assert [place for place, _ in unadvertised(service, "bob", given)] == [1, 3]
+    assert unadvertised_events(service, "ann", given) == [(2, "not as advertised: satisfies none of high, low")]
+    assert [place for place, _ in unadvertised_events(service, "bob", given)] == [1, 3]
     nothing = "not as advertised: its publisher advertises nothing of type 'camera'"
-    assert unadvertised(service, "eve", given) == [(place, nothing) for place in (1, 2, 3)]
+    assert unadvertised_events(service, "eve", given) == [(place, nothing) for place in (1, 2, 3)]
 
 
 def test_an_advertisement_that_is_bound_to_nobody_holds_for_all(service: Service) -> None:
     say(service, "any", "price > 50", None)
-    assert [place for place, _ in unadvertised(service, "ann", events(3, 60))] == [1]
+    assert [place for place, _ in unadvertised_events(service, "ann", events(3, 60))] == [1]
 
 
 def test_an_advertisement_is_about_its_type(service: Service) -> None:
     say(service, "a", "price < 5", "ann", "event")
-    assert unadvertised(service, "ann", events(3)) != []
-    assert service.advertising.unadvertised("default", "ann", events(3), {}, "event") == []
+    assert unadvertised_events(service, "ann", events(3)) != []
+    assert service.advertising.unadvertised_events("default", "ann", events(3), {}, "event") == []
 
 
 def test_conformity_equals_the_reference(service: Service) -> None:
@@ -85,7 +85,7 @@ def test_conformity_equals_the_reference(service: Service) -> None:
             for place, batch in enumerate(rows, 1)
             if not any(reference.matches(condition, batch) for condition in bound)
         ]
-        assert [place for place, _ in unadvertised(service, token, given)] == expected
+        assert [place for place, _ in unadvertised_events(service, token, given)] == expected
 
 
 def finding(service: Service, condition: str, event_type: str = "camera") -> dict[str, Any] | None:

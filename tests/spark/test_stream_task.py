@@ -27,8 +27,8 @@ from tamis.spark.stream_task import (
     OLDEST,
     PAIR,
     StreamTask,
-    learned_in,
     reports_in,
+    statistics_in,
 )
 from tamis.values.types import BIGINT
 
@@ -88,7 +88,7 @@ def test_a_task_knows_what_calls_cost_elsewhere(ref: SnapshotRef) -> None:
 def test_what_calls_gave_goes_to_the_driver_and_to_other_tasks(ref: SnapshotRef, tmp_path: Path) -> None:
     found = run(StreamTask((ref,), Reading()))
     rows = found.filter(pc.equal(found["row_kind"], LEARNED))
-    learned = learned_in(rows)
+    learned = statistics_in(rows)
     ((attribute, known),) = learned["reading"]._attributes.items()
     assert isinstance(attribute, OperatorCall)
     assert (known.events, sorted(known.sample)) == (6, [0, 0, 1, 2, 2])

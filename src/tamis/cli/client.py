@@ -262,7 +262,7 @@ def tail(
             note(f"tamis: {error}; connecting again in {seconds:.1f} s")
 
     lines, screen, seen = JsonLines(), Screen(), 0
-    with open_client(url, token, as_json=json) as service, _ended_by_ctrl_c():
+    with open_client(url, token, as_json=json) as service, _end_at_ctrl_c():
         with service.tail(after, subscription=subscription, describe=True, on_loss=report_loss) as feed:
             for notification in feed:
                 if json:
@@ -275,7 +275,7 @@ def tail(
 
 
 @contextmanager
-def _ended_by_ctrl_c() -> Iterator[None]:
+def _end_at_ctrl_c() -> Iterator[None]:
     """Let Ctrl-C end the process at once: every line has been flushed, and there is nothing to clean up."""
     from tamis.cli.signals import handle_signals
 

@@ -84,9 +84,9 @@ def import_(
     Exit code 0 if all lines were taken, 1 if some were refused or the service refuses the request, 2 if it cannot
     be reached, or the file cannot be read.
     """
-    from tamis.cli.output import JsonLines, Screen, note, reported_errors
+    from tamis.cli.output import JsonLines, Screen, note, printing_errors
 
-    with reported_errors():
+    with printing_errors():
         source = sys.stdin.buffer if file == _STDIN else open(file, "rb")
     counts: dict[str, int] = {}
     event_types: Counter[str] = Counter()

@@ -208,7 +208,7 @@ def _parse_object(text: bytes, place: str) -> dict[str, Any]:
 
 
 def _read(file: str) -> bytes:
-    from tamis.cli.output import reported_errors
+    from tamis.cli.output import printing_errors
 
-    with reported_errors():
+    with printing_errors():
         return sys.stdin.buffer.read() if file == _STDIN else Path(file).read_bytes()

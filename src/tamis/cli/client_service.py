@@ -46,14 +46,14 @@ def open_client(
     url: str | None, token: str | None, *, as_json: bool, condition: str | None = None
 ) -> Iterator[Client]:
     """A client for one command; refusals of the service give a message and exit code 1, other errors 2."""
-    from tamis.cli.output import fail, reported_errors
+    from tamis.cli.output import fail, printing_errors
 
     try:
         from tamis.client import Client, ClientError
         from tamis.client.errors import CONNECTION
     except ImportError as error:
         fail(str(error))
-    with reported_errors():
+    with printing_errors():
         with Client(url, token=token) as client:
             try:
                 yield client

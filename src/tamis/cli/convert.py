@@ -35,12 +35,12 @@ def convert(
     Exit code 1 if a condition is refused, or cannot be expressed in SQL; 2 if there is no such dialect or file.
     """
     from tamis.cli.inputs import STDIN
-    from tamis.cli.output import JsonLines, Screen, fail, note, reported_errors
+    from tamis.cli.output import JsonLines, Screen, fail, note, printing_errors
     from tamis.cli.problems import condition_problems, report_refusal
     from tamis.cli.subscriptions import read_subscriptions
     from tamis.errors import ConditionError
 
-    with reported_errors():
+    with printing_errors():
         if target != "sql":
             fail(f"conditions are converted to sql only, not to {target!r}")
         if text == STDIN or _is_file(text):

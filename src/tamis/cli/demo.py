@@ -59,9 +59,9 @@ def demo(
     Exit code 1 if Spark alone finds other pairs, 2 if the folder is not empty, or Java is not found.
     """
     from tamis.cli.demo_plain_spark import PairsDiffer
-    from tamis.cli.output import fail, note, reported_errors
+    from tamis.cli.output import fail, note, printing_errors
 
-    with reported_errors():
+    with printing_errors():
         if folder.exists() and any(folder.iterdir()):
             fail(f"{folder} is not empty: remove it, or give another --folder")
         try:

@@ -64,7 +64,7 @@ def explain(
     subscription or event, or a file cannot be read.
     """
     from tamis.cli.inputs import EventNames, check_sources, load_event_type, open_events, source_name
-    from tamis.cli.output import JsonLines, Screen, fail, note, reported_errors
+    from tamis.cli.output import JsonLines, Screen, fail, note, printing_errors
     from tamis.cli.problems import refusal_text
     from tamis.cli.subscriptions import read_subscriptions
     from tamis.cli.trees import explanation_tree
@@ -74,7 +74,7 @@ def explain(
     from tamis.language.dialects import has_state
     from tamis.urls import is_store
 
-    with reported_errors():
+    with printing_errors():
         check_sources(subscriptions, events)
         type_ = load_event_type(event_type, subscriptions)
         name = None if event_type is None and not is_store(subscriptions) else type_.name

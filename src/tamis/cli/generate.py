@@ -48,13 +48,13 @@ def generate(
 
     Exit code 2 if there is no such workload or parameter, or a file cannot be written.
     """
-    from tamis.cli.output import JsonLines, count_text, fail, note, reported_errors
+    from tamis.cli.output import JsonLines, count_text, fail, note, printing_errors
     from tamis.lab.workloads import WORKLOADS, WorkloadError
     from tamis.lab.workloads import generate as generated
     from tamis.lab.workloads.files import manifest
     from tamis.lab.workloads.parameters import read_parameters
 
-    with reported_errors():
+    with printing_errors():
         if name is None:
             _list(json=json)
             return

@@ -67,7 +67,7 @@ def claims(
     from contextlib import nullcontext
     from pathlib import Path
 
-    from tamis.cli.output import JsonLines, Screen, count_text, reported_errors
+    from tamis.cli.output import JsonLines, Screen, count_text, printing_errors
     from tamis.lab.claims.page import html_page
     from tamis.lab.claims.registry import ROWS, select_rows
     from tamis.lab.claims.run import Record, Results, figure_of, run_rows
@@ -75,7 +75,7 @@ def claims(
     from tamis.numerals import duration_text
 
     screen, lines = Screen(stderr=True), JsonLines()
-    with reported_errors():
+    with printing_errors():
         rows, kept = select_rows(paper or (), claim or ()), Results(Path(results))
         seeds = seed or [SEED]
         shown = screen.status("") if screen.is_terminal and not quiet else None

@@ -57,10 +57,10 @@ def lint(
     Exit code 1 if there are errors; 0 if there are none, with or without warnings; 2 if a file cannot be read.
     """
     from tamis.cli.inputs import check_sources, load_event_type
-    from tamis.cli.output import JsonLines, Screen, count_text, note, reported_errors
+    from tamis.cli.output import JsonLines, Screen, count_text, note, printing_errors
     from tamis.cli.subscriptions import read_subscriptions
 
-    with reported_errors():
+    with printing_errors():
         check_sources(*files, *([] if events is None else [events]))
         type_ = load_event_type(event_type)
         name = None if event_type is None else type_.name

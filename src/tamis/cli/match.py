@@ -121,7 +121,7 @@ def match(
     be matched, or an event was refused. Dead letters and misfits are counted; they do not change the exit code.
     """
     from tamis.cli.inputs import EventNames, check_sources, load_event_type, open_events, source_name
-    from tamis.cli.output import JsonLines, fail, note, open_output, reported_errors, steps
+    from tamis.cli.output import JsonLines, fail, note, open_output, printing_errors, steps
     from tamis.cli.subscriptions import read_subscriptions
     from tamis.events.misfits import check_on_misfit
     from tamis.language.dialects import has_state
@@ -130,7 +130,7 @@ def match(
     from tamis.urls import is_store
 
     start = time.perf_counter()
-    with reported_errors():
+    with printing_errors():
         check_sources(subscriptions, events)
         type_ = load_event_type(event_type, subscriptions)
         try:

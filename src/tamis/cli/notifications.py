@@ -80,7 +80,7 @@ def list_(
 
     Exit code 2 if the folder cannot be read.
     """
-    from tamis.cli.output import JsonLines, Screen, fail, reported_errors
+    from tamis.cli.output import JsonLines, Screen, fail, printing_errors
     from tamis.cli.times import read_past
     from tamis.sinks.part_files import DEAD_LETTER_FILES, NOTIFICATION_FILES
     from tamis.sinks.reading import (
@@ -91,7 +91,7 @@ def list_(
         list_and_follow,
     )
 
-    with reported_errors():
+    with printing_errors():
         if not follow and "://" not in folder and not Path(folder).is_dir():
             fail(f"{folder}: no such folder; `tamis run` creates that of a pipeline's sink")
         for option, value in (("--subscription", subscription), ("--owner", owner)):
@@ -146,11 +146,11 @@ def compact(
 
     Exit code 2 if there is no Delta table.
     """
-    from tamis.cli.output import JsonLines, Screen, fail, reported_errors
+    from tamis.cli.output import JsonLines, Screen, fail, printing_errors
     from tamis.sinks.delta import compact as compact_tables
     from tamis.sinks.delta import is_delta
 
-    with reported_errors():
+    with printing_errors():
         if "://" not in folder and not is_delta(folder):
             fail(f"{folder}: there is no Delta table; only output of the sink delta can be compacted")
         done = compact_tables(folder, _storage_options(storage_option), vacuum_hours=vacuum_hours)

@@ -57,10 +57,10 @@ def operators(
     Exit code 2 if a module or file cannot be loaded.
     """
     from tamis.cli.operator_loading import load_operator_modules
-    from tamis.cli.output import JsonLines, reported_errors
+    from tamis.cli.output import JsonLines, printing_errors
     from tamis.operators import OPERATORS
 
-    with reported_errors():
+    with printing_errors():
         load_operator_modules(module or [], _library(library or []))
         known = _OperatorStatistics({}, {}, {}) if statistics is None else _read_statistics(statistics)
         rows = [_row(OPERATORS[name], known) for name in sorted(OPERATORS)]

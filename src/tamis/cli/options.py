@@ -48,9 +48,9 @@ def _load_operators(context: typer.Context, modules: list[str] | None) -> list[s
     """Load the modules of `--operators` before the command runs."""
     if not context.resilient_parsing:
         from tamis.cli.operator_loading import load_operator_modules
-        from tamis.cli.output import reported_errors
+        from tamis.cli.output import printing_errors
 
-        with reported_errors():
+        with printing_errors():
             load_operator_modules(modules or [])
     return modules
 

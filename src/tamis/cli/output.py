@@ -20,7 +20,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from tamis.errors import TamisError, install_command, reported_writes
+from tamis.errors import TamisError, install_command, naming_write_errors
 
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _PIPE_WIDTH = 1_000_000
@@ -72,7 +72,7 @@ class JsonLines:
 
     def _unless_closed(self, action: Any) -> None:
         if not self.closed:
-            with reported_writes(self._name):
+            with naming_write_errors(self._name):
                 try:
                     action()
                 except BrokenPipeError:
@@ -108,12 +108,12 @@ def open_private_output(path: str | None) -> Iterator[JsonLines]:
 def _open(path: str, mode: int) -> Iterator[IO[bytes]]:
     if not os.path.isdir(os.path.dirname(path) or "."):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-    with reported_writes(path):
+    with naming_write_errors(path):
         file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb")
     try:
         yield file
     finally:
-        with reported_writes(path):
+        with naming_write_errors(path):
             file.close()  # which writes what is left
 
 
@@ -192,7 +192,7 @@ def os_error_text(error: OSError) -> str:
 
 
 @contextmanager
-def reported_errors() -> Iterator[None]:
+def printing_errors() -> Iterator[None]:
     """Turn errors that a user can cause into a message and exit code 2."""
     try:
         yield

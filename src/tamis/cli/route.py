@@ -73,12 +73,12 @@ def assign(
     from dataclasses import asdict
 
     from tamis.cli.inputs import open_events
-    from tamis.cli.output import JsonLines, Screen, reported_errors
+    from tamis.cli.output import JsonLines, Screen, printing_errors
     from tamis.events.event_type import EventType
     from tamis.routing.shards import Routing, ShardAssignments, summarise
     from tamis.snapshot import Snapshots
 
-    with reported_errors():
+    with printing_errors():
         given = {"budget": budget, "measure": measure, "by_similarity": not by_id, "by_tenant": by_tenant}
         given["merging"] = merging
         routing = Routing(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
@@ -139,7 +139,7 @@ def explain(
     """
     from tamis.cli.explain import find_event
     from tamis.cli.inputs import EventNames, open_events, source_name
-    from tamis.cli.output import JsonLines, Screen, fail, reported_errors
+    from tamis.cli.output import JsonLines, Screen, fail, printing_errors
     from tamis.events.event_type import EventType
     from tamis.routing.explanation import explain_route
     from tamis.routing.shards import read_assignment
@@ -150,7 +150,7 @@ def explain(
         return
     if events is None:
         fail("--events: expected the file of the event")
-    with reported_errors():
+    with printing_errors():
         manifest = Snapshots(url).manifest(version)
         assignment = read_assignment(manifest, url)
         names = [event_type] if event_type is not None else [*manifest.event_types]

@@ -64,13 +64,13 @@ def run(
     Exit code 0 if the stream ended or was stopped; 2 if it could not start, or failed. A dry run has 1 if the
     pipeline would run, but most events of the sample would be dead letters, or none has an id or a time.
     """
-    from tamis.cli.output import needs_extra, reported_errors
+    from tamis.cli.output import needs_extra, printing_errors
 
     with needs_extra("spark"):
         from tamis.spark.dry_run import try_pipeline
         from tamis.spark.pipeline_file import load
         from tamis.spark.pipeline_run import spark_session
-    with reported_errors():
+    with printing_errors():
         pipeline = load(file)
         if dry_run:
             found = try_pipeline(pipeline, lambda: spark_session(pipeline))
@@ -103,7 +103,7 @@ def _run_pipeline(
         # Metrics come first, so that a batch that has been printed is in the metrics.
         views = [view] if metrics is None else [_MetricsView(metrics), view]
         stop = threading.Event()
-        with _stopped_by_signals(stop):
+        with _stop_at_signals(stop):
             try:
                 running = start_pipeline(pipeline, spark, views=views, once=once)
                 stack.callback(running.close)
@@ -159,7 +159,7 @@ def _wait(running: PipelineRun, stop: threading.Event) -> None:
 
 
 @contextmanager
-def _stopped_by_signals(stop: threading.Event) -> Iterator[None]:
+def _stop_at_signals(stop: threading.Event) -> Iterator[None]:
     """Set `stop` at the first SIGINT or SIGTERM; the second terminates the process."""
     from tamis.cli.signals import handle_signals
 
@@ -231,11 +231,11 @@ def _write_report(
     conditions: Mapping[str, str] | None = None,
 ) -> None:
     from tamis.cli.output import note
-    from tamis.errors import reported_writes
+    from tamis.errors import naming_write_errors
     from tamis.report import page
 
     text = page(reports, title=pipeline.file.name, output=output, failure=failure, conditions=conditions)
-    with reported_writes(file):
+    with naming_write_errors(file):
         Path(file).write_text(text, encoding="utf-8")
     note(f"tamis: report in {file}")
 

@@ -51,12 +51,12 @@ def serve(host: Host = None, port: Port = None, data: Data = None, config: File 
 
     Exit code 0 if the service was stopped, 2 if it could not run.
     """
-    from tamis.cli.output import Screen, needs_extra, reported_errors
+    from tamis.cli.output import Screen, needs_extra, printing_errors
 
     with needs_extra("service"):
         from tamis.service.logs import configure
         from tamis.service.server import serve as serving
-    with reported_errors():
+    with printing_errors():
         found = _load_settings(host, port, data, config, set)
         settings = found.settings
         for name, origin in found.origins.items():
@@ -74,7 +74,7 @@ def serve(host: Host = None, port: Port = None, data: Data = None, config: File 
             if settings.host not in ("127.0.0.1", "::1", "localhost"):
                 screen.say("it can be reached from other machines, without encryption: put a TLS proxy before it")
 
-        with _ended_by_signals():
+        with _end_at_signals():
             serving(settings, announce)
 
 
@@ -118,11 +118,11 @@ def config(
 
     Exit code 2 if a setting is invalid.
     """
-    from tamis.cli.output import JsonLines, Screen, needs_extra, reported_errors
+    from tamis.cli.output import JsonLines, Screen, needs_extra, printing_errors
 
     with needs_extra("service"):
         from tamis.service.settings import describe_settings
-    with reported_errors():
+    with printing_errors():
         found = _load_settings(host, port, data, config, set)
         helps = {name: help for name, _, help in describe_settings()}
         for name, origin in found.origins.items():
@@ -155,7 +155,7 @@ def _load_settings(
 
 
 @contextmanager
-def _ended_by_signals() -> Iterator[None]:
+def _end_at_signals() -> Iterator[None]:
     """Exit with code 0 on SIGTERM and SIGINT.
 
     While the server listens, it handles signals itself, and raises them again when it has ended.

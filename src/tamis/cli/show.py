@@ -56,11 +56,11 @@ def show(
     Exit code 1 if the condition is refused, with all of its problems; 2 if the event type cannot be read.
     """
     from tamis.cli.inputs import check_sources, load_event_type
-    from tamis.cli.output import JsonLines, fail, reported_errors
+    from tamis.cli.output import JsonLines, fail, printing_errors
     from tamis.errors import ConditionError
     from tamis.language.condition import compile_condition
 
-    with reported_errors():
+    with printing_errors():
         given = [text is not None, engines, subscriptions is not None, events is not None]
         if given not in ([True, False, False, False], [False, True, True, True]):
             fail("expected a condition, or --engines with --subscriptions FILE and --events FILE")

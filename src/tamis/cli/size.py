@@ -79,9 +79,9 @@ def size(
     from dataclasses import asdict
 
     from tamis import sizing
-    from tamis.cli.output import JsonLines, Screen, reported_errors
+    from tamis.cli.output import JsonLines, Screen, printing_errors
 
-    with reported_errors():
+    with printing_errors():
         known = sizing.read_coefficients(sizing.SHIPPED if coefficients is None else coefficients)
         workload = _workload(like, known, events, format)
         demand = sizing.Demand(subscriptions, events_per_second, matches, changes_per_second, batch_seconds)

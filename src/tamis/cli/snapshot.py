@@ -56,10 +56,10 @@ def inspect(url: Url, version: Version = None, json: Json = False) -> None:
 
     Exit code 2 if there is no such version, or its files are damaged.
     """
-    from tamis.cli.output import JsonLines, reported_errors
+    from tamis.cli.output import JsonLines, printing_errors
     from tamis.snapshot import Snapshots
 
-    with reported_errors():
+    with printing_errors():
         snapshots = Snapshots(url)
         shown = _inspection(snapshots, snapshots.manifest(version))
         if json:
@@ -81,10 +81,10 @@ def verify(url: Url, version: Version = None, json: Json = False, quiet: Quiet =
 
     Exit code 1 if anything is damaged, missing or foreign; 2 if there is no version at all.
     """
-    from tamis.cli.output import JsonLines, Screen, count_text, note, reported_errors
+    from tamis.cli.output import JsonLines, Screen, count_text, note, printing_errors
     from tamis.snapshot import Snapshots
 
-    with reported_errors():
+    with printing_errors():
         snapshots = Snapshots(url)
         there = [snapshots.manifest(version).version] if version is not None else snapshots.versions()
         if not there:
@@ -112,11 +112,11 @@ def merge(url: Url, json: Json = False) -> None:
 
     Exit code 2 if there is no version, or another version was published meanwhile.
     """
-    from tamis.cli.output import JsonLines, Screen, count_text, reported_errors
+    from tamis.cli.output import JsonLines, Screen, count_text, printing_errors
     from tamis.matchers import Matchers
     from tamis.snapshot import Snapshots
 
-    with reported_errors():
+    with printing_errors():
         snapshots = Snapshots(url)
         before = after = snapshots.manifest()
         if len(before.entries) > len(before.event_types) or before.dead:
@@ -145,10 +145,10 @@ def versions(url: Url, json: Json = False) -> None:
 
     Exit code 2 if there is none, or a manifest is damaged.
     """
-    from tamis.cli.output import JsonLines, print_table, reported_errors
+    from tamis.cli.output import JsonLines, print_table, printing_errors
     from tamis.snapshot import Snapshots
 
-    with reported_errors():
+    with printing_errors():
         snapshots = Snapshots(url)
         holders: dict[int, list[str]] = {}
         for holder, pin in snapshots.pins().items():
@@ -218,11 +218,11 @@ def forget(
     Exit code 2 if a manifest or a pin is damaged: then it is unknown which files are needed, and nothing is
     removed.
     """
-    from tamis.cli.output import JsonLines, Screen, count_text, fail, reported_errors
+    from tamis.cli.output import JsonLines, Screen, count_text, fail, printing_errors
     from tamis.cli.times import read_duration
     from tamis.snapshot import Snapshots
 
-    with reported_errors():
+    with printing_errors():
         snapshots = Snapshots(url)
         pins = snapshots.pins()
         for holder in unpin or ():

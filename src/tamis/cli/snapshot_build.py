@@ -68,10 +68,10 @@ def build(
     could be published.
     """
     from tamis.cli.inputs import check_sources, load_event_type
-    from tamis.cli.output import JsonLines, Screen, count_text, reported_errors, steps
+    from tamis.cli.output import JsonLines, Screen, count_text, printing_errors, steps
     from tamis.snapshot import Snapshots
 
-    with reported_errors(), steps(shown=not quiet and not json) as step:
+    with printing_errors(), steps(shown=not quiet and not json) as step:
         check_sources(*subscriptions)
         snapshots = Snapshots(url)
         given = None if event_type is None else load_event_type(event_type)

@@ -60,10 +60,10 @@ def import_(
     Exit code 0 if all subscriptions are valid, 1 if some were refused, 2 if nothing could be read or written.
     """
     from tamis.cli.inputs import check_sources
-    from tamis.cli.output import JsonLines, Screen, note, reported_errors, steps
+    from tamis.cli.output import JsonLines, Screen, note, printing_errors, steps
     from tamis.errors import SubscriptionError
 
-    with reported_errors(), steps(shown=not quiet and not json) as step:
+    with printing_errors(), steps(shown=not quiet and not json) as step:
         check_sources(*files)
         step("reading")
         entries, records = _read_entries(files, type, dialect)

@@ -26,13 +26,13 @@ StoreUrl: TypeAlias = Annotated[
 @contextmanager
 def open_store(url: str, *, create: bool = True) -> Iterator[Store]:
     """The store for one command; errors become a message and exit code 2."""
-    from tamis.cli.output import fail, reported_errors
+    from tamis.cli.output import fail, printing_errors
 
     try:
         from tamis.store import Store
     except ImportError as error:
         fail(str(error))
-    with reported_errors(), Store.open(url, create=create) as store:
+    with printing_errors(), Store.open(url, create=create) as store:
         yield store
 
 

@@ -57,12 +57,12 @@ def declare(
     Exit code 1 if subscriptions are refused, 2 if the event type cannot be read.
     """
     from tamis.cli.inputs import load_event_type
-    from tamis.cli.output import reported_errors
+    from tamis.cli.output import printing_errors
 
     if file is None:
         list_(store, json)
         return
-    with reported_errors():
+    with printing_errors():
         event_type = load_event_type(file)
     with open_store(store) as opened_store:
         refused = _declare(opened_store, event_type, as_json=json)

@@ -24,7 +24,7 @@ class CallMethod(Generic[P, T]):
         def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Any:
             return self.send(describe(*args, **kwargs))
 
-        self._method = named_as(describe, method, "{0}")
+        self._method = describe_as(describe, method, "{0}")
 
     @overload
     def __get__(self, client: Client, owner: type) -> Callable[P, T]: ...
@@ -46,7 +46,7 @@ class ListingMethod(Generic[P, T]):
         def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Any:
             return self._items(describe(*args, **kwargs))
 
-        self._method = named_as(describe, method, "Iterator[{0}] | AsyncIterator[{0}]")
+        self._method = describe_as(describe, method, "Iterator[{0}] | AsyncIterator[{0}]")
 
     @overload
     def __get__(self, client: Client, owner: type) -> Callable[P, Iterator[T]]: ...
@@ -61,7 +61,7 @@ class ListingMethod(Generic[P, T]):
         return self._method if client is None else MethodType(self._method, client)
 
 
-def named_as(describe: Callable[..., Any], method: Callable[..., Any], returns: str) -> Callable[..., Any]:
+def describe_as(describe: Callable[..., Any], method: Callable[..., Any], returns: str) -> Callable[..., Any]:
     """Give the method the name, the words and the arguments of the function that describes its call."""
     signature = inspect.signature(describe)
     itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)

@@ -14,7 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from tamis.errors import EventError, SnapshotError, reported_writes
+from tamis.errors import EventError, SnapshotError, naming_write_errors
 
 FORMAT, VERSION = "tamis composite state", 2
 _READERS: dict[str, Callable[[str], Any]] = {
@@ -35,7 +35,7 @@ def write_state(path: str | os.PathLike[str], content: Mapping[str, Any]) -> Non
     whole = {"format": FORMAT, "version": VERSION, **content}
     written = json.dumps(encode_value(whole)).encode("utf-8")
     aside = Path(f"{os.fspath(path)}.new")
-    with reported_writes(path):
+    with naming_write_errors(path):
         aside.write_bytes(written)
         aside.replace(path)
 

@@ -35,10 +35,10 @@ def bind_arithmetic(name: str, signature: Signature) -> Scalar:
     if left == right:
         return _sum if name == "+" else _difference
     moment = right if left == CALENDAR_INTERVAL else left
-    move = _moved_date if moment == DATE else _mover(moment, signature.zone)
+    move = _move_date if moment == DATE else _mover(moment, signature.zone)
     if left == CALENDAR_INTERVAL:
         return lambda length, start: move(start, length)
-    return move if name == "+" else lambda start, length: _moved_back(move, start, length)
+    return move if name == "+" else lambda start, length: _move_back(move, start, length)
 
 
 def _sum(one: CalendarInterval, other: CalendarInterval) -> CalendarInterval | None:
@@ -49,14 +49,14 @@ def _difference(one: CalendarInterval, other: CalendarInterval) -> CalendarInter
     return fitting(one[0] - other[0], one[1] - other[1], one[2] - other[2])
 
 
-def _moved_back(
+def _move_back(
     move: Callable[[int, CalendarInterval], int | None], start: int, length: CalendarInterval
 ) -> int | None:
     back = negate(length)
     return None if back is None else move(start, back)
 
 
-def _moved_date(start: int, length: CalendarInterval) -> int | None:
+def _move_date(start: int, length: CalendarInterval) -> int | None:
     """A date some months and days later; Spark raises for hours, even for 24 of them."""
     months, days, micros = length
     if micros:

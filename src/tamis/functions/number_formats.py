@@ -139,7 +139,7 @@ def write_number(value: int, scale: int, form: NumberFormat) -> str:
     is_negative = value < 0
     lead = {"S": "-" if is_negative else "+", "MI": "-" if is_negative else " "}.get(form.sign, "")
     lead = "<" if form.end == "PR" and is_negative else lead
-    body = _written_whole(whole.rjust(places, "0"), form) if fits else " ".join("#" * len(g) for g in form.groups)
+    body = _write_whole(whole.rjust(places, "0"), form) if fits else " ".join("#" * len(g) for g in form.groups)
     blanks = len(body) - len(body.lstrip(" "))
     # Blanks stand before the sign, but after a currency sign.
     text = f"{lead}${body}" if form.has_dollar else f"{' ' * blanks}{lead}{body[blanks:]}"
@@ -153,7 +153,7 @@ def write_number(value: int, scale: int, form: NumberFormat) -> str:
     return f"{kept}{end}{text[len(kept) :]}" if form.scale == 0 and not form.has_point else text + end
 
 
-def _written_whole(digits: str, form: NumberFormat) -> str:
+def _write_whole(digits: str, form: NumberFormat) -> str:
     out: list[str] = []
     at, is_significant = 0, False
     for number, group in enumerate(form.groups):

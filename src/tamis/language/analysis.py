@@ -35,7 +35,7 @@ from tamis.functions.regular_expressions import PATTERN_FUNCTIONS
 from tamis.functions.structs import field_type
 from tamis.language.derived_calls import derive_call
 from tamis.language.implicit_casts import may_cast
-from tamis.language.relations import spelled_out
+from tamis.language.relations import spell_out
 from tamis.language.spark_rewrites import beyond_bigint, drop_inner_calls
 from tamis.language.texts_of_bytes import as_bytes, as_text, is_readable, is_text_of_bytes, keep_bytes
 from tamis.limits import DEFAULT_LIMITS, Limits
@@ -175,7 +175,7 @@ def analyse(
     `is_whole` the tree is what could be read of a condition, and need not be Boolean.
     """
     analyser = _Analyser(schema, limits, {} if sources is None else sources)
-    tree = spelled_out(tree)
+    tree = spell_out(tree)
     analyser.find_free(tree)
     expression = analyser.analyse(tree)
     if expression is not None and is_whole and not analyser.problems:
@@ -191,7 +191,7 @@ def analyse(
 def texts_read_as_numbers(tree: syntax.Expression, schema: Schema) -> list[Problem]:
     """The places of a condition without problems where text of an event becomes a number without a cast."""
     analyser = _Analyser(schema, DEFAULT_LIMITS, {})
-    tree = spelled_out(tree)
+    tree = spell_out(tree)
     analyser.find_free(tree)
     analyser.analyse(tree)
     return analyser.warnings

@@ -11,7 +11,7 @@ from tamis.formulas.formula import Formula
 from tamis.language.analysis import Schema, Schemaless, analyse
 from tamis.language.dialects import SQL, has_state, parse_dialect
 from tamis.language.plain_conditions import plain_formula
-from tamis.language.relations import spelled_out
+from tamis.language.relations import spell_out
 from tamis.language.truth import Truth
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.syntax import tree as syntax
@@ -181,7 +181,7 @@ def _unbound(tree: syntax.Expression, error: UnboundError) -> Problem:
     """The problem, at the last place of the variable."""
     places = [
         node.span
-        for node in syntax.walk(spelled_out(tree))
+        for node in syntax.walk(spell_out(tree))
         if isinstance(node, syntax.Free) and node.name.lower() == error.variable
     ]
     start, end = max(places)

@@ -15,7 +15,7 @@ from tamis.syntax.tree import Cast, Expression, FieldAccess, Free, FunctionCall,
 _OF_CONDITIONS = ("and", "or", "at_least")
 
 
-def spelled_out(tree: Expression) -> Expression:
+def spell_out(tree: Expression) -> Expression:
     """The condition with the calls of its relations written in full."""
     if not any(each.attribute for each in OPERATORS.values()):
         return tree

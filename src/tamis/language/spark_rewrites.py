@@ -38,7 +38,7 @@ def drop_inner_calls(
     if name == "cast" and signature.returns == DOUBLE:
         return _without_float(arguments, signature)
     if name in _COMPARISONS and len(arguments) == 2 and signature.parameters[0] in _MOMENTS:
-        return _compared_in_own_zone(arguments, signature)
+        return _compare_in_own_zone(arguments, signature)
     if name in ("+", "*") and is_integral(signature.returns):
         return _gather_constants(name, arguments, signature), signature
     if name in (*_CASE, "ilike"):
@@ -47,7 +47,7 @@ def drop_inner_calls(
     return arguments, signature
 
 
-def _compared_in_own_zone(
+def _compare_in_own_zone(
     arguments: tuple[Typed, ...], signature: Signature
 ) -> tuple[tuple[Typed, ...], Signature]:
     """A moment with a zone beside a constant without one, or the other way round: the constant is cast instead.

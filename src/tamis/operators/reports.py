@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from tamis.errors import reported_writes
+from tamis.errors import naming_write_errors
 from tamis.formulas.codec import CodecError
 from tamis.operators.meters import COUNTS, Recent, meters
 from tamis.statistics import Statistics
@@ -190,7 +190,7 @@ class OperatorLedger:
             "recent": self._recent,
             "learned": {name: statistics.to_json() for name, statistics in self._learned.items()},
         }
-        with reported_writes(self.file):
+        with naming_write_errors(self.file):
             self.file.parent.mkdir(parents=True, exist_ok=True)
             aside = self.file.with_suffix(".new")
             aside.write_text(json.dumps(content), "utf-8")

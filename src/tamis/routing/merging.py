@@ -70,11 +70,11 @@ def merge(forest: Forest, budget: float, size: Callable[[Sequence[Formula]], flo
     """
     forms = _forms(forest)
     most = max((len(each) for form in forms for each in form.predicates), default=1)
-    best, bounds = _merged(forms, len(forest), 1), 1
+    best, bounds = _merge_forms(forms, len(forest), 1), 1
     is_smaller = size(best.formulas) <= budget
     while is_smaller and bounds < min(most, _MOST_BOUNDS):
         bounds *= 2
-        found = _merged(forms, len(forest), bounds)
+        found = _merge_forms(forms, len(forest), bounds)
         is_smaller = size(found.formulas) <= budget
         best = found if is_smaller else best
     return best
@@ -217,7 +217,7 @@ def _template(forest: Forest, nodes: Nodes, item: int, fixed: Bools, places: Ite
 # --- merging ---------------------------------------------------------------------------------------------------
 
 
-def _merged(forms: Sequence[_Form], count: int, bounds: int) -> Mergers:
+def _merge_forms(forms: Sequence[_Form], count: int, bounds: int) -> Mergers:
     """Formulas with at most so many distinct bounds at a place, merged at one more place."""
     formulas: dict[Formula, int] = {}
     of = np.zeros(count, np.int64)

@@ -368,7 +368,7 @@ class ShardAssignments:
     def _make_entries_again(self, event_type: str, statistics: Statistics | None) -> None:
         """The entries of all segments of an event type, for the shards that their subscriptions have now."""
         names = [name for name, split in self._splits.items() if split.event_type == event_type]
-        forest, ids, _ = _joined([self._open(name) for name in names])
+        forest, ids, _ = _join_segments([self._open(name) for name in names])
         assigned = np.concatenate([self._splits[name].assigned for name in names])
         general = self._generalise(forest, self._entry_share(len(assigned)), event_type, statistics, assigned)
         routes = entry_part(general, assigned, ids, event_type, index_builder(statistics))
@@ -490,7 +490,7 @@ class ShardAssignments:
             total: How many subscriptions fill the shards that these go to.
         """
         counts = [len(segment.forest) for segment in segments]
-        forest, ids, tenants = _joined(segments)
+        forest, ids, tenants = _join_segments(segments)
         groups = None
         if not self.routing.by_similarity:
             groups = (_hashes(ids) % np.uint64(self.shards)).astype(np.int32)
@@ -572,7 +572,7 @@ class ShardAssignments:
             segments = {name: self._open(name) for name in names}
             slots = [np.flatnonzero(in_shard[name].assigned == shard) for name in names]
             known = statistics.get(event_type)
-            forest, ids, tenants = _joined(list(segments.values()), slots)
+            forest, ids, tenants = _join_segments(list(segments.values()), slots)
             if self.routing.by_similarity:
                 share = self._entry_share(len(forest))
                 general = self._generalise(forest, share, event_type, known, None)
@@ -616,7 +616,7 @@ class ShardAssignments:
         return np.split(rows[order].astype(np.int64), ends[:-1]), batch.rows
 
 
-def _joined(
+def _join_segments(
     segments: Sequence[LiveSegment], slots: Sequence[I64] | None = None
 ) -> tuple[Forest, pa.LargeStringArray, pa.LargeStringArray]:
     """The formulas, ids and owners of all or some subscriptions of segments, removed ones included."""

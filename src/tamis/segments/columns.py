@@ -154,13 +154,13 @@ def _id(given: Any) -> str:
 
 def _subscription(given: Any, dialect: str) -> Subscription:
     if isinstance(given, Subscription):
-        return _checked(given)
+        return _check_fields(given)
     if isinstance(given, Mapping):
         if not {"id", "condition"} <= given.keys():
             raise _shape_error(given)
         check_matcher_fields(given)
         priority, revision = given.get("priority"), given.get("revision")
-        return _checked(
+        return _check_fields(
             Subscription(
                 given["id"],
                 given["condition"],
@@ -177,7 +177,7 @@ def _subscription(given: Any, dialect: str) -> Subscription:
     return Subscription(id, condition, dialect=dialect)
 
 
-def _checked(given: Subscription) -> Subscription:
+def _check_fields(given: Subscription) -> Subscription:
     """The same; what is wrong with its id or condition is said when it is added.
 
     Raises:

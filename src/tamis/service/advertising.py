@@ -46,7 +46,7 @@ class Advertising:
         """Forget what is known, after a change."""
         self._known.clear()
 
-    def unadvertised(
+    def unadvertised_events(
         self,
         tenant: str,
         token: str | None,

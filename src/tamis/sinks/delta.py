@@ -27,7 +27,7 @@ import pyarrow as pa
 from tamis.errors import install_command
 from tamis.notifications import DEAD_LETTERS, NOTIFICATIONS
 from tamis.sinks.base import RETENTION, BatchKey, Committed, Part, PartFile, SinkError, require_duration
-from tamis.sinks.delta_errors import reported_table_writes
+from tamis.sinks.delta_errors import naming_table_errors
 from tamis.sinks.files import FileSink
 from tamis.sinks.folder_commits import KEPT_COMMITS, Commit
 from tamis.sinks.formats import PARQUET, Format
@@ -163,7 +163,7 @@ class DeltaTables:
         if missing := [each for each in NOTIFICATIONS if each.name not in known]:  # made by an earlier version
             fields = _deltalake().Schema.from_arrow(pa.schema(missing)).fields
             before = table.version()
-            with self._reported(NOTIFICATION_FILES):
+            with self._naming_errors(NOTIFICATION_FILES):
                 table.alter.add_columns(fields)
                 self._sync_after(NOTIFICATION_FILES, before)
 
@@ -193,7 +193,7 @@ class DeltaTables:
             app_transactions=[deltalake.Transaction(batch.query, batch.batch)],
             custom_metadata={"tamis": json.dumps({"snapshot_version": batch.version})},
         )
-        with self._reported(kind):
+        with self._naming_errors(kind):
             table.create_write_transaction(
                 actions, mode="append", schema=_schema(kind), partition_by=[DAY], commit_properties=properties
             )
@@ -217,7 +217,7 @@ class DeltaTables:
     def _create(self, kind: str) -> DeltaTable:
         deltalake = _deltalake()
         url = f"{self._folder}/{kind}"
-        with self._reported(kind):
+        with self._naming_errors(kind):
             if "://" not in url:
                 Path(url).mkdir(parents=True, exist_ok=True)
             self._opened[kind] = deltalake.DeltaTable.create(
@@ -231,8 +231,8 @@ class DeltaTables:
             self._sync_after(kind, -1)
         return self._opened[kind]
 
-    def _reported(self, kind: str) -> AbstractContextManager[None]:
-        return reported_table_writes(self._folder, kind)
+    def _naming_errors(self, kind: str) -> AbstractContextManager[None]:
+        return naming_table_errors(self._folder, kind)
 
     def _sync_after(self, kind: str, version: int) -> None:
         """See to it that entries after a version survive a loss of power: delta-rs leaves that to the system."""
@@ -269,7 +269,7 @@ def append_batches(folder: str, commits: Sequence[Commit], options: Mapping[str,
             names = BATCHES.names
             rows = pa.table({name: [getattr(each, name) for each in new] for name in names}, schema=BATCHES)
             done = deltalake.Transaction(query, max(each.batch for each in new))
-            with reported_table_writes(place, BATCH_TABLE):
+            with naming_table_errors(place, BATCH_TABLE):
                 if "://" not in url:
                     Path(url).mkdir(parents=True, exist_ok=True)
                 deltalake.write_deltalake(
@@ -314,7 +314,7 @@ def compact(
         table = open_table(folder, kind, options)
         if table is not None:
             enforce = vacuum_hours >= VACUUM_HOURS
-            with reported_table_writes(_place(folder)[0], kind):
+            with naming_table_errors(_place(folder)[0], kind):
                 found = table.optimize.compact()
                 # What no entry ever had, as an attempt of a task was one too many, goes only after the longer
                 # time: it may be of a batch that is not committed yet.

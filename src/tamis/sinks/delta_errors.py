@@ -21,7 +21,7 @@ _PROBE_BYTES = 1 << 16
 
 
 @contextmanager
-def reported_table_writes(folder: str, kind: str) -> Iterator[None]:
+def naming_table_errors(folder: str, kind: str) -> Iterator[None]:
     """Turn an error within into one that names the table, and says whether the disk is full or read-only.
 
     Args:

@@ -135,7 +135,7 @@ class FolderCommits:
     def publish(self, batch: BatchKey, parts: Sequence[Part]) -> Committed:
         """Commit what tasks wrote, unless the batch was committed before; after `view`."""
         with self.storage.exclusive() as still_alone:
-            found = self._committed(batch)
+            found = self._commit_of(batch)
             if found is not None:
                 self._discard(parts)
                 return Committed(found.written, found.repeated, again=True)
@@ -172,7 +172,7 @@ class FolderCommits:
         """Hand over what is new of a delivery, unless it was committed before."""
         batch = delivery.key
         with self.storage.exclusive() as still_alone:
-            found = self._committed(batch)
+            found = self._commit_of(batch)
             if found is not None:
                 return Committed(found.written, found.repeated, again=True)
             rest = without_duplicates(delivery)
@@ -186,7 +186,7 @@ class FolderCommits:
             part = Part(token, written, ledger.repeated, rest.dead.num_rows, merged=merged)
             return self._publish(batch, [part], still_alone)
 
-    def _committed(self, batch: BatchKey) -> Commit | None:
+    def _commit_of(self, batch: BatchKey) -> Commit | None:
         """The commit of a batch, if it counts."""
         name = batch_name(batch.query, batch.batch)
         return next(self._counting([self._read(f"{COMMITS}/{name}.json")]), None)
@@ -222,13 +222,13 @@ class FolderCommits:
             raise SinkError(msg)
         since = sorted(set(self._ledger.refresh()) - {*view.files})
         parts = self._without_repeated_letters(batch, parts)
-        twice = _repeated([_salted(part) for part in parts])
+        twice = _repeated_numbers([_numbers_by_shard(part) for part in parts])
         if not len(twice) and not since:
             return parts
         kept: list[Part] = []
         earlier: list[Keys] = [np.empty((2, 0), np.uint64)]
         for part in parts:
-            doubtful = np.isin(_salted(part), twice) | events_in(view, since, part.events)
+            doubtful = np.isin(_numbers_by_shard(part), twice) | events_in(view, since, part.events)
             if doubtful.any() and part.files:  # what was sent cannot be taken back
                 part = self._rewrite(batch, part, part.events[doubtful], view, since, earlier)  # noqa: PLW2901
             kept.append(part)
@@ -236,7 +236,7 @@ class FolderCommits:
 
     def _without_repeated_letters(self, batch: BatchKey, parts: Sequence[Part]) -> Sequence[Part]:
         """The parts without dead letters that an earlier part has; what was sent cannot be taken back."""
-        twice = _repeated([part.letters for part in parts])
+        twice = _repeated_numbers([part.letters for part in parts])
         if not len(twice):
             return parts
         kept, earlier, name = [], DistinctLetters(), batch_name(batch.query, batch.batch)
@@ -417,13 +417,13 @@ class FolderCommits:
                 self.storage.remove(file)
 
 
-def _repeated(numbers: Sequence[U64]) -> U64:
+def _repeated_numbers(numbers: Sequence[U64]) -> U64:
     """What stands in more than one of several arrays of different numbers."""
     unique, counts = np.unique(np.concatenate([np.empty(0, np.uint64), *numbers]), return_counts=True)
     return unique[counts > 1]
 
 
-def _salted(part: Part) -> U64:
+def _numbers_by_shard(part: Part) -> U64:
     """Numbers of events that differ by shard, where an event finds other subscriptions."""
     return part.events + part.shards * np.uint64(0x9E3779B97F4A7C15)
 

@@ -129,7 +129,7 @@ class NotificationLedger:
         """The names of all files that count now; others may have committed or merged since."""
         sizes = {each.name: each.bytes for each in self._storage.listing(FOLDER)}
         new = [name for name in sizes if name not in self._counting]
-        uncommitted = self._uncommitted(new)
+        uncommitted = self._uncommitted_names(new)
         self._counting = {
             name: size for name, size in sizes.items() if name in self._counting or name not in uncommitted
         }
@@ -147,7 +147,7 @@ class NotificationLedger:
 
     def sweep(self, is_ours: Callable[[str, str | None], bool]) -> None:
         """Remove files that were never committed, by the names of batches and tasks."""
-        for name in self._uncommitted([each.name for each in self._storage.listing(FOLDER)]):
+        for name in self._uncommitted_names([each.name for each in self._storage.listing(FOLDER)]):
             if is_ours(*_owner(name)):
                 self._storage.remove(f"{FOLDER}/{name}")
 
@@ -162,7 +162,7 @@ class NotificationLedger:
             if len(names) - start >= MERGED_AT_ONCE
         )
 
-    def _uncommitted(self, names: Sequence[str]) -> set[str]:
+    def _uncommitted_names(self, names: Sequence[str]) -> set[str]:
         batches = [name for name in names if name.startswith(_BATCH)]
         committed = self._is_committed([_owner(name) for name in batches])
         return {name for name, is_committed in zip(batches, committed, strict=True) if not is_committed}
@@ -197,7 +197,7 @@ class TaskLedger:
         """
         named = event_keys(events)
         unique = np.unique(named)
-        again = self._seen_before(unique)
+        again = self._have_notifications(unique)
         new = np.ones(keys.shape[1], np.bool_)
         if again.any() or len(unique) < len(named):
             new = self._look_up(notifications, keys, unique[again])
@@ -251,7 +251,7 @@ class TaskLedger:
             names = [name for name in there if name in self._view.files or name.startswith(_MERGED)]
             return [_open(self._view.url, name) for name in names]
 
-    def _seen_before(self, events: U64) -> Bools:
+    def _have_notifications(self, events: U64) -> Bools:
         """Which events have a notification, as far as files or earlier calls say; True if a file does not say."""
         found = np.zeros(len(events), np.bool_)
         for earlier in self._events:

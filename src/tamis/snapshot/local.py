@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from tamis.errors import reported_writes
+from tamis.errors import naming_write_errors
 from tamis.snapshot.storage import ASIDE, CHUNK_BYTES, LOCK, Content, FileInfo
 
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK)
@@ -61,12 +61,12 @@ class LocalStorage:
 
     def write(self, path: str, content: Content) -> None:
         """Make or replace a file."""
-        with reported_writes(self.root / path), self._temporary_file(content) as aside:
+        with naming_write_errors(self.root / path), self._temporary_file(content) as aside:
             self._place(aside, path, os.replace)
 
     def create(self, path: str, content: bytes) -> bool:
         """Make a file if there is none."""
-        with reported_writes(self.root / path), self._temporary_file([content]) as aside:
+        with naming_write_errors(self.root / path), self._temporary_file([content]) as aside:
             try:
                 self._place(aside, path, _link)
             except FileExistsError:
@@ -75,7 +75,7 @@ class LocalStorage:
 
     def remove(self, path: str) -> None:
         """Remove a file if it is there."""
-        with reported_writes(self.root / path):
+        with naming_write_errors(self.root / path):
             (self.root / path).unlink(missing_ok=True)
 
     def remove_leftover(self, path: str) -> bool:
@@ -110,7 +110,7 @@ class LocalStorage:
     @contextmanager
     def exclusive(self) -> Iterator[Callable[[], None]]:
         """Hold the lock of this folder; waits for it."""
-        with reported_writes(self.root / LOCK):
+        with naming_write_errors(self.root / LOCK):
             _make_folder(self.root)
             descriptor = os.open(self.root / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
         try:

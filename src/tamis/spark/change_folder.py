@@ -14,7 +14,7 @@ import os
 from pathlib import Path
 from typing import Any, ClassVar
 
-from tamis.errors import SubscriptionError, reported_writes
+from tamis.errors import SubscriptionError, naming_write_errors
 from tamis.limits import DEFAULT_LIMITS, Limits
 from tamis.segments.fields import RENAME, unknown_field, with_event_type
 from tamis.snapshot.local import LocalStorage
@@ -51,7 +51,7 @@ class ChangeFolder:
             WriteError: The state cannot be written.
         """
         self.folder = Path(folder)
-        with reported_writes(state):
+        with naming_write_errors(state):
             Path(state).mkdir(parents=True, exist_ok=True)
         self.store = Store.open(Path(state) / self.STORE, limits=limits)
         self._mark = Path(state) / self.MARK

@@ -19,7 +19,7 @@ from typing import IO
 from urllib.parse import urlparse
 from urllib.request import url2pathname
 
-from tamis.errors import TamisError, reported_writes
+from tamis.errors import TamisError, naming_write_errors
 from tamis.urls import absolute
 
 _log = logging.getLogger(__name__)
@@ -128,12 +128,12 @@ def _hold(folder: Path, wait_seconds: float, say: Callable[[str], None]) -> IO[b
         if mine.is_active():
             raise CheckpointInUse(folder, os.getpid())
         mine.release()
-    with reported_writes(folder / LOCK):
+    with naming_write_errors(folder / LOCK):
         folder.mkdir(parents=True, exist_ok=True)
         file = (folder / LOCK).open("a+b")
     try:
         _wait(file, folder, wait_seconds, say)
-        with reported_writes(folder / LOCK):
+        with naming_write_errors(folder / LOCK):
             file.truncate(0)
             file.write(b"%d\n" % os.getpid())
             file.flush()

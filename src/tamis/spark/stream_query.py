@@ -61,8 +61,8 @@ from tamis.spark.stream_task import (
     USEFUL,
     VISITS,
     StreamTask,
-    learned_in,
     reports_in,
+    statistics_in,
 )
 from tamis.spark.stream_type import TYPE_FILE, StreamType, living_types
 from tamis.spark.workers import start_workers
@@ -367,7 +367,7 @@ class MicroBatches:
             entry_budget=0 if plan.routes is None else self.sharding.entry_budget,
         )
         if self.ledger is not None:
-            self.ledger.add(called, learned_in(found.of(LEARNED)))
+            self.ledger.add(called, statistics_in(found.of(LEARNED)))
         self.history.append(report)
         self.sharding.observe(report)
         accepted = pc.min(found.of(OLDEST)["count"]).as_py()

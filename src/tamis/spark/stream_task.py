@@ -433,7 +433,7 @@ def _learned_columns(known: Iterable[tuple[str, Statistics, int]]) -> pa.Table:
     )
 
 
-def learned_in(found: pa.Table) -> dict[str, Statistics]:
+def statistics_in(found: pa.Table) -> dict[str, Statistics]:
     """Statistics of the values of calls by event type, from rows of the kind `LEARNED`."""
     learned: dict[str, Statistics] = {}
     for name, text in zip(found["kind"].to_pylist(), found["reason"].to_pylist(), strict=True):

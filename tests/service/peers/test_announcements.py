@@ -124,7 +124,7 @@ def test_an_ended_advertisement_is_announced_until_its_events_are_through(
         until(lambda: held(a, b) == {"price < 9"})
         a.publish({"id": "e1", "price": 7})
         assert a.client.delete("/v1/advertisements/any").status_code in (200, 204)
-        until(lambda: a.site.announcements._advertised() == frozenset())
+        until(lambda: a.site.announcements._own_advertisements() == frozenset())
         for _ in range(3):  # no stream runs: the event stays unmatched
             assert Entry("default/event", "price > 5") in a.site.announced_to("b")
         assert held(a, b) == {"price < 9"}
@@ -149,7 +149,7 @@ def test_an_ended_advertisement_is_announced_after_a_restart_as_well(
             a.publish({"id": "e1", "price": 7})
             if withdrawn == "before":
                 assert a.client.delete("/v1/advertisements/any").status_code in (200, 204)
-                until(lambda: a.site.announcements._advertised() == frozenset())
+                until(lambda: a.site.announcements._own_advertisements() == frozenset())
                 assert announced in a.site.announced_to("b")
             port = a.port
         if withdrawn != "before":

@@ -439,7 +439,7 @@ class _Reader:
         other = _as_other_kind(Literal(STRING, query.value, query.span))
         if other is None:
             return worded
-        equal = self.some_value(name, place, lambda element: _compared_as("=", element, other))
+        equal = self.some_value(name, place, lambda element: _call_comparison("=", element, other))
         return FunctionCall("or", (worded, equal), place)
 
     # --- queries of positions --------------------------------------------------------------------------------
@@ -562,10 +562,10 @@ def _comparison(sign: str, element: Expression, literal: Literal) -> Expression:
     other = _as_other_kind(literal)
     if other is None:
         return test
-    return FunctionCall("coalesce", (test, _compared_as(sign, element, other)), literal.span)
+    return FunctionCall("coalesce", (test, _call_comparison(sign, element, other)), literal.span)
 
 
-def _compared_as(sign: str, element: Expression, other: tuple[str, Literal]) -> Expression:
+def _call_comparison(sign: str, element: Expression, other: tuple[str, Literal]) -> Expression:
     function, literal = other
     return FunctionCall(sign, (FunctionCall(function, (element,), literal.span), literal), literal.span)
 

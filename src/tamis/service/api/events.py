@@ -153,7 +153,9 @@ async def _check_conformity(
     conformity = (await keeper.rights(caller.tenant)).conformity
     if conformity == "off":
         return []
-    found = await in_thread(service.advertising.unadvertised, caller.tenant, caller.token, events, types, default)
+    found = await in_thread(
+        service.advertising.unadvertised_events, caller.tenant, caller.token, events, types, default
+    )
     service.metrics.count_unadvertised(len(found))
     if found and conformity == "refuse":
         raise PublishError(found)

@@ -100,7 +100,7 @@ class Announcements:
                     self._forget_said(link)
                     self._said[link] = _ANYTHING_SAID
             return frozenset({ANYTHING})
-        now = {*self._advertised()}
+        now = {*self._own_advertisements()}
         for each in links:
             if each.name != link and each.state in (LINKED, DOWN):
                 now |= self.heard(each.name)
@@ -112,7 +112,7 @@ class Announcements:
             if said != self._said.get(link):
                 self._table.write(link, said)
                 self._said[link] = said
-            return self._bounded(link, frozenset(now | said.ending.keys()))
+            return self._shorten(link, frozenset(now | said.ending.keys()))
 
     def _ending(self, link: str, before: Said, now: set[Entry]) -> dict[Entry, int | None]:
         """What was announced before and is needed still, and the last event that needs it, if that is known."""
@@ -144,7 +144,7 @@ class Announcements:
         pending = self._service.site.outbox.pending(link, 1)
         return min(done, pending[0] - 1) if pending else done
 
-    def _advertised(self) -> frozenset[Entry]:
+    def _own_advertisements(self) -> frozenset[Entry]:
         """What the publishers of this site may publish, as of a moment ago."""
         if self._own is None or self._clock() - self._own[0] > _KNOWN_SECONDS:
             found, accounts = set(), self._service.accounts
@@ -157,7 +157,7 @@ class Announcements:
             self._own = self._clock(), frozenset(found)
         return self._own[1]
 
-    def _bounded(self, link: str, announced: frozenset[Entry]) -> frozenset[Entry]:
+    def _shorten(self, link: str, announced: frozenset[Entry]) -> frozenset[Entry]:
         """The announcements, generalised if they are too long for each handshake."""
         if ANYTHING in announced:
             return frozenset({ANYTHING})
@@ -202,7 +202,7 @@ class AnnouncedFilter:
         for name in {each.event_type for each in asked}:
             self._prepare(name, frozenset(by_type[name]), types[name])
         self._known = {each: known for each, known in self._known.items() if each in asked}
-        for each, formula in _compiled(asked - self._known.keys(), types):
+        for each, formula in _compile_entries(asked - self._known.keys(), types):
             self._known[each] = self._indexes[each.event_type].overlaps(each.event_type, formula)
         return found | {each for each in asked if self._known[each]}
 
@@ -213,11 +213,11 @@ class AnnouncedFilter:
         self._announced[name], self._types[name] = conditions, event_type
         self._known = {each: known for each, known in self._known.items() if each.event_type != name}
         index = self._indexes[name] = OverlapIndex([event_type])
-        for each, formula in _compiled({Entry(name, text) for text in conditions}, {name: event_type}):
+        for each, formula in _compile_entries({Entry(name, text) for text in conditions}, {name: event_type}):
             index.add(each.condition, name, formula)
 
 
-def _compiled(entries: Iterable[Entry], types: Mapping[str, EventType]) -> Iterable[tuple[Entry, Formula]]:
+def _compile_entries(entries: Iterable[Entry], types: Mapping[str, EventType]) -> Iterable[tuple[Entry, Formula]]:
     """Conditions with their formulas; one that cannot be read here may be satisfied by any event."""
     by_type: dict[str, list[Entry]] = {}
     for each in sorted(entries):

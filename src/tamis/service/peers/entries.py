@@ -360,7 +360,7 @@ def _generalised_texts(
     budget -= byte_count(exact)
     size = text_bytes(formulas)
     if formulas and size > budget:
-        general = _pruned(formulas, max(budget, 0.0), size, rules.measure, sample)
+        general = _prune_texts(formulas, max(budget, 0.0), size, rules.measure, sample)
         formulas = [with_plain_presence(each) for each in general.formulas]
         pruned_origins: list[list[int]] = [[] for _ in formulas]
         for some, number in zip(origins, general.of.tolist(), strict=True):
@@ -375,7 +375,9 @@ def _generalised_texts(
     return exact | {readable[place][1] for place in left}
 
 
-def _pruned(formulas: list[Formula], budget: float, size: float, measure: str, sample: Sample) -> Generalisation:
+def _prune_texts(
+    formulas: list[Formula], budget: float, size: float, measure: str, sample: Sample
+) -> Generalisation:
     """Formulas pruned by a measure, with the selectivities of the sample, until their texts keep to a budget."""
     forest = forest_of(formulas)
     statistics = learn_statistics(forest, sample)

@@ -239,7 +239,7 @@ class Conversation:
             body = protocol.write_events(events, self._site.name)
             headers = {"Content-Type": "application/x-ndjson"}
             answer = await self._client.post(protocol.EVENTS, content=body, headers=headers)
-            protocol.EventsAnswer.model_validate(_checked(answer))
+            protocol.EventsAnswer.model_validate(_answer_json(answer))
             await asyncio.to_thread(self._site.outbox.acknowledge, self._name, numbers[:upto])
             self._site.forwarded[self._name] += upto
 
@@ -274,14 +274,14 @@ class Conversation:
             await asyncio.sleep(_OUTCOME_SECONDS)
 
     async def _post(self, path: str, body: Any) -> Any:
-        return _checked(await self._client.post(path, json=body))
+        return _answer_json(await self._client.post(path, json=body))
 
 
 class _UnavailableError(Exception):
     """The neighbour answered with something that may pass."""
 
 
-def _checked(answer: httpx2.Response) -> Any:
+def _answer_json(answer: httpx2.Response) -> Any:
     """The JSON of an answer.
 
     Raises:

@@ -36,6 +36,7 @@ from tamis.engines.bitslice.kernels.visits import (
 )
 from tamis.engines.bitslice.layout import NO_NODE, CellBatch, IndexArrays
 from tamis.engines.encoding import EncodedBatch
+from tamis.engines.formula_program import child_counts
 from tamis.events.batch import EventBatch
 from tamis.formulas.predicates.base import Frame
 from tamis.formulas.predicates.matches import MatchesPattern
@@ -137,7 +138,8 @@ def limit_of(index: BitsliceIndex, batch: EventBatch, microseconds: float, memor
     """The limit for a batch that takes so many microseconds of the processor an event."""
     arrays, frame = index.index, frame_of(batch)
     encoded: EncodedBatch = index._encoder.encode(frame)
-    rows = batch_of(arrays.cells, encoded, np.full(len(index.forest.tests), -1, np.int32))
+    no_lines = np.full(len(index.forest.tests), -1, np.int32)
+    rows = batch_of(arrays.cells, encoded, no_lines, False)
     visits = visits_of(arrays.groups, arrays.attribute_pairs, rows, row_tests(encoded))
     counts = np.zeros(len(arrays.groups.runs) - 1, np.int32)
     packed = packed_groups(
@@ -187,9 +189,8 @@ def _residual_bytes(arrays: IndexArrays, slots: np.ndarray[tuple[int], np.dtype[
     for nodes in (entries.residuals, entries.guards):
         if len(nodes):
             here = nodes[nodes != NO_NODE]
-            inner = np.maximum(here, 0)
-            children = np.where(here >= 0, program.firsts[inner + 1] - program.firsts[inner], 1)
-            bytes_of = nodes.itemsize + children * program.children.itemsize
+            children = np.where(here >= 0, child_counts(program, np.maximum(here, 0)), 1)
+            bytes_of = nodes.itemsize + children * program.records.itemsize
             np.add.at(of_slot, entries.slots[nodes != NO_NODE], bytes_of)
     return float(of_slot[slots].sum())
 

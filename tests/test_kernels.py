@@ -7,7 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numba.core.errors import NumbaError
+
+from tamis.arrays import I64
+from tamis.kernels import kernel
 
 pytestmark = pytest.mark.slow
 
@@ -197,3 +202,48 @@ def test_a_kernel_has_one_name_whatever_a_process_has_imported() -> None:
         for each in programs.values()
     }
     assert len(set(stamps.values())) == 1
+
+
+@kernel
+def rest_of(array: I64) -> I64:
+    return array[1:]
+
+
+@kernel
+def sum_of_copy(array: I64) -> int:
+    return int(array.copy().sum())
+
+
+@kernel(borrows=True)
+def first_and_sum(array: I64) -> int:
+    return array[0] + array[1:][0] + sum_of_copy(array)  # type: ignore[no-any-return]
+
+
+@kernel(borrows=True)
+def itself(array: I64) -> I64:
+    return array
+
+
+@kernel(borrows=True)
+def second(array: I64) -> int:
+    return rest_of(array)[0]  # type: ignore[no-any-return]
+
+
+@kernel(borrows=True)
+def new_zero(array: I64) -> int:
+    return np.zeros(1, np.int64)[0]  # type: ignore[no-any-return]
+
+
+def test_who_borrows_arrays_neither_makes_nor_passes_them_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TAMIS_KERNELS", str(tmp_path))
+    array = np.array([3, 4, 5])
+    assert first_and_sum(array) == 3 + 4 + 12
+    before = sys.getrefcount(array)
+    assert first_and_sum(array) == 19 and sys.getrefcount(array) == before
+    for passes_on in (itself, second):
+        with pytest.raises(TypeError, match="borrows arrays"):
+            passes_on(array)
+    with pytest.raises(NumbaError):
+        new_zero(array)

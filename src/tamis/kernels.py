@@ -27,7 +27,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from importlib.abc import InspectLoader
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -52,7 +52,7 @@ SUFFIX = ".kernel"
 """Of the file of a kernel."""
 _FOLDER_VARIABLE = "TAMIS_KERNELS"
 _DIGEST_BYTES = 32
-_FORMAT = 4
+_FORMAT = 5
 """To be increased with every change of this module that changes what is compiled or how it is written."""
 _INTERPRETATION = "tamis.interpretation"
 """The module that decides whether a kernel is called at all: nothing of it is compiled."""
@@ -73,18 +73,30 @@ _unliteral: Callable[[Any], Any] = types.unliteral
 @overload
 def kernel(function: F) -> F: ...
 @overload
-def kernel(*, forceinline: bool = ..., inline: str = ...) -> Callable[[F], F]: ...
-def kernel(function: Any = None, **options: Any) -> Any:
+def kernel(*, forceinline: bool = ..., inline: str = ..., borrows: bool = ...) -> Callable[[F], F]: ...
+def kernel(function: Any = None, *, borrows: bool = False, **options: Any) -> Any:
     """Compile a function when it is first called, or take what was compiled before.
 
-    It releases the interpreter's lock while it runs. `forceinline` asks LLVM, `inline="always"` asks numba to put
-    its code in the place of each call.
+    It releases the interpreter's lock while it runs.
+
+    Args:
+        function: The function.
+        borrows: It only uses arrays that it is given: it makes none, returns none, and calls nothing that does. So
+            numba need not count references to them, which can take longer than everything else where a kernel
+            takes arrays out of tuples.
+        options: `forceinline` asks LLVM, `inline="always"` asks numba to put its code in the place of each call.
     """
     if function is None:
-        return lambda function: kernel(function, **options)
-    dispatcher: Any = numba.njit(nogil=True, **options)(function)
+        return partial(_kernel_of, borrows=borrows, **options)
+    return _kernel_of(function, borrows=borrows, **options)
+
+
+def _kernel_of(function: Any, *, borrows: bool, **options: Any) -> Any:
+    # Always said: a kernel would else take `_nrt` from the one that it is compiled for.
+    options |= {"nogil": True, "_nrt": not borrows}
+    dispatcher: Any = numba.njit(**options)(function)
     if is_kernel(dispatcher):
-        dispatcher._cache = KernelCache(function)
+        dispatcher._cache = KernelCache(function, borrows=borrows)
         dispatcher.compile = _in_one_process(dispatcher)
         dispatcher.get_call_template = _one_signature(dispatcher.get_call_template)
     return dispatcher
@@ -210,8 +222,9 @@ def _reading_libraries(codegen: Any) -> Iterator[None]:
 class KernelCache(_Cache):
     """What was compiled of one kernel, in files; the interface is that of numba's caches."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], *, borrows: bool = False) -> None:
         self._function = function
+        self._borrows = borrows
         self._name = f"{function.__module__}.{function.__qualname__}"
         self._given: set[Path] = set()
 
@@ -257,7 +270,13 @@ class KernelCache(_Cache):
         return None if any(path.exists() for path in paths) else paths[0].name
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
-        """Keep what was compiled; without a folder that can be written every process compiles for itself."""
+        """Keep what was compiled; without a folder that can be written every process compiles for itself.
+
+        Raises:
+            TypeError: It should borrow all arrays, and does not.
+        """
+        if self._borrows:
+            _check_borrowing(self._name, compiled)
         place = folder()
         if place is None or compiled.library.has_dynamic_globals:  # which are addresses in this process
             return
@@ -305,6 +324,27 @@ class KernelCache(_Cache):
         for processor in _usable_processors(codegen.magic_tuple()):
             name = self._file_name(signature, processor)
             yield from (place / name for place in folders())
+
+
+def _check_borrowing(name: str, compiled: Any) -> None:
+    """A kernel that counts no references may neither return an array nor get one from a call: nobody would own it.
+
+    (One that makes an array itself is not compiled by numba.)
+    """
+    results = [compiled.signature.return_type]
+    results += [
+        signature.return_type
+        for expression, signature in compiled.type_annotation.calltypes.items()
+        if getattr(expression, "op", None) == "call"
+    ]
+    if any(map(_has_arrays, results)):
+        msg = f"{name} borrows arrays, so neither it nor what it calls may return one"
+        raise TypeError(msg)
+
+
+def _has_arrays(type_: Any) -> bool:
+    parts = [type_.dtype] if isinstance(type_, types.UniTuple) else getattr(type_, "types", ())
+    return isinstance(type_, types.Array | types.StructRef) or any(map(_has_arrays, parts))
 
 
 def folder() -> Path | None:

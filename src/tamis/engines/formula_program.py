@@ -10,7 +10,7 @@ between formulas, as that of `bitslice` does, a node is evaluated once an event,
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,11 +21,8 @@ from tamis.engines.forest import INTERVAL, TEST, Forest
 from tamis.kernels import kernel
 
 
-class FormulaProgram(NamedTuple):
-    """Leaves, pieces and nodes of formulas, with the meaning that they have in `tamis.engines.forest`.
-
-    One flat tuple, because its arrays are stored in segments under these names.
-    """
+class FormulaGraph(NamedTuple):
+    """Leaves, pieces and nodes of formulas, with the meaning that they have in `tamis.engines.forest`."""
 
     kinds: U8
     nulls: U8
@@ -39,12 +36,43 @@ class FormulaProgram(NamedTuple):
     children: I32
 
 
+class FormulaProgram(NamedTuple):
+    """A graph as it is evaluated: a node is one record, so that reading it waits for memory once.
+
+    A record is the number of children times 8, plus SHARED if its value is remembered, plus ALL, ANY or AT_LEAST;
+    then how many children must hold if that is AT_LEAST; then the place where its value is remembered if it is
+    SHARED; then its children. Nodes are named by the places of their records, leaves as in the graph. Children
+    stand before their parents, mostly next to them.
+
+    One flat tuple, because its arrays are stored in segments under these names.
+
+    sizes: int64[3]: how many nodes there are, how many stand above one another at most, and how many values are
+        remembered.
+    """
+
+    kinds: U8
+    nulls: U8
+    axes: I32
+    lows: I64
+    highs: I64
+    piece_lows: I64
+    piece_highs: I64
+    records: I32
+    sizes: I64
+
+
+ALL, ANY, AT_LEAST, SHARED = 0, 1, 2, 4
+"""In the first word of a record: which of its children must hold; and that several nodes or roots name it."""
+_KIND, _COUNT_SHIFT = 3, 3
+
+
 class EvaluationMemory(NamedTuple):
     """What one thread needs to evaluate.
 
     turn: int64[1]: number of the evaluation under way; it never repeats, so nothing has to be cleared.
-    values: int64[nodes]: twice the turn in which the node was evaluated, plus its value.
-    path: int64[depth + 1, 3]: the nodes under way; of each its number, its next child, how many held so far.
+    values: int64[shared nodes]: twice the turn in which the node was evaluated, plus its value.
+    path: int64[depth, 5]: the nodes above the one under way; of each, where its value is remembered or -1, its
+        next child, the end of its children, how many must hold, and how many held so far.
     held: uint8[tests]: 1 for the tests that hold in the event under way.
     """
 
@@ -54,40 +82,82 @@ class EvaluationMemory(NamedTuple):
     held: U8
 
 
-def program_of(forest: Forest) -> FormulaProgram:
-    """The formulas of a forest; `forest.roots` says where each of them begins."""
-    return FormulaProgram(*map(np.ascontiguousarray, (*forest.leaves, *forest.pieces, *forest.nodes)))
+def program_of(forest: Forest) -> tuple[FormulaProgram, I32]:
+    """The formulas of a forest, and where each of them begins."""
+    graph = FormulaGraph(*map(np.ascontiguousarray, (*forest.leaves, *forest.pieces, *forest.nodes)))
+    program, roots = lay_out(graph, forest.roots.astype(np.int64))
+    return program, roots.astype(np.int32)
+
+
+def lay_out(graph: FormulaGraph, roots: I64) -> tuple[FormulaProgram, I64]:
+    """The program of a graph, and the roots in it: places of records, or leaves ~root."""
+    least, firsts, children = graph.least, graph.firsts, graph.children
+    counts = np.diff(firsts)
+    kinds = np.where(least == counts, ALL, np.where(least == 1, ANY, AT_LEAST))
+    uses = np.bincount(children[children >= 0], minlength=len(least))
+    uses += np.bincount(roots[roots >= 0], minlength=len(least))
+    is_shared = uses > 1
+    # First words of all records, and their places.
+    heads = (counts << _COUNT_SHIFT) + SHARED * is_shared + kinds
+    places = np.concatenate([[0], np.cumsum(1 + (kinds == AT_LEAST) + is_shared + counts)])
+    if places[-1] >= 1 << 31:
+        msg = "formulas of more than 2,147,483,647 words"
+        raise OverflowError(msg)
+    records = np.empty(int(places[-1]), np.int32)
+    sizes = np.array([len(least), 0, 0])
+    write_records(heads.astype(np.int32), places, least, firsts, children, records, sizes)
+    numbers = np.where(roots >= 0, places[np.maximum(roots, 0)], roots) if len(least) else roots
+    return FormulaProgram(*graph[:7], records, sizes), numbers
+
+
+def child_counts(program: FormulaProgram, nodes: I32) -> I32:
+    """How many children nodes have."""
+    return program.records[nodes] >> _COUNT_SHIFT
+
+
+@kernel(borrows=True)
+def write_records(
+    heads: I32, places: I64, least: I32, firsts: I64, children: I32, records: I32, sizes: I64
+) -> None:
+    """Fill the records of a program, whose first words and places are given, and its sizes."""
+    # The depths of nodes stand in their first words meanwhile: those come back when all parents have seen them.
+    for node in range(len(heads)):
+        at = places[node] + 1
+        if heads[node] & _KIND == AT_LEAST:
+            records[at] = least[node]
+            at += 1
+        if heads[node] & SHARED:
+            records[at] = sizes[2]
+            sizes[2] += 1
+            at += 1
+        deepest = 0
+        for edge in range(firsts[node], firsts[node + 1]):
+            child = children[edge]
+            if child >= 0:
+                child = places[child]
+                deepest = max(deepest, records[child])
+            records[at] = child
+            at += 1
+        records[places[node]] = deepest + 1
+        sizes[1] = max(sizes[1], deepest + 1)
+    for node in range(len(heads)):
+        records[places[node]] = heads[node]
 
 
 def new_memory(program: FormulaProgram, tests: int) -> EvaluationMemory:
     """Memory for a program and so many tests, with nothing remembered."""
+    _, depth, shared = program.sizes.tolist()
     return EvaluationMemory(
         np.zeros(1, np.int64),
-        np.zeros(len(program.least), np.int64),
-        np.zeros((int(depth(program)) + 1, 3), np.int64),
+        np.zeros(shared, np.int64),
+        np.zeros((depth, 5), np.int64),
         np.zeros(tests, np.uint8),
     )
 
 
-@kernel
-def depth(program: FormulaProgram) -> int:
-    """How many nodes stand above one another at most; children have lower numbers than their parents."""
-    depths = np.zeros(len(program.least), np.int64)
-    deepest = 0
-    for node in range(len(depths)):
-        below = 0
-        for at in range(program.firsts[node], program.firsts[node + 1]):
-            child = program.children[at]
-            if child >= 0:
-                below = max(below, depths[child])
-        depths[node] = below + 1
-        deepest = max(deepest, below + 1)
-    return deepest
-
-
-@kernel(forceinline=True)
+@kernel(forceinline=True, borrows=True)
 def leaf_holds(
-    program: FormulaProgram, leaf: int, events: EncodedBatch, row: int, memory: EvaluationMemory
+    program: FormulaProgram, leaf: Any, events: EncodedBatch, row: int, memory: EvaluationMemory
 ) -> bool:
     """Does a leaf hold in a row? The row's tests must be in `memory.held`."""
     kind = program.kinds[leaf]
@@ -111,7 +181,22 @@ def leaf_holds(
     return bool(low < high and program.piece_lows[low] <= value)
 
 
-@kernel(forceinline=True)
+@kernel(forceinline=True, borrows=True)
+def _begin(records: I32, node: Any) -> Any:
+    """Of a record: where its value is remembered, or -1; its first child; the end; how many children must hold."""
+    head, at, place = np.int64(records[node]), node + 1, np.int64(-1)
+    count = head >> _COUNT_SHIFT
+    least = np.int64(1) if head & _KIND == ANY else count
+    if head & _KIND == AT_LEAST:
+        least = np.int64(records[at])
+        at += 1
+    if head & SHARED:
+        place = np.int64(records[at])
+        at += 1
+    return place, at, at + count, least
+
+
+@kernel(forceinline=True, borrows=True)
 def holds(program: FormulaProgram, root: int, events: EncodedBatch, row: int, memory: EvaluationMemory) -> bool:
     """Does a node, or leaf ~root if it is negative, hold in a row?
 
@@ -120,37 +205,36 @@ def holds(program: FormulaProgram, root: int, events: EncodedBatch, row: int, me
     """
     if root < 0:
         return leaf_holds(program, ~root, events, row, memory)
-    path, turn = memory.path, memory.turn[0]
-    if memory.values[root] >> 1 == turn:
-        return bool(memory.values[root] & 1)
-    top = 0
-    path[0, 0], path[0, 1], path[0, 2] = root, program.firsts[root], 0
+    records, values, path, turn = program.records, memory.values, memory.path, memory.turn[0]
+    place, at, last, least = _begin(records, np.int64(root))
+    if place >= 0 and values[place] >> 1 == turn:
+        return bool(values[place] & 1)
+    top, holding = 0, 0
     while True:
-        node, at, holding = path[top, 0], path[top, 1], path[top, 2]
-        least, last = program.least[node], program.firsts[node + 1]
-        deeper = False
         # Go on while the node is undecided: too few children hold, but enough are left.
         while holding < least and holding + last - at >= least:
-            child = program.children[at]
+            child = np.int64(records[at])  # whatever it names: no number turns into one of another width
             at += 1
             if child < 0:
                 holding += leaf_holds(program, ~child, events, row, memory)
-            elif memory.values[child] >> 1 == turn:
-                holding += memory.values[child] & 1
-            else:
-                path[top, 1], path[top, 2] = at, holding
-                top += 1
-                path[top, 0], path[top, 1], path[top, 2] = child, program.firsts[child], 0
-                deeper = True
-                break
-        if deeper:
-            continue
+                continue
+            below = _begin(records, child)
+            if below[0] >= 0 and values[below[0]] >> 1 == turn:
+                holding += values[below[0]] & 1
+                continue
+            path[top, 0], path[top, 1], path[top, 2] = place, at, last
+            path[top, 3], path[top, 4] = least, holding
+            top += 1
+            place, at, last, least = below
+            holding = 0
         value = 1 if holding >= least else 0
-        memory.values[node] = 2 * turn + value
+        if place >= 0:
+            values[place] = 2 * turn + value
         if top == 0:
             return value != 0
         top -= 1
-        path[top, 2] += value
+        place, at, last = path[top, 0], path[top, 1], path[top, 2]
+        least, holding = path[top, 3], path[top, 4] + value
 
 
 class RowTests(NamedTuple):
@@ -170,7 +254,7 @@ def row_tests_of(events: EncodedBatch) -> RowTests:
     return RowTests(firsts, tests[np.argsort(events.hits, kind="stable")])
 
 
-@kernel
+@kernel(borrows=True)
 def set_held(row_tests: RowTests, row: int, value: int, memory: EvaluationMemory) -> None:
     """Mark the tests of a row: write 1 before the row is evaluated, and 0 afterwards. Row -1 has no tests."""
     if row >= 0:
@@ -201,10 +285,12 @@ def verify_candidates(
     """The pairs of candidates that hold; `roots` has the root of every slot."""
     if candidates.sure.all():
         return Matches(candidates.rows, candidates.slots)
-    return Matches(*_verify(program, roots, events, row_tests, candidates, memory))
+    found = Matches(np.empty_like(candidates.rows), np.empty_like(candidates.slots))
+    count = _verify(program, roots, events, row_tests, candidates, memory, found)
+    return Matches(found.rows[:count].copy(), found.slots[:count].copy())
 
 
-@kernel
+@kernel(borrows=True)
 def _verify(
     program: FormulaProgram,
     roots: I32,
@@ -212,8 +298,9 @@ def _verify(
     row_tests: RowTests,
     candidates: Candidates,
     memory: EvaluationMemory,
-) -> tuple[I32, I32]:
-    rows, slots = np.empty_like(candidates.rows), np.empty_like(candidates.slots)
+    found: Matches,
+) -> int:
+    """Write the candidates that hold to `found`, which has room for all; returns how many."""
     count = 0
     held_row = -1
     for at in range(len(candidates.rows)):
@@ -226,7 +313,7 @@ def _verify(
                 memory.turn[0] += 1
             if not holds(program, roots[slot], events, row, memory):
                 continue
-        rows[count], slots[count] = row, slot
+        found.rows[count], found.slots[count] = row, slot
         count += 1
     set_held(row_tests, held_row, 0, memory)
-    return rows[:count].copy(), slots[:count].copy()
+    return count

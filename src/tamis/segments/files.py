@@ -23,9 +23,9 @@ from tamis.snapshot.segment import Segment, make_segment
 from tamis.statistics import Statistics
 from tamis.verification.verifier import CallVerifier
 
-LAYOUT = 4
+LAYOUT = 5
 """Grows with every change of what the arrays mean."""
-_LAYOUTS_WITH_OTHER_INDEXES = (2, 3)
+_LAYOUTS_WITH_OTHER_INDEXES = (2, 3, 4)
 """Layouts that differ in the index only, so that it is built again."""
 _opened: WeakValueDictionary[tuple[str, Engine], LiveSegment] = WeakValueDictionary()
 """The mapped segments of this process. The next version has nearly all of them, and opens in no time what is the

@@ -95,7 +95,6 @@ def offsets_of(index: IndexArrays) -> list[tuple[AnyArray, int, int]]:
         (groups.point_firsts, axes, len(groups.points)),
         (groups.range_firsts, len(groups.runs) - 1, len(groups.ranges)),
         (index.bitmaps.firsts, len(groups.runs) - 1, len(index.bitmaps.axes)),
-        (index.program.firsts, len(index.program.least), len(index.program.children)),
     ]
 
 
@@ -111,4 +110,4 @@ def test_parts_refer_to_each_other() -> None:
     for roots in (index.entries.residuals, index.entries.guards):
         some = roots[roots != NO_NODE]
         assert len(some)
-        assert -len(index.program.kinds) <= some.min() and some.max() < len(index.program.least)
+        assert -len(index.program.kinds) <= some.min() and some.max() < len(index.program.records)

@@ -10,10 +10,15 @@ import pytest
 from tamis.arrays import I64
 from tamis.engines.bitslice.cell_ranges import number_ranges
 from tamis.engines.bitslice.cells import MOST_CELLS, cells_of
-from tamis.engines.bitslice.entries import measure_entries, write_entries
+from tamis.engines.bitslice.entries import bound_code, measure_entries, write_entries
 from tamis.engines.bitslice.kernels.entries import EntrySizes, EntrySource, WrittenEntries
 from tamis.engines.bitslice.kernels.placement import CELLS
-from tamis.engines.bitslice.kernels.verify import BoundCode, fill_lanes
+from tamis.engines.bitslice.kernels.verify import (
+    HIGHEST_NARROW,
+    LOWEST_NARROW,
+    fill_lanes,
+    fill_narrow_lanes,
+)
 from tamis.engines.bitslice.placement import place_formulas
 from tamis.engines.bitslice.selectivity import cell_selectivities
 from tamis.engines.forest import Forest, forest_of
@@ -150,13 +155,21 @@ def test_bounds_are_exact_where_cells_are_coarse(shift: int, step: int, width: i
     forest = interval_forest(intervals)
     source = source_of(forest)
     _, written = write(source, forest)
-    entries, code = written.entries, BoundCode(source.widths.astype(np.int32), source.floors)
+    entries, columns = written.entries, np.zeros(1, np.int32)
+    code = bound_code(cells_of(forest), source.ranges, 0)
     assert source.widths[0] == width
     assert entries.bound_firsts.tolist() == [width], "one number for all entries"
     for entry, slot in enumerate(entries.slots.tolist()):
         low, high = intervals[slot]
         lows, highs = np.zeros(1, np.int64), np.zeros(1, np.int64)
-        assert fill_lanes(entries, source.ranges, code, np.zeros(1, np.int32), np.uint64(entry), lows, highs)
+        axes = source.ranges.axes
+        assert fill_lanes(entries, axes, code, columns, np.uint64(entry), lows, highs)
+        assert code.is_narrow == (shift < 1 << 40)
+        if code.is_narrow:
+            narrow_lows, narrow_highs = np.zeros(1, np.int32), np.zeros(1, np.int32)
+            assert fill_narrow_lanes(entries, axes, code, columns, np.uint64(entry), narrow_lows, narrow_highs)
+            assert narrow_lows[0] == (LOWEST_NARROW if lows[0] == LOWEST else lows[0])
+            assert narrow_highs[0] == (HIGHEST_NARROW if highs[0] == HIGHEST else highs[0])
         cells = cells_of(forest)
         first = int(source.ranges.lows[entries.ranges[entry]]) + 1 - int(cells.bases[0])
         begins = LOWEST if first == 1 else int(cells.cuts[first - 2])

@@ -12,7 +12,7 @@ groups.run_highs groups.run_axes groups.cell_firsts groups.cell_groups groups.po
 groups.first_point groups.test_groups groups.null_axes groups.span_firsts groups.spans outline.lines
 outline.firsts outline.axes outline.line_firsts outline.costs outline.bits couples.first_group couples.partners
 couples.ranks couples.heads couples.lanes couples.further program.kinds program.nulls program.axes program.lows
-program.highs program.piece_lows program.piece_highs program.least program.firsts program.children
+program.highs program.piece_lows program.piece_highs program.records program.sizes
 mask_programs.heads mask_programs.slots mask_programs.roots mask_programs.bases mask_programs.cut_firsts
 mask_programs.cuts mask_programs.range_lows mask_programs.range_highs mask_programs.range_axes
 mask_programs.runs mask_programs.children

@@ -38,7 +38,7 @@ def encoded(index: BitsliceIndex) -> EncodedBatch:
 
 @pytest.fixture(scope="module")
 def batch(index: BitsliceIndex, encoded: EncodedBatch) -> CellBatch:
-    found: CellBatch = batch_of(index.index.cells, encoded, np.empty(0, np.int32))
+    found: CellBatch = batch_of(index.index.cells, encoded, np.empty(0, np.int32), False)
     return found
 
 

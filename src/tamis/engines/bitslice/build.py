@@ -18,11 +18,11 @@ from tamis.engines.bitslice.kernels.residuals import NewNodes, residual_nodes
 from tamis.engines.bitslice.layout import NO_NODE, EntryArrays, IndexArrays
 from tamis.engines.bitslice.mask_programs import formulas_for_masks, mask_programs_of
 from tamis.engines.bitslice.placement import place_formulas
-from tamis.engines.bitslice.residual_program import residual_program_of
+from tamis.engines.bitslice.residual_graph import residual_graph_of
 from tamis.engines.bitslice.selectivity import cell_selectivities
 from tamis.engines.forest import Forest
 from tamis.engines.forest.selection import select_formulas
-from tamis.engines.formula_program import FormulaProgram
+from tamis.engines.formula_program import FormulaProgram, lay_out
 from tamis.statistics import Statistics
 
 
@@ -79,13 +79,14 @@ def _with_residuals(
         written, placed, earlier_disjuncts, len(nodes.least), new, roots[:count], roots[count:]
     )
     some = np.flatnonzero(roots != NO_NODE)
-    program, roots[some] = residual_program_of(
+    graph, numbers = residual_graph_of(
         forest,
         np.concatenate([nodes.least, new.least[:more]]),
         np.concatenate([nodes.firsts, nodes.firsts[-1] + new.ends[:more]]),
         np.concatenate([nodes.children, new.children[:edges]]),
         roots[some],
     )
+    program, roots[some] = lay_out(graph, numbers)
     residuals, guards = roots[:count].astype(np.int32), roots[count:].astype(np.int32)
     none = np.empty(0, np.int32)
     return program, written.entries._replace(

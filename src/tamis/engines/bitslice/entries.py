@@ -18,7 +18,14 @@ from tamis.engines.bitslice.kernels.entries import (
     fill_entries,
     fill_sizes,
 )
-from tamis.engines.bitslice.layout import EntryArrays
+from tamis.engines.bitslice.kernels.verify import (
+    ADMITS_NULL,
+    HIGHEST_NARROW,
+    LOWEST_NARROW,
+    MOST_OFFSET,
+    BoundCode,
+)
+from tamis.engines.bitslice.layout import AxisCells, CellRanges, EntryArrays
 from tamis.engines.forest import Forest
 
 
@@ -51,6 +58,23 @@ def write_entries(
     out = WrittenEntries(entries, order, np.empty(count + 1, np.int64), np.empty(residual_parts, np.int32))
     fill_entries(source, _prefetch_plan(source, order), run_axes, _new_draft(forest), out)
     return out
+
+
+def bound_code(cells: AxisCells, ranges: CellRanges, tests: int) -> BoundCode:
+    """How the exact bounds of entries are to be read."""
+    widths = np.concatenate([cells.widths[:-1], np.zeros(tests + 1, np.uint8)])
+    range_widths = widths[ranges.axes]
+    # Ranges of tests have neither: their rows are not those of an axis.
+    has_bounds = range_widths > 0
+    first_rows, last_rows = (np.where(has_bounds, rows, 0) for rows in (ranges.lows + 1, ranges.highs))
+    range_floors = np.stack([cells.floors[first_rows], cells.floors[last_rows]], axis=1).reshape(-1)
+    range_widths[has_bounds & (ranges.lows == 0)] = ADMITS_NULL
+    # Bounds of one word are offsets of 16 bits from a floor; those of two have 32 bits.
+    room = MOST_OFFSET
+    is_narrow = not (cells.widths == 4).any() and bool(
+        (range_floors > LOWEST_NARROW + room).all() and (range_floors < HIGHEST_NARROW - room).all()
+    )
+    return BoundCode(widths.astype(np.int32), range_widths, range_floors, is_narrow)
 
 
 def _new_draft(forest: Forest) -> EntryDraft:

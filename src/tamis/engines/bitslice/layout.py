@@ -259,6 +259,8 @@ class CellBatch(NamedTuple):
 
     columns: int32[axes]: the axis' column in `values` and `rows`; -1 if it is NULL in every event.
     values: int64[events, columns, rounded up to LANES]: coordinates; anything where NULL.
+    narrow: int32[events, columns, rounded up to NARROW_LANES]: the same, what is beyond 32 bits replaced by the
+        lowest or the highest number; empty if bounds may be beyond.
     rows: int32[events, columns]: the event's row of the axis.
     bases: int32[axes + 1]: as in `AxisCells`.
     test_lines: int32[tests]: the test's line in `test_bits`, or -1 if it holds in no event.
@@ -267,6 +269,7 @@ class CellBatch(NamedTuple):
 
     columns: I32
     values: I64
+    narrow: I32
     rows: I32
     bases: I32
     test_lines: I32

@@ -32,7 +32,7 @@ from tamis.engines.bitslice.kernels.mask_programs import (
     write_children,
 )
 from tamis.engines.bitslice.layout import MaskPrograms
-from tamis.engines.bitslice.residual_program import residual_program_of
+from tamis.engines.bitslice.residual_graph import residual_graph_of
 from tamis.engines.forest import INTERVAL, PIECES, Forest, Leaves, Nodes, Pieces
 from tamis.engines.forest.axes import LOWEST
 from tamis.engines.forest.selection import select_formulas
@@ -149,8 +149,8 @@ def _parts(forest: Forest, slots: I64) -> Iterator[I64]:
 def _program_of(forest: Forest, slots: I64) -> MaskPrograms:
     """One program; its `heads` are empty, and its `cut_firsts` begin at 0."""
     selected = select_formulas(forest, slots)
-    program, roots = residual_program_of(selected, *selected.nodes, selected.roots.astype(np.int64))
-    leaves, pieces, nodes = Leaves(*program[:5]), Pieces(*program[5:7]), Nodes(*program[7:])
+    graph, roots = residual_graph_of(selected, *selected.nodes, selected.roots.astype(np.int64))
+    leaves, pieces, nodes = Leaves(*graph[:5]), Pieces(*graph[5:7]), Nodes(*graph[7:])
     interned = replace(selected, leaves=leaves, pieces=pieces)
     cells = exact_cells(interned)
     numbered = number_ranges(interned, cells)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tamis.engines.bitslice.kernels.verify import BoundCode, is_within_bounds
+from tamis.engines.bitslice.entries import bound_code
+from tamis.engines.bitslice.kernels.verify import is_within_bounds
 from tamis.engines.bitslice.kernels.visits import batch_of, row_tests, visits_of
 from tamis.engines.bitslice.layout import NO_NODE
 from tamis.engines.formula_program import holds, new_memory
@@ -16,10 +17,10 @@ def test_exactly_one_visited_entry_of_a_formula_that_holds_reports_it() -> None:
     steps = build_steps(10, 80, 25, depth=3)
     arrays = steps.index.index
     entries, groups, ranges = arrays.entries, arrays.groups, arrays.ranges
-    batch = batch_of(arrays.cells, steps.encoded, np.empty(0, np.int32))
+    batch = batch_of(arrays.cells, steps.encoded, np.empty(0, np.int32), False)
     visits = visits_of(groups, arrays.attribute_pairs, batch, row_tests(steps.encoded))
     memory = new_memory(arrays.program, 0)
-    code = BoundCode(np.append(arrays.cells.widths, 0).astype(np.int32), arrays.cells.floors)
+    code = bound_code(arrays.cells, ranges, 0)
     for event in range(len(steps.events)):
         memory.turn[0] += 1
         found = list[int]()

@@ -8,23 +8,24 @@ import numpy as np
 import pytest
 
 from tamis.engines.bitslice.kernels.interning import _sort, intern_nodes
-from tamis.engines.bitslice.residual_program import residual_program_of
+from tamis.engines.bitslice.residual_graph import residual_graph_of
 from tamis.engines.forest import PIECES, empty_leaves
-from tamis.engines.formula_program import FormulaProgram, holds, new_memory
+from tamis.engines.formula_program import FormulaGraph, holds, lay_out, new_memory
 from tests.engines.bitslice.build_steps import build_steps
 
 
 def test_equal_parts_are_one_and_mean_the_same() -> None:
     steps = build_steps(11, 60, 12, domain=6, depth=3)
     nodes, roots = steps.forest.nodes, steps.forest.roots.astype(np.int64)
-    program, numbers = residual_program_of(steps.forest, *nodes, np.concatenate([roots, roots]))
+    graph, numbers = residual_graph_of(steps.forest, *nodes, np.concatenate([roots, roots]))
     assert numbers[: len(roots)].tolist() == numbers[len(roots) :].tolist()
     parts = [
-        (int(program.least[node]), *program.children[program.firsts[node] : program.firsts[node + 1]].tolist())
-        for node in range(len(program.least))
+        (int(graph.least[node]), *graph.children[graph.firsts[node] : graph.firsts[node + 1]].tolist())
+        for node in range(len(graph.least))
     ]
     assert len(set(parts)) == len(parts)
-    assert len(program.kinds) < len(steps.forest.leaves.kinds), "some leaves are equal"
+    assert len(graph.kinds) < len(steps.forest.leaves.kinds), "some leaves are equal"
+    program, numbers = lay_out(graph, numbers)
     memory = new_memory(program, 0)
     for event in range(len(steps.events)):
         memory.turn[0] += 1
@@ -32,7 +33,7 @@ def test_equal_parts_are_one_and_mean_the_same() -> None:
             assert holds(program, int(numbers[slot]), steps.encoded, event, memory) == steps.holds(root, event)
 
 
-def unfolded(program: FormulaProgram, root: int) -> tuple[object, ...]:
+def unfolded(program: FormulaGraph, root: int) -> tuple[object, ...]:
     """All that a root asks, in an order that does not depend on numbers."""
     if root >= 0:
         children = program.children[program.firsts[root] : program.firsts[root + 1]].tolist()
@@ -49,12 +50,12 @@ def unfolded(program: FormulaProgram, root: int) -> tuple[object, ...]:
 def test_roots_are_one_where_their_formulas_are_equal(seed: int) -> None:
     forest = build_steps(seed, 40, 1, domain=4, depth=3).forest
     least, firsts, children = forest.nodes
-    source = FormulaProgram(*forest.leaves, *forest.pieces, least, firsts, children)
+    source = FormulaGraph(*forest.leaves, *forest.pieces, least, firsts, children)
     leaves, nodes = len(source.kinds), len(source.least)
     roots = np.concatenate([forest.roots.astype(np.int64), ~np.arange(leaves)])
     wanted = [unfolded(source, root) for root in roots.tolist()]
     pieces = np.empty(len(source.piece_lows), np.int64)
-    out = FormulaProgram(
+    out = FormulaGraph(
         *empty_leaves(leaves),
         pieces,
         pieces.copy(),

@@ -27,7 +27,7 @@ def test_numbers_of_set_bits(width: int) -> None:
 def test_masks_hold_the_events_of_their_ranges(count: int) -> None:
     steps = build_steps(4, 40, 520)
     arrays, state = steps.index.index, steps.index._new_state()
-    batch = batch_of(arrays.cells, steps.encoded, np.empty(0, np.int32))
+    batch = batch_of(arrays.cells, steps.encoded, np.empty(0, np.int32), False)
     events = np.random.default_rng(count).permutation(520)[:count].astype(np.int32)
     named = np.arange(len(arrays.ranges.lows), dtype=np.uint16)[::2]
     asked = axes_and_tests(named, arrays.ranges.axes, batch.columns)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numba
 import numpy as np
 import pytest
 
-from tamis.arrays import I64, U8, U64
+from tamis.arrays import I32, I64, U8, U64
 from tamis.engines.bitslice.kernels import simd as module
 
 simd: Any = module  # intrinsics take one argument less than they are written with
@@ -37,8 +38,13 @@ def bytes_of(lanes: U8, at: Any, value: Any) -> Any:
 
 
 @numba.njit(nogil=True)
-def is_between(values: I64, at: Any, lows: I64, highs: I64, place: Any) -> Any:
+def between(values: I64, at: Any, lows: I64, highs: I64, place: Any) -> Any:
     return simd.is_between(values, at, lows, highs, place)
+
+
+@numba.njit(nogil=True)
+def between_narrow(values: I32, at: Any, lows: I32, highs: I32, place: Any) -> Any:
+    return simd.is_between_narrow(values, at, lows, highs, place)
 
 
 @numba.njit(nogil=True)
@@ -143,15 +149,22 @@ def test_survivors(width: int, most: int, room: int) -> None:
     assert found == wanted
 
 
-def test_values_between_bounds() -> None:
+@pytest.mark.parametrize(("is_between", "lanes", "bits"), [(between, 8, 64), (between_narrow, 16, 32)])
+def test_values_between_bounds(is_between: Callable[..., bool], lanes: int, bits: int) -> None:
     random_ = np.random.default_rng(5)
-    values = random_.integers(-9, 10, 30)
-    lows, highs = np.full(20, -5), np.full(20, 5)
-    for at in range(22):
-        for place in range(12):
-            wanted = all(-5 <= value <= 5 for value in values[at : at + 8].tolist())
-            assert is_between(values, np.uint64(at), lows, highs, np.uint64(place)) == wanted
-    values[:8], lows[:8], highs[:8] = [-(1 << 63), (1 << 63) - 1, *[0] * 6], -(1 << 63), (1 << 63) - 1
+    dtype = np.int64 if bits == 64 else np.int32
+    values = random_.integers(-9, 10, 40).astype(dtype)
+    values[20:] = np.clip(values[20:], -5, 5)
+    lows, highs = np.full(28, -5, dtype), np.full(28, 5, dtype)
+    found = []
+    for at in range(40 - lanes):
+        for place in range(28 - lanes):
+            wanted = all(-5 <= value <= 5 for value in values[at : at + lanes].tolist())
+            found.append(is_between(values, np.uint64(at), lows, highs, np.uint64(place)))
+            assert found[-1] == wanted
+    assert len(set(found)) == 2
+    lowest, highest = -(1 << bits - 1), (1 << bits - 1) - 1
+    values[:lanes], lows[:lanes], highs[:lanes] = [lowest, highest, *[0] * (lanes - 2)], lowest, highest
     assert is_between(values, np.uint64(0), lows, highs, np.uint64(0)), "bounds are inside"
     highs[1] -= 1
     assert not is_between(values, np.uint64(0), lows, highs, np.uint64(0))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tamis.engines.bitslice.entries import bound_code
 from tamis.engines.bitslice.kernels import verify
 from tamis.engines.bitslice.kernels.verify import (
-    BoundCode,
     PairBuffer,
     first_bound,
     narrow_bounds,
@@ -100,12 +100,13 @@ def test_values_at_the_edge_are_compared_with_exact_bounds(width: int, is_unifor
     encoded = EncodedBatch(
         len(values), one, np.array([values]), np.ones((1, 6), np.uint8), NONE, np.zeros(1, np.int64), NONE
     )
-    batch = batch_of(cells, encoded, NONE)
-    code, entry = BoundCode(np.array([width, 0], np.int32), floors), np.uint64(1)
+    batch = batch_of(cells, encoded, NONE, False)
+    code, entry = bound_code(cells, ranges, 0), np.uint64(1)
     inside = [verify.is_within_bounds(entries, ranges, code, entry, batch, np.uint64(event)) for event in range(6)]
     assert inside == [12 <= value <= 25 for value in values]
     lows, highs = np.zeros(8, np.int64), np.zeros(8, np.int64)
-    assert verify.fill_lanes(entries, ranges, code, batch.columns, entry, lows, highs)
+    assert verify.fill_lanes(entries, ranges.axes, code, batch.columns, entry, lows, highs)
     assert (lows.tolist(), highs.tolist()) == ([12, *[LOWEST] * 7], [25, *[HIGHEST] * 7])
     with_null = ranges._replace(lows=one)
-    assert not verify.fill_lanes(entries, with_null, code, batch.columns, entry, lows, highs)
+    code = bound_code(cells, with_null, 0)
+    assert not verify.fill_lanes(entries, with_null.axes, code, batch.columns, entry, lows, highs)

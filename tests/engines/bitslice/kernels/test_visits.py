@@ -18,7 +18,7 @@ NO_TESTS = np.empty(0, np.int32)
 
 def test_every_event_has_a_row_on_every_axis() -> None:
     cells = STEPS.index.index.cells
-    batch = batch_of(cells, STEPS.encoded, NO_TESTS)
+    batch = batch_of(cells, STEPS.encoded, NO_TESTS, False)
     for event, values in enumerate(STEPS.events):
         for axis in range(AXES):
             value, base = values[axis], int(cells.bases[axis])
@@ -36,14 +36,14 @@ def test_tests_by_event_as_numpy_finds_them() -> None:
     assert found.tests.tolist() == wanted.tests.tolist()
     assert found.tests[found.firsts[3] : found.firsts[4]].tolist() == [2, 5, 6]
     test_lines = np.full(8, -1, np.int32)
-    batch = batch_of(STEPS.index.index.cells, encoded, test_lines)
+    batch = batch_of(STEPS.index.index.cells, encoded, test_lines, False)
     assert test_lines.tolist() == [-1, -1, 0, -1, -1, 1, 2, -1]
     assert [int(line[0]) for line in batch.test_bits] == [0b100001001, 0b1000, 0b1011]
 
 
 def visited(steps: Steps) -> list[set[int]]:
     arrays = steps.index.index
-    batch = batch_of(arrays.cells, steps.encoded, NO_TESTS)
+    batch = batch_of(arrays.cells, steps.encoded, NO_TESTS, False)
     visits = visits_of(arrays.groups, arrays.attribute_pairs, batch, row_tests(steps.encoded))
     found = [
         visits.groups[first:last].tolist() for first, last in zip(visits.firsts, visits.firsts[1:], strict=False)
@@ -65,7 +65,7 @@ def test_an_event_visits_a_group_of_every_formula_that_holds() -> None:
 
 def test_packed_groups_have_the_events_that_visit_them() -> None:
     arrays = STEPS.index.index
-    batch = batch_of(arrays.cells, STEPS.encoded, NO_TESTS)
+    batch = batch_of(arrays.cells, STEPS.encoded, NO_TESTS, False)
     visits = visits_of(arrays.groups, arrays.attribute_pairs, batch, row_tests(STEPS.encoded))
     counts = np.zeros(len(arrays.groups.runs) - 1, np.int32)
     first_pair_group = int(arrays.attribute_pairs.first_group[0])

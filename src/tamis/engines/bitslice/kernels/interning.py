@@ -6,7 +6,7 @@ import numpy as np
 
 from tamis.arrays import I32, I64
 from tamis.engines.forest import PIECES
-from tamis.engines.formula_program import FormulaProgram
+from tamis.engines.formula_program import FormulaGraph
 from tamis.kernels import kernel
 
 _FEW_CHILDREN = 32
@@ -21,7 +21,7 @@ def _mix(hash_: np.uint64, value: int) -> np.uint64:
 
 
 @kernel
-def _find_leaf(source: FormulaProgram, leaf: int, out: FormulaProgram, counts: I64, table: I32) -> int:
+def _find_leaf(source: FormulaGraph, leaf: int, out: FormulaGraph, counts: I64, table: I32) -> int:
     """The number in `out` of a leaf of `source`, added if it is new."""
     kind = source.kinds[leaf]
     low, high = source.lows[leaf], source.highs[leaf]
@@ -77,7 +77,7 @@ def _find_leaf(source: FormulaProgram, leaf: int, out: FormulaProgram, counts: I
 
 
 @kernel
-def _find_node(least: int, children: I32, out: FormulaProgram, counts: I64, table: I32) -> int:
+def _find_node(least: int, children: I32, out: FormulaGraph, counts: I64, table: I32) -> int:
     """The number in `out` of a node with these (sorted) children of `out`, added if it is new."""
     hash_ = np.uint64(least)
     for child in children:
@@ -123,7 +123,7 @@ def _sort(numbers: I32) -> None:
 
 
 @kernel
-def intern_nodes(source: FormulaProgram, roots: I64, out: FormulaProgram, leaf_table: I32, node_table: I32) -> I64:
+def intern_nodes(source: FormulaGraph, roots: I64, out: FormulaGraph, leaf_table: I32, node_table: I32) -> I64:
     """Copy everything below some roots into `out`, equal parts once; replace `roots` by the new numbers.
 
     Returns how many leaves, pieces, nodes and children `out` has then. Children have lower numbers than their

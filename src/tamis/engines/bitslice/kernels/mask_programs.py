@@ -233,7 +233,7 @@ def search_mask_programs(
         highs = programs.range_highs[first_range:last_range]
         ranges = CellRanges(lows, highs, programs.range_axes[first_range:last_range], lows, highs)
         named = np.arange(len(lows)).astype(np.uint16)
-        batch = batch_of(own_cells, encoded, test_lines)
+        batch = batch_of(own_cells, encoded, test_lines, False)
         asked = axes_and_tests(named, ranges.axes, batch.columns)
         slots = programs.slots[first_formula:last_formula]
         roots = programs.roots[first_formula:last_formula]

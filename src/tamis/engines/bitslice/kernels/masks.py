@@ -20,14 +20,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.arrays import I32, U64
+from tamis.arrays import I32, I64, U64
 from tamis.engines.bitslice.kernels.simd import (
     LANES,
+    NARROW_LANES,
     count_bits,
     finish_1,
     finish_4,
     finish_8,
     is_between,
+    is_between_narrow,
     lowest_bit,
     no_inline,
     prefetch,
@@ -39,6 +41,7 @@ from tamis.engines.bitslice.kernels.verify import (
     BoundCode,
     PairBuffer,
     fill_lanes,
+    fill_narrow_lanes,
     is_within_bounds,
     prefetch_bounds,
     room_for,
@@ -55,11 +58,9 @@ _UNCONDITIONAL_BITS = 3
 """Bits of a word that are extracted without asking whether there are so many."""
 MOST_LANES = 64
 """Columns up to which an event is compared with the bounds of all at once, in vectors."""
-_FEW_EVENTS = 0
-"""Of an entry: they are compared bound by bound, up to the first that refuses."""
 _AHEAD = 32
 """How many entries before its turn an entry is prefetched."""
-_LANES = np.uint64(LANES)
+_LANES, _NARROW_LANES = np.uint64(LANES), np.uint64(NARROW_LANES)
 _ONE = np.uint64(1)
 _NONE = np.uint64(0)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -74,6 +75,8 @@ class MaskTables(NamedTuple):
     set_bits: int32[512 + 64]: the numbers of the bits of a mask that are set, and room for some more.
     survivors: int32[SURVIVORS]: entries.
     masks: uint64[SURVIVORS * W]: theirs.
+    lows, highs: int64[MOST_LANES]: the bounds of an entry, by column of the batch.
+    narrow_lows, narrow_highs: int32[MOST_LANES]: the same where bounds are narrow.
     """
 
     rows: U64
@@ -82,6 +85,10 @@ class MaskTables(NamedTuple):
     set_bits: I32
     survivors: I32
     masks: U64
+    lows: I64
+    highs: I64
+    narrow_lows: I32
+    narrow_highs: I32
 
 
 @kernel
@@ -174,7 +181,7 @@ def fill_masks(
     return np.int64(words)
 
 
-@kernel(forceinline=True)
+@kernel(forceinline=True, borrows=True)
 def set_bits_of(masks: U64, first: int, words: int, out: I32) -> int:
     """Write the numbers of the bits of a mask that are set; returns how many there are.
 
@@ -197,31 +204,34 @@ def set_bits_of(masks: U64, first: int, words: int, out: I32) -> int:
     return count
 
 
-@kernel
+@kernel(borrows=True)
 def _verify_survivors(
     entries: EntryArrays,
     ranges: CellRanges,
     code: BoundCode,
     batch: CellBatch,
+    values: I64,
+    narrow: I32,
     left: int,
     words: int,
     events: I32,
     tables: MaskTables,
     pairs: PairBuffer,
     count: int,
-) -> tuple[PairBuffer, int]:
-    """Compare the events of the first `left` survivors with exact bounds; returns pairs and their number."""
+) -> int:
+    """Compare the events of the first `left` survivors with exact bounds; returns the number of pairs then.
+
+    `values` and `narrow` are those of the batch, in one dimension, and `pairs` has room for all events of these
+    survivors, and one more: a pair is written before it is known to count.
+    """
     no_inline()
     has_program = len(entries.residuals) + len(entries.guards) > 0
-    most = 0
-    for place in range(left * words):
-        most += count_bits(tables.masks[place])
-    pairs = room_for(pairs, count, most + 1)  # one more: a pair is written before it is known to count
-    set_bits = tables.set_bits
-    values = batch.values.reshape(-1)
     stride = np.uint64(batch.values.shape[1])
-    lows, highs = np.empty(stride, np.int64), np.empty(stride, np.int64)
+    narrow_stride = np.uint64(batch.narrow.shape[1])
     has_lanes = stride <= MOST_LANES
+    is_narrow = has_lanes and code.is_narrow
+    set_bits, lows, highs = tables.set_bits, tables.lows[:stride], tables.highs[:stride]
+    narrow_lows, narrow_highs = tables.narrow_lows[:narrow_stride], tables.narrow_highs[:narrow_stride]
     # Survivors are spread over a large index, so each load would wait for memory.
     for number in range(min(left, _AHEAD)):
         prefetch_bounds(entries, np.uint64(tables.survivors[number]))
@@ -237,11 +247,21 @@ def _verify_survivors(
                 pairs.events[count] = events[set_bits[place]]
                 pairs.numbers[count] = name
                 count += 1
-        elif (
-            found > _FEW_EVENTS
-            and has_lanes
-            and fill_lanes(entries, ranges, code, batch.columns, entry, lows, highs)
+        elif is_narrow and fill_narrow_lanes(
+            entries, ranges.axes, code, batch.columns, entry, narrow_lows, narrow_highs
         ):
+            for place in range(found):
+                event = events[set_bits[place]]
+                start = narrow_stride * np.uint64(event)
+                inside = True
+                lane = _NONE
+                while lane < narrow_stride:
+                    inside &= is_between_narrow(narrow, start + lane, narrow_lows, narrow_highs, lane)
+                    lane += _NARROW_LANES
+                pairs.events[count] = event
+                pairs.numbers[count] = name
+                count += inside
+        elif has_lanes and fill_lanes(entries, ranges.axes, code, batch.columns, entry, lows, highs):
             for place in range(found):
                 event = events[set_bits[place]]
                 start = stride * np.uint64(event)
@@ -259,7 +279,7 @@ def _verify_survivors(
                 pairs.events[count] = event
                 pairs.numbers[count] = name
                 count += is_within_bounds(entries, ranges, code, entry, batch, np.uint64(event))
-    return pairs, count
+    return count
 
 
 @kernel
@@ -277,6 +297,7 @@ def search_with_masks(
     """Search the packed groups; returns the pairs and their new number."""
     no_inline()
     run_ranges = (groups.run_lows, groups.run_highs)
+    values, narrow = batch.values.reshape(-1), batch.narrow.reshape(-1)
     for number in range(len(packed.groups)):
         group = packed.groups[number]
         events = packed.events[packed.firsts[number] : packed.firsts[number + 1]]
@@ -307,7 +328,11 @@ def search_with_masks(
                 else:
                     left, run, entry = survivors_8(*ask, tables.survivors, tables.masks)
                 if left:
-                    pairs, count = _verify_survivors(
-                        entries, ranges, code, batch, left, words, strip, tables, pairs, count
+                    most = 0
+                    for place in range(left * words):
+                        most += count_bits(tables.masks[place])
+                    pairs = room_for(pairs, count, most + 1)
+                    count = _verify_survivors(
+                        entries, ranges, code, batch, values, narrow, left, words, strip, tables, pairs, count
                     )
     return pairs, count

@@ -277,7 +277,7 @@ def search(
 
     `room` is the expected number of pairs; `fewest` events must visit a group that masks search.
     """
-    batch = batch_of(index.cells, encoded, state.test_lines)
+    batch = batch_of(index.cells, encoded, state.test_lines, state.code.is_narrow)
     tests = row_tests(encoded)
     visits = visits_of(index.groups, index.attribute_pairs, batch, tests)
     first_pair_group = index.attribute_pairs.first_group[0]
@@ -297,7 +297,7 @@ def search(
             index.entries, index.groups, index.ranges, state.code, batch, packed, tables, pairs, count
         )
     if len(index.entries.residuals) + len(index.entries.guards) > 0:
-        pairs, count = verify_formulas(index.entries, index.program, encoded, tests, pairs, count, state.memory)
+        count = verify_formulas(index.entries, index.program, encoded, tests, pairs, count, state.memory)
     if len(index.mask_programs.slots):
         pairs, count = search_mask_programs(
             index.mask_programs, index.cells, encoded, state.test_lines, tables, state.digits, pairs, count
@@ -314,7 +314,7 @@ def count_candidates(index: IndexArrays, encoded: EncodedBatch, test_lines: I32)
     `test_lines` is as in `SearchState`.
     """
     groups = index.groups
-    batch = batch_of(index.cells, encoded, test_lines)
+    batch = batch_of(index.cells, encoded, test_lines, False)
     visits = visits_of(groups, index.attribute_pairs, batch, row_tests(encoded))
     for test in encoded.tests:
         test_lines[test] = -1

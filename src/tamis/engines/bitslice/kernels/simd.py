@@ -39,8 +39,8 @@ To ask more often costs more, in branches that are predicted wrongly, than it sa
 _BLOCK = np.uint64(BLOCK)
 _NONE, _ONE = np.uint64(0), np.uint64(1)
 _BYTES = 16
-LANES = 8
-"""Values that are compared with bounds at a time."""
+LANES, NARROW_LANES = 8, 16
+"""Values of 64 and of 32 bits that are compared with bounds at a time."""
 
 
 class MaskType(types.Type):  # type: ignore[misc]
@@ -235,23 +235,33 @@ bytes_below, bytes_not_below = _byte_comparison("<"), _byte_comparison(">=")
 """Which of 16 bytes are below a value, and which are not: bit i is that of `array[at + i]`."""
 
 
-@intrinsic
-def is_between(typing_context, values, at, lows, highs, place):  # type: ignore[no-untyped-def]
-    """Are LANES values from `at` on not below the lows, and not above the highs, from `place` on?"""
+def _lane_comparison(element_bits: int, count: int) -> Callable[..., Any]:
+    """A function of (values, at, lows, highs, place): are so many values from `at` on between these bounds?
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        vector, bits = ir.VectorType(ir.IntType(64), LANES), ir.IntType(LANES)
-        loaded = []
-        for array, index in ((0, 1), (2, 4), (3, 4)):
-            lanes = builder.load(_address(context, builder, signature, arguments, array, index, vector))
-            lanes.align = 8
-            loaded.append(lanes)
-        outside = builder.or_(
-            builder.icmp_signed("<", loaded[0], loaded[1]), builder.icmp_signed(">", loaded[0], loaded[2])
-        )
-        return builder.icmp_unsigned("==", builder.bitcast(outside, bits), ir.Constant(bits, 0))
+    They are compared with the lows and highs from `place` on, both inside.
+    """
 
-    return types.boolean(values, types.uint64, lows, highs, types.uint64), generate
+    @intrinsic
+    def are_between(typing_context, values, at, lows, highs, place):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            vector, bits = ir.VectorType(ir.IntType(element_bits), count), ir.IntType(count)
+            loaded = []
+            for array, index in ((0, 1), (2, 4), (3, 4)):
+                lanes = builder.load(_address(context, builder, signature, arguments, array, index, vector))
+                lanes.align = element_bits // 8
+                loaded.append(lanes)
+            outside = builder.or_(
+                builder.icmp_signed("<", loaded[0], loaded[1]), builder.icmp_signed(">", loaded[0], loaded[2])
+            )
+            return builder.icmp_unsigned("==", builder.bitcast(outside, bits), ir.Constant(bits, 0))
+
+        return types.boolean(values, types.uint64, lows, highs, types.uint64), generate
+
+    return are_between  # type: ignore[no-any-return]
+
+
+is_between, is_between_narrow = _lane_comparison(64, LANES), _lane_comparison(32, NARROW_LANES)
+"""Are LANES values of 64 bits, or NARROW_LANES of 32 bits, between their bounds?"""
 
 
 def _survivors_of(words: int) -> Callable[..., tuple[int, int, int]]:

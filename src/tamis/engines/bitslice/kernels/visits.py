@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.arrays import I32, I64
-from tamis.engines.bitslice.kernels.simd import LANES, count_bits, no_inline
+from tamis.engines.bitslice.kernels.simd import LANES, NARROW_LANES, count_bits, no_inline
+from tamis.engines.bitslice.kernels.verify import HIGHEST_NARROW, LOWEST_NARROW
 from tamis.engines.bitslice.layout import AttributePairs, AxisCells, CellBatch, CoarseBitmaps, Groups
 from tamis.engines.encoding import EncodedBatch
 from tamis.engines.formula_program import RowTests
@@ -52,12 +53,17 @@ class PackedGroups(NamedTuple):
 
 
 @kernel
-def batch_of(cells: AxisCells, encoded: EncodedBatch, test_lines: I32) -> CellBatch:
-    """The batch in rows of the index, event by event; `test_lines` is -1 everywhere, and becomes part of it."""
+def batch_of(cells: AxisCells, encoded: EncodedBatch, test_lines: I32, is_narrow: bool) -> CellBatch:
+    """The batch in rows of the index, event by event; `test_lines` is -1 everywhere, and becomes part of it.
+
+    `is_narrow` is as in `BoundCode`.
+    """
     no_inline()
     columns, events = encoded.coordinates.shape
     padded = (columns + LANES - 1) // LANES * LANES  # what is beyond the columns is compared with no bounds
     values, rows = np.empty((events, padded), np.int64), np.empty((events, columns), np.int32)
+    width = (columns + NARROW_LANES - 1) // NARROW_LANES * NARROW_LANES if is_narrow else 0
+    narrow = np.empty((events, width), np.int32)
     for axis in range(len(encoded.columns)):
         column = encoded.columns[axis]
         if column < 0:
@@ -70,6 +76,8 @@ def batch_of(cells: AxisCells, encoded: EncodedBatch, test_lines: I32) -> CellBa
                 continue
             coordinate = encoded.coordinates[column, event]
             values[event, column] = coordinate
+            if is_narrow:
+                narrow[event, column] = min(max(coordinate, LOWEST_NARROW), HIGHEST_NARROW)
             low, length = first, last - first
             # Bisection without branches, because each would be predicted wrongly half of the time: the comparison
             # is multiplied in. `low` ends after the last cut at or below the coordinate.
@@ -85,7 +93,7 @@ def batch_of(cells: AxisCells, encoded: EncodedBatch, test_lines: I32) -> CellBa
         for place in range(encoded.firsts[line], encoded.firsts[line + 1]):
             event = encoded.hits[place]
             test_bits[line, event >> 6] |= _ONE << np.uint64(event & 63)
-    return CellBatch(encoded.columns, values, rows, cells.bases, test_lines, test_bits)
+    return CellBatch(encoded.columns, values, narrow, rows, cells.bases, test_lines, test_bits)
 
 
 @kernel

@@ -105,7 +105,7 @@ class PostingsIndex:
         forest = forest_of(formulas)
         conjunctions = conjunctions_of(forest)
         self._encoder = Encoder(forest.axes, forest.tests, build_index=Bitslice().build)
-        self._program, self._roots = program_of(forest), np.ascontiguousarray(forest.roots)
+        self._program, self._roots = program_of(forest)
         self._test_count = len(forest.tests)
         leaves = Leaves(*map(np.ascontiguousarray, forest.leaves))
         pieces = Pieces(*map(np.ascontiguousarray, forest.pieces))

@@ -1,4 +1,4 @@
-"""The residual program: all residual formulas and deduplication guards of an index as one graph.
+"""The residual graph: all residual formulas and deduplication guards of an index, from which its program is made.
 
 Equal nodes and leaves of different subscriptions are stored once (interned), so that the evaluator
 (`tamis.engines.formula_program`) decides each of them once an event.
@@ -13,22 +13,22 @@ import numpy as np
 from tamis.arrays import I32, I64
 from tamis.engines.bitslice.kernels.interning import intern_nodes
 from tamis.engines.forest import Forest, empty_leaves
-from tamis.engines.formula_program import FormulaProgram
+from tamis.engines.formula_program import FormulaGraph
 
 
-def residual_program_of(
+def residual_graph_of(
     forest: Forest, least: I32, firsts: I64, children: I32, roots: I64
-) -> tuple[FormulaProgram, I64]:
-    """The program with everything below some roots, and the numbers of these roots in it.
+) -> tuple[FormulaGraph, I64]:
+    """The graph of everything below some roots, and the numbers of these roots in it.
 
     The nodes (`least`, `firsts`, `children`) are given apart from the forest, which has the leaves, because the
     builder makes some of its own.
     """
-    source = FormulaProgram(*forest.leaves, *forest.pieces, least, firsts, children)
+    source = FormulaGraph(*forest.leaves, *forest.pieces, least, firsts, children)
     if not len(roots):
         return _empty(), roots
     leaves, nodes = len(source.kinds), len(least)
-    out = FormulaProgram(
+    out = FormulaGraph(
         *empty_leaves(leaves),
         np.empty(len(forest.pieces.lows), np.int64),
         np.empty(len(forest.pieces.lows), np.int64),
@@ -41,7 +41,7 @@ def residual_program_of(
     leaves, pieces, nodes, edges = counts.tolist()
     sizes = (leaves,) * 5 + (pieces,) * 2 + (nodes, nodes + 1, edges)
     parts: Any = out
-    return FormulaProgram(*(each[:size].copy() for each, size in zip(parts, sizes, strict=True))), numbers
+    return FormulaGraph(*(each[:size].copy() for each, size in zip(parts, sizes, strict=True))), numbers
 
 
 def _hash_table(elements: int) -> I32:
@@ -49,6 +49,6 @@ def _hash_table(elements: int) -> I32:
     return np.full(1 << max(4, int(2 * elements).bit_length()), -1, np.int32)
 
 
-def _empty() -> FormulaProgram:
+def _empty() -> FormulaGraph:
     u8, i32, i64 = np.empty(0, np.uint8), np.empty(0, np.int32), np.empty(0, np.int64)
-    return FormulaProgram(u8, u8, i32, i64, i64, i64, i64, i32, np.zeros(1, np.int64), i32)
+    return FormulaGraph(u8, u8, i32, i64, i64, i64, i64, i32, np.zeros(1, np.int64), i32)

@@ -173,7 +173,7 @@ def _tree(data: U8, offsets: I64, order: I64, shared: I32, depths: I64, classes:
     return nodes, labels, literals[: count + 1].copy()
 
 
-@kernel
+@kernel(borrows=True)
 def _step(rows: I32, nodes: I32, labels: U8, state: np.int64, label: int) -> np.int64:
     """The next state after a byte of the class `label`."""
     while True:
@@ -227,7 +227,7 @@ def _link(nodes: I32, labels: U8, rows: I32, literals: I32) -> None:
                 suffixes[place] = _step(rows, nodes, labels, np.int64(suffix), labels[place])
 
 
-@kernel
+@kernel(borrows=True)
 def _advance(automaton: Automaton, data: U8, at: int, end: int, state: np.int64) -> tuple[int, np.int64]:
     """Read bytes, and after the last one `END`, until a literal is found; the place to continue, and the state."""
     classes, rows, nodes, labels = automaton.classes, automaton.rows, automaton.nodes, automaton.labels
@@ -240,7 +240,7 @@ def _advance(automaton: Automaton, data: U8, at: int, end: int, state: np.int64)
     return end + 1, _step(rows, nodes, labels, state, classes[END])
 
 
-@kernel(inline="always")
+@kernel(inline="always", borrows=True)
 def _is_new(table: I64, text: int, key: int) -> bool:
     """Add a key to the set of a text, and tell whether it was new.
 
@@ -269,7 +269,7 @@ def _enlarge(table: I64, text: int) -> I64:
     return larger
 
 
-@kernel
+@kernel(borrows=True)
 def _report(
     automaton: Automaton,
     text: int,

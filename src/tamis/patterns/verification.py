@@ -1,8 +1,7 @@
 """Verification of candidates: does this text match this pattern?
 
 Kernels decide LIKE patterns and the programs of `tamis.patterns.position_automaton`; what neither can decide is
-left to RE2. All kernels that `verify_candidates` calls are in this file, because numba does not recompile a
-cached kernel when another file changes.
+left to RE2.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class Checks(NamedTuple):
     engines: U8
 
 
-@kernel(inline="always")
+@kernel(inline="always", borrows=True)
 def _code_point(data: U8, at: int, end: int) -> tuple[np.int64, int]:
     """The code point of the character at `at`, and its number of bytes."""
     first = np.int64(data[at])
@@ -56,7 +55,7 @@ def _code_point(data: U8, at: int, end: int) -> tuple[np.int64, int]:
     return code, length
 
 
-@kernel
+@kernel(borrows=True)
 def _within(ranges: I32, first: int, last: int, code: np.int64) -> bool:
     """Is the character in one of these ranges?"""
     low, high = first, last
@@ -69,7 +68,7 @@ def _within(ranges: I32, first: int, last: int, code: np.int64) -> bool:
     return low < last and bool(ranges[low, 0] <= code)
 
 
-@kernel
+@kernel(borrows=True)
 def run_program(programs: Programs, number: int, data: U8, start: int, end: int) -> bool:
     """Is the expression found in the text `data[start:end]`?"""
     empty = programs.empty[number]
@@ -114,7 +113,7 @@ def run_program(programs: Programs, number: int, data: U8, start: int, end: int)
     return at == end and bool(read & final_at_end)
 
 
-@kernel
+@kernel(borrows=True)
 def like_holds(pattern: U8, at: int, end: int, data: U8, place: int, last: int) -> bool:
     r"""Does the text `data[place:last]` match the LIKE pattern `pattern[at:end]`, with backslash as its escape?"""
     many, many_place = -1, place  # after the last `%`, and where the text that it does not cover begins
@@ -152,7 +151,7 @@ def like_holds(pattern: U8, at: int, end: int, data: U8, place: int, last: int) 
     return at == end
 
 
-@kernel(inline="always")
+@kernel(inline="always", borrows=True)
 def _next(data: U8, place: int, last: int) -> int:
     """Where the next character begins."""
     byte = data[place]
@@ -169,6 +168,21 @@ def verify_candidates(
     """
     holds = np.zeros(len(rows), np.bool_)
     is_open = np.zeros(len(rows), np.bool_)
+    _verify_candidates(checks, programs, raw, read, rows, asked, holds, is_open)
+    return holds, is_open
+
+
+@kernel(borrows=True)
+def _verify_candidates(
+    checks: Checks,
+    programs: Programs,
+    raw: PackedTexts,
+    read: PackedTexts,
+    rows: I64,
+    asked: I64,
+    holds: Mask,
+    is_open: Mask,
+) -> None:
     for pair in range(len(rows)):
         row, kind, operand = rows[pair], checks.kinds[asked[pair]], checks.operands[asked[pair]]
         if kind == LIKE:
@@ -180,4 +194,3 @@ def verify_candidates(
         else:
             holds[pair] = kind == HELD
             is_open[pair] = kind == ENGINE
-    return holds, is_open
